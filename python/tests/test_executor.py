@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import wirecost as wc
-from wirecost._program import output_of
+from wirecost import _executor
+from wirecost._program import run_child
 
 DERIVED = ["samples.csv", "summary.csv", "ladder.json"]
 
@@ -18,7 +20,7 @@ def derived(run: wc.Run) -> dict[str, bytes]:
     return {name: (run.folder / name).read_bytes() for name in DERIVED}
 
 
-@pytest.mark.parametrize("shards", [3, 40])
+@pytest.mark.parametrize("shards", [1, 3, 40])
 def test_executor_of_threads_gives_the_same_bytes(scenario: Path, tmp_path: Path, shards: int) -> None:
     whole = wc.run(scenario, out=tmp_path / "whole")
     with ThreadPoolExecutor(2) as executor:
@@ -36,7 +38,7 @@ def test_executor_of_processes_gives_the_same_bytes(scenario: Path, tmp_path: Pa
 def test_executor_equals_shards_by_hand(scenario: Path, tmp_path: Path) -> None:
     whole = wc.run(scenario, out=tmp_path / "whole")
     for index in range(1, 9):
-        output_of(["run", str(scenario), "--shard", f"{index}/8", "--out", str(tmp_path / f"s{index}"), "-q"])
+        run_child(["run", str(scenario), "--shard", f"{index}/8", "--out", str(tmp_path / f"s{index}"), "-q"])
     folders = [path for path in sorted(tmp_path.glob("s[1-8]")) if path.is_dir()]
     parts = wc.merge(*folders, out=tmp_path / "merged")
     assert derived(parts) == derived(whole)
@@ -66,7 +68,7 @@ def test_executor_sends_a_lost_shard_again(scenario: Path, tmp_path: Path) -> No
         lost = 0
 
         def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
-            if args[2] == 2 and self.lost < 2:
+            if len(args) > 2 and args[2] == 2 and self.lost < 2:
                 self.lost += 1
                 return super().submit(lost_node)
             return super().submit(function, *args)
@@ -81,9 +83,94 @@ def test_executor_sends_a_lost_shard_again(scenario: Path, tmp_path: Path) -> No
     assert derived(parts) == derived(whole)
 
 
-def test_executor_names_a_worker_of_another_version(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wirecost import _executor
+def test_executor_names_a_worker_of_another_version_before_the_first_task(scenario: Path, tmp_path: Path) -> None:
+    class OfAnotherVersion(ThreadPoolExecutor):
+        sent: list[object] = []
 
-    with pytest.raises(wc.WirecostError, match="a worker has wirecost"):
-        _executor.shard(scenario.read_text(), "sweep.yaml", 1, 1, [], "9.9.9")
+        def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+            self.sent.append(function)
+            return super().submit(function, "9.9.9")
+
+    with OfAnotherVersion(1) as executor, pytest.raises(wc.WirecostError, match="a worker has wirecost .* has 9.9.9") as caught:
+        wc.run(scenario, executor=executor, shards=2, force=True, out=tmp_path / "run")
+    assert caught.value.hint == "install the same version on every worker"
+    assert executor.sent == [_executor.ready]
     assert os.listdir(tmp_path) == ["sweep.yaml"]
+
+
+def without_the_program(*_: object) -> None:
+    os.environ["WIRECOST_PROGRAM"] = ""
+    os.environ["PATH"] = "/nonexistent"
+
+
+def test_executor_names_a_worker_without_the_program(scenario: Path, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, initializer=without_the_program) as executor:
+        with pytest.raises(wc.WirecostError, match="the program wirecost is not installed here") as caught:
+            wc.run(scenario, executor=executor, shards=2, force=True, out=tmp_path / "run")
+    assert "pip install" in str(caught.value.hint)
+    assert os.listdir(tmp_path) == ["sweep.yaml"]
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_executor_whose_process_is_killed_is_named(scenario: Path, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1) as executor:
+        executor.submit(killed)
+        with pytest.raises(wc.WirecostError, match="the executor is broken") as caught:
+            wc.run(scenario, executor=executor, shards=2, force=True, out=tmp_path / "run")
+    assert caught.value.hint == "a process of its pool was killed: make a new executor"
+
+
+def test_executor_whose_nodes_are_always_lost_is_named(scenario: Path, tmp_path: Path) -> None:
+    class Loses(ThreadPoolExecutor):
+        def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+            return super().submit(function if function is _executor.ready else lost_node, *args)
+
+    def lost_node(*_: object) -> bytes:
+        raise ConnectionResetError("node lost")
+
+    with Loses(2) as executor, pytest.raises(wc.WirecostError, match="shard 1/1 came to no end: node lost"):
+        wc.run(scenario, executor=executor, shards=1, force=True, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("error", [ModuleNotFoundError("No module named 'wirecost'"), RuntimeError("x\nNo module named 'wirecost'")])
+def test_executor_names_a_worker_without_the_package(error: Exception, scenario: Path, tmp_path: Path) -> None:
+    class Lacks(ThreadPoolExecutor):
+        def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+            return super().submit(self.lacks)
+
+        def lacks(self) -> None:
+            raise error
+
+    with Lacks(1) as executor, pytest.raises(wc.UsageError, match="cannot run a task: No module named") as caught:
+        wc.run(scenario, executor=executor, shards=1, force=True, out=tmp_path / "run")
+    assert caught.value.hint == "install wirecost on every worker, with pip"
+
+
+@pytest.mark.parametrize(("work", "cpus", "tasks"), [(200, 2, 32), (200, 64, 100), (40, 64, 20), (1, 2, 1)])
+def test_executor_gets_large_tasks(work: float, cpus: int, tasks: int) -> None:
+    with ThreadPoolExecutor(cpus) as executor:
+        assert _executor.tasks_for(work, executor) == tasks
+
+
+def test_executor_of_dask_gives_the_same_bytes(scenario: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    whole = wc.run(scenario, out=tmp_path / "whole")
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    with distributed.LocalCluster(**workers, local_directory=str(tmp_path)) as cluster, distributed.Client(cluster) as client:
+        parts = wc.run(scenario, executor=client.get_executor(), shards=4, force=True, out=tmp_path / "parts")
+    assert derived(parts) == derived(whole)
+
+
+def test_executor_needs_an_empty_folder(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(wc.UsageError, match="is not empty"):
+        wc.run(scenario, shards=2, out=tmp_path)
+
+
+def test_executor_needs_at_least_one_shard_and_a_file(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(wc.UsageError, match="0 shards are none"):
+        wc.run(scenario, shards=0)
+    with pytest.raises(wc.UsageError, match="none.yaml cannot be read: No such file"):
+        wc.run(tmp_path / "none.yaml", shards=2)

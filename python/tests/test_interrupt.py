@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -9,11 +10,15 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import wirecost as wc
+import pytest
 
-SWEEP = "wirecost: 1\nstack: [mqtt-qos1]\nsize: [{sizes}]\nlink: {{rtt: 20ms}}\nengine: sim\ncount: 3000\n"
+import wirecost as wc
+from wirecost._progress import Progress
+
+SWEEP = "wirecost: 1\nstack: [mqtt-qos1]\nsize: [{sizes}]\nlink: {{rtt: 20ms}}\nengine: sim\ncount: 60\n"
 
 
 def started(scenario: Path, folder: Path, program: str) -> subprocess.Popen[str]:
@@ -29,7 +34,7 @@ def started(scenario: Path, folder: Path, program: str) -> subprocess.Popen[str]
 
 def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.yaml"
-    path.write_text(SWEEP.format(sizes=", ".join(f"{size}B" for size in range(100, 140))))
+    path.write_text(SWEEP.format(sizes=", ".join(f"{size}B" for size in range(100, 130))))
     return path
 
 
@@ -39,14 +44,14 @@ def test_interrupt_leaves_a_run_that_can_be_finished(tmp_path: Path) -> None:
         import sys, wirecost as wc
         try:
             wc.run(sys.argv[1], out=sys.argv[2], jobs=1)
-        except KeyboardInterrupt as error:
+        except wc.Interrupt as error:
             print(len(error.run.summary["cells"]), error.run.summary["interrupted"])
     """
     child = started(scenario, folder, program)
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
     cells, interrupted = out.split()
-    assert 3 <= int(cells) < 40 and interrupted == "True"
+    assert 3 <= int(cells) < 30 and interrupted == "True"
     finished = wc.resume(folder)
     whole = wc.run(scenario, out=tmp_path / "whole")
     assert (finished.folder / "samples.csv").read_bytes() == (whole.folder / "samples.csv").read_bytes()
@@ -56,14 +61,81 @@ def test_interrupt_leaves_a_run_that_can_be_finished(tmp_path: Path) -> None:
 def test_interrupt_by_death_of_the_interpreter_ends_the_child(tmp_path: Path) -> None:
     scenario, folder = sweep(tmp_path), tmp_path / "run"
     child = started(scenario, folder, "import sys, wirecost as wc; wc.run(sys.argv[1], out=sys.argv[2])")
-    runs = [pid for pid in os.listdir("/proc") if pid.isdigit() and str(folder) in command_of(pid) and int(pid) != child.pid]
+    runs = [pid for pid in pids_of(folder) if int(pid) != child.pid]
     assert runs
     child.kill()
     child.wait()
-    until = time.monotonic() + 10
-    while time.monotonic() < until and any(Path("/proc", pid).is_dir() and str(folder) in command_of(pid) for pid in runs):
-        time.sleep(0.02)
-    assert not [pid for pid in runs if str(folder) in command_of(pid)]
+    assert until(lambda: not set(runs) & set(pids_of(folder)))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_interrupt_of_a_live_run_leaves_no_namespace(number: signal.Signals, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    program = "import sys, wirecost as wc; wc.compare('mqtt-qos1', engine='live', rtt='20ms', count=500, settle='10s', out=sys.argv[1])"
+    command = [sys.executable, "-c", program, str(folder)]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    made: set[str] = set()
+
+    def has_made() -> bool:
+        made.update(namespaces(pids_of(folder)) - namespaces(["self"]))
+        return bool(made)
+
+    assert until(has_made)
+    child.send_signal(number)
+    assert child.wait(timeout=60) != 0
+    everybody = (pid for pid in os.listdir("/proc") if pid.isdigit())
+    assert until(lambda: not pids_of(folder))
+    assert not made & namespaces(everybody)
+
+
+def test_interrupt_of_shards_ends_their_children(tmp_path: Path) -> None:
+    scenario, folder = sweep(tmp_path), tmp_path / "run"
+    program = """
+        import sys, wirecost as wc
+        try:
+            wc.run(sys.argv[1], shards=12, out=sys.argv[2])
+        except wc.Interrupt as error:
+            print(len(error.run.summary["cells"]) if error.run else 0)
+    """
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    command = [sys.executable, "-c", textwrap.dedent(program), str(scenario), str(folder)]
+    environment = {**os.environ, "TMPDIR": str(shards)}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    # As many have begun that one is done.
+    begun: set[str] = set()
+
+    def one_is_done() -> bool:
+        begun.update(word for pid in pids_of(shards) for word in command_of(pid).split() if word.endswith("/12"))
+        return len(begun) >= (os.cpu_count() or 1) + 2
+
+    assert until(one_is_done)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert 0 < int(out) < 30
+    assert not pids_of(shards)
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def pids_of(path: Path) -> list[str]:
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and str(path) in command_of(pid)]
+
+
+def namespaces(pids: Iterable[str]) -> set[str]:
+    found = set()
+    for pid in pids:
+        for link in Path("/proc", pid, "task").glob("*/ns/net"):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(link))
+    return found
 
 
 def command_of(pid: str) -> str:
@@ -77,3 +149,13 @@ def test_progress_counts_the_planned_cells(comparison: wc.Run) -> None:
     events = [json.loads(line) for line in (comparison.folder / "journal.jsonl").read_text().splitlines()]
     planned = [event for event in events if event["event"] == "planned"]
     assert planned == [{"event": "planned", "cells": 4, "of_all": 4}]
+    seen = Progress(comparison.folder, shown=False)
+    seen.update()
+    assert (seen.done, seen.planned, seen.whole) == (4, 4, 4)
+
+
+def test_progress_is_a_bar_on_the_last_line_of_a_terminal(comparison: wc.Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(comparison.folder, shown=True) as seen:
+        seen.update()
+    line = capsys.readouterr().err
+    assert line.startswith("\r" + "#" * 30 + " 4 of 4 cells, ") and line.endswith("s\n")

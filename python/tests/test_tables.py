@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import wirecost as wc
@@ -34,19 +36,39 @@ def test_tables_have_the_units_of_the_page() -> None:
                 assert column["unit"] == {"ns": "ns", "bytes": "B", "bps": "bit/s"}[suffix[1]], column["name"]
 
 
-def test_tables_reach_polars_without_a_copy(comparison: wc.Run) -> None:
+def numbers(table: pa.Table) -> Iterator[tuple[str, int]]:
+    """Each column of numbers, with the address of its values."""
+    for field in table.schema:
+        if pa.types.is_floating(field.type) or pa.types.is_integer(field.type):
+            chunk = table.column(field.name).chunk(0)
+            yield field.name, address(chunk)
+
+
+def address(array: pa.Array) -> int:
+    return array.buffers()[1].address + array.offset * 8
+
+
+def test_tables_reach_polars_without_a_copy(comparison: wc.Run, load: wc.Run) -> None:
     polars = pytest.importorskip("polars")
-    frame = polars.from_arrow(comparison.samples, rechunk=False)
-    assert frame.shape == (comparison.samples.num_rows, comparison.samples.num_columns)
-    column = comparison.samples.column("started_ns").chunk(0)
-    address = column.buffers()[1].address + column.offset * 8
-    assert frame["started_ns"].to_arrow().buffers()[1].address == address
+    for table in (comparison.cells, comparison.samples, load.phases, load.intervals):
+        frame = polars.from_arrow(table, rechunk=False)
+        assert frame.shape == (table.num_rows, table.num_columns)
+        for name, place in numbers(table):
+            assert address(frame[name].to_arrow()) == place, name
 
 
-def test_tables_reach_pandas_and_duckdb(comparison: wc.Run) -> None:
-    pytest.importorskip("pandas")
+def test_tables_reach_pandas_without_a_copy(comparison: wc.Run, load: wc.Run) -> None:
+    pandas = pytest.importorskip("pandas")
+    for table in (comparison.cells, comparison.samples, load.phases, load.intervals):
+        frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+        assert list(frame.columns) == table.column_names
+        for name, place in numbers(table):
+            assert address(pa.array(frame[name].array)) == place, name
+
+
+def test_tables_are_read_by_their_names_in_sql(comparison: wc.Run) -> None:
     duckdb = pytest.importorskip("duckdb")
     cells = comparison.cells
-    assert list(cells.to_pandas().columns) == cells.column_names
-    answer = duckdb.sql("select count(*) from cells where stack = 'mqtt-qos1'").fetchall()
-    assert answer == [(cells.to_pandas().query("stack == 'mqtt-qos1'").shape[0],)]
+    answer = duckdb.sql("select key, up_wire_bytes from cells where stack = 'mqtt-qos1' and phase = 'message' order by key").fetchall()
+    rows = [row for row in cells.to_pylist() if row["stack"] == "mqtt-qos1" and row["phase"] == "message"]
+    assert answer == sorted((row["key"], row["up_wire_bytes"]) for row in rows) and len(answer) == 2

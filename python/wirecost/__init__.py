@@ -5,11 +5,12 @@
     run.cells          # a pyarrow.Table
 """
 
-from ._commands import claims, compare, load, merge, nbiot, pcap, probe, resume, run, study
+from . import ray
+from ._commands import claims, compare, link, load, merge, nbiot, pcap, probe, resume, run, study
 from ._errors import (
     Changed,
     Incomplete,
-    Interrupted,
+    Interrupt,
     Invalid,
     Refused,
     ThresholdError,
@@ -19,16 +20,18 @@ from ._errors import (
     WirecostError,
 )
 from ._histogram import Histogram
-from ._link import Link, link
+from ._link import Link, LinkResult
+from ._program import program
 from ._run import Run, read
 
 __all__ = [
     "Changed",
     "Histogram",
     "Incomplete",
-    "Interrupted",
+    "Interrupt",
     "Invalid",
     "Link",
+    "LinkResult",
     "Refused",
     "Run",
     "ThresholdError",
@@ -44,6 +47,8 @@ __all__ = [
     "nbiot",
     "pcap",
     "probe",
+    "program",
+    "ray",
     "read",
     "resume",
     "run",

@@ -5,19 +5,21 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from ._link import Link
 from ._run import Run
 
 Value = str | int | float | Path
 Values = Value | Sequence[Value] | Mapping[str, Value | Sequence[Value]]
 
 
-
 def compare(
     *stacks: str,
     size: Values | None = None,  # Payload size of each message  [default: 128B]
-    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded series [default: 1, with --encoding or --compression]
+    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
     interval: Values | None = None,  # Send the measured messages at this interval, instead of waiting until each one has settled
-    messages_per_connection: Values | None = None,  # Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its own connection, without a warm-up [default: 1, after a warm-up]
+    messages_per_connection: Values | None = None,  # Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its ow
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
@@ -25,11 +27,11 @@ def compare(
     resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
-    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls; or the URL of one that runs already, on the real path, or with --rtt and other link options behind a relay on the emulated link  [default: builtin]
-    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again when the next message is due, by --start) or never (the remaining messages are not sent)  [default: as-needed]
+    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls; or the URL of one that runs already, on the real pa
+    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again when the next mes
     cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
-    i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects per second to another machine
+    i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects pe
     client_certificates: bool = False,  # Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
     dtls_cookie: bool = False,  # DTLS servers request a cookie first, which costs one more round trip
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
@@ -42,40 +44,37 @@ def compare(
     down: Values | None = None,  # Different settings for the direction from server to device
     loss_burst: Values | None = None,  # Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
     queue: Values | None = None,  # Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
-    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard deviation
+    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard d
     reorder: Values | None = None,  # Probability that a packet is delayed until later ones have passed [default: 0%]
     duplicate: Values | None = None,  # Probability that a packet arrives twice [default: 0%]
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
-    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default: for ever]
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     count: Values | None = None,  # Number of samples per cell; each sample is a device that connects, sends and closes  [default: 150]
-    engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)  [default: auto]
-    vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encoding= compression= link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
+    engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)
+    vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encodi
     seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
-    settle: Values | None = None,  # Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links with a long RTT  [default: 1s]
+    settle: Values | None = None,  # Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links with a lon
     timeout: Values | None = None,  # Time after which an acknowledgement counts as late; after twice this time the device gives up  [default: 30s]
     jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
     one_cpu: bool = False,  # Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
     packet_path: Values | None = None,  # How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
-    offload: bool = False,  # Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload does (engine live)
+    offload: bool = False,  # Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload does (engine l
     cell_load: Values | None = None,  # Load of the cell of --link nbiot by other devices: 1/s, 30/min, in reports per second and cell [default: unloaded]
-    coupling_loss: Values | None = None,  # Coupling loss between the device and the cell of --link nbiot: 144dB is the edge of normal coverage, 164dB the limit of NB-IoT [default: 123dB]
+    coupling_loss: Values | None = None,  # Coupling loss between the device and the cell of --link nbiot: 144dB is the edge of normal coverage, 164dB the limit
     cell_profile: Values | None = None,  # Parameters of the cell of --link nbiot: study or vodafone [default: study]
     sequence: bool = False,  # Print what was on the air of the cell for the first device of each stack, from its connect to the end of its first message
     shared_link: bool = False,  # All devices of a cell share one link and one server, to see how they compete (engine sim)
     clients: Values | None = None,  # Number of devices that share the link of a cell, instead of -n
     spread: Values | None = None,  # Spread the starts of the devices on a shared link over this time [default: the interval]
     out: Values | None = None,  # Results folder [default: runs/TIME]
-    json: Values | None = None,  # Also write summary.json to FILE; - prints it instead of the table
     per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
     rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
     resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
-    record_hosts: Values | None = None,  # Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices  [default: 1]
+    record_hosts: Values | None = None,  # Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices  [default:
     no_keys: bool = False,  # Leave the secrets of the connections out of the capture, for a capture that you share
-    no_color: bool = False,  # Print without colour (NO_COLOR does the same)
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
-
 
 def load(
     *targets: str,
@@ -83,42 +82,40 @@ def load(
     rate: Values | None = None,  # Messages per second over all devices: 5000/s, 30/min, 2/h  [default: 1000/s]
     duration: Values | None = None,  # How long to send messages [default: 10s, or as long as --count takes]
     count: Values | None = None,  # Number of messages over all devices; the load ends when this or --duration is reached
-    find_max: Values | None = None,  # Find the highest rate at which the response times (delivery times, where nothing answers) fulfil this condition, such as p(99)<50ms; the first load has --rate
+    find_max: Values | None = None,  # Find the highest rate at which the response times (delivery times, where nothing answers) fulfil this condition, such as
     size: Values | None = None,  # Payload size of each message; from 16B on, a payload contains its number and its intended time  [default: 128B]
-    resource: Values | None = None,  # Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for CoAP observers]
-    qos: Values | None = None,  # QoS of MQTT and MQTT-SN at a URL, -1 of MQTT-SN alone; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A stack has its own in its name [default: 1]
-    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded series [default: 1, with --encoding or --compression]
+    resource: Values | None = None,  # Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for CoAP obs
+    qos: Values | None = None,  # QoS of MQTT and MQTT-SN at a URL, -1 of MQTT-SN alone; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A
+    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     per_client: bool = False,  # --rate is the rate of each device, not of all devices together
-    rate: bool = False,  #
     poisson: bool = False,  # Random (exponential) gaps between messages instead of equal ones, as from independent devices
-    spread: Values | None = None,  # Spread each round of messages (one from each device) over this time, for devices that report together [default: evenly over the round]
+    spread: Values | None = None,  # Spread each round of messages (one from each device) over this time, for devices that report together [default: evenly over
     ramp: Values | None = None,  # Time over which the rate rises from 0 to --rate  [default: 0s]
     warmup: Values | None = None,  # Time at the beginning that counts in no figure  [default: 0s]
-    closed_loop: bool = False,  # Send a message when the previous one is answered, instead of at a rate; a slow target then receives fewer messages, which hides its stalls
+    closed_loop: bool = False,  # Send a message when the previous one is answered, instead of at a rate; a slow target then receives fewer messages, which hide
     inflight: Values | None = None,  # Messages of a device that may wait for an answer at the same time [default: the protocol's limit; 1 in a closed loop]
     timeout: Values | None = None,  # Time after which an answer counts as late; after twice this time the device gives up  [default: 30s]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
-    payload_template: Values | None = None,  # Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970, %r eight random digits
+    payload_template: Values | None = None,  # Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970,
     chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
     get: bool = False,  # Fetch the resource with GET instead of sending (CoAP, HTTP)
     retain: bool = False,  # Send retained messages (MQTT)
-    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
-    connection: Values | None = None,  # How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and its time contains the connect)  [default: kept]
+    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that
+    connection: Values | None = None,  # How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
     connect_rate: Values | None = None,  # New connections per second [default: as fast as possible]
     connect_only: bool = False,  # Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how they start
-    reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --connect-rate is the only rate
+    reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --co
     connect_timeout: Values | None = None,  # Time after which a connect has failed  [default: 10s]
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
-    backoff: Values | None = None,  # First and longest wait before a reconnect; the wait doubles after each failure: 1s..30s, or 0s for none  [default: 1s..30s]
+    backoff: Values | None = None,  # First and longest wait before a reconnect; the wait doubles after each failure: 1s..30s, or 0s for none  [default: 1s..30s
     no_jitter: bool = False,  # Wait for the full back-off instead of a random part of it
     back_within: Values | None = None,  # Time after which a device that has not reconnected has failed  [default: 120s]
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
     client_id: Values | None = None,  # Client identifiers; %d is the device's number  [default: wc-%05d]
     user: Values | None = None,  # User name for MQTT and AMQP; in a load, %d is the device's number
-    password: Values | None = None,  # Password of the user; - prompts at the terminal, or reads a line of standard input. Other users of this machine can see a password typed here in the process list [default: WIRECOST_PASSWORD]
     password_file: Values | None = None,  # File whose first line is the user's password
     will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
     will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
@@ -131,9 +128,9 @@ def load(
     late_subscribers: bool = False,  # Subscribers connect after the messages were sent, and receive the retained ones
     replay: bool = False,  # Subscribers disconnect while messages are sent, reconnect, and receive the messages queued for their sessions
     target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy or libcoap  [default: builtin]
-    engine: Values | None = None,  # Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures)  [default: live]
-    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to subscribers) or connects per second to another machine
-    service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [default: 0s]
+    engine: Values | None = None,  # Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures)  [de
+    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
+    service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de
     workers: Values | None = None,  # Number of workers of the server of --engine sim, which share one queue  [default: 1]
     repeat: Values | None = None,  # Run each load N times, each time with another seed: its figures have 95 % intervals over the runs  [default: 1]
     seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated load exactly  [default: 42]
@@ -150,37 +147,131 @@ def load(
     down: Values | None = None,  # Different settings for the direction from server to device
     loss_burst: Values | None = None,  # Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
     queue: Values | None = None,  # Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
-    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard deviation
+    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard d
     reorder: Values | None = None,  # Probability that a packet is delayed until later ones have passed [default: 0%]
     duplicate: Values | None = None,  # Probability that a packet arrives twice [default: 0%]
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
-    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default: for ever]
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     out: Values | None = None,  # Results folder [default: runs/TIME]
-    json: Values | None = None,  # Write summary.json to FILE; - prints it instead of the table
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
     capture: bool = False,  # Record every packet of the emulated link, or of virtual time, with the secrets that decrypt it, in capture/ of the results folder
     resume_changed: bool = False,  # Continue even if the options differ, and run only the missing loads
     no_keys: bool = False,  # Leave the secrets of the connections out of the capture, for a capture that you share
     profile: bool = False,  # Take a CPU profile of a target that wirecost starts, with perf; the report shows it as a flame graph
     prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while the load runs; a port alone means loopback
-    no_color: bool = False,  # Print without colour (NO_COLOR does the same)
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
 
+def run(
+    file: str | Path, *, executor: Executor | None = None, shards: int | None = None, force: bool = False,
+    set: Values | None = None,  # Replace a value of the file: size=16B, link.rtt=100ms, count=10; you can repeat this option
+    vary: Values | None = None,  # Replace a value of the file by several ones, for a run of each: size=16B,1kB; you can repeat this option
+    engine: Values | None = None,  # Engine of comparisons, instead of the file's: sim, live or auto
+    shard: Values | None = None,  # Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
+    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
+    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
+    out: Values | None = None,  # Results folder [default: runs/TIME]
+    junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
+    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
+    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
+    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
+    prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
+    progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
+) -> Run: ...
+
+def study(
+    name: str, *,
+    quick: bool = False,  # Fewer samples and values, as the study says
+    claim: Values | None = None,  # Judge only these claims, and make only their runs
+    from_: Values | None = None,  # Study in this folder instead of one that is compiled in
+    out: Values | None = None,  # Results folder; of runs that are there, only what is missing is made [default: runs/study-NAME]
+    no_runs: bool = False,  # Judge without any run: only bounds, arithmetic, and the runs that --out has
+) -> Run: ...
+
+def claims(
+    file: str | Path, runs: Mapping[str, Run | str | Path] | None = None,
+) -> pa.Table: ...
+
+def probe(
+    url: str, *,
+    size: Values | None = None,  # Payload size of the message  [default: 128B]
+    qos: Values | None = None,  # QoS of MQTT; 0 also sends a settled AMQP message  [default: 1]
+    get: bool = False,  # Fetch the resource with GET, instead of sending with PUT (CoAP) or POST (HTTP)
+    mqtt: Values | None = None,  # Version of MQTT
+    client_id: Values | None = None,  # MQTT client identifier and AMQP container id  [default: wc-1]
+    start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
+    timeout: Values | None = None,  # Time limit of each step  [default: 10s]
+    user: Values | None = None,  # User name for MQTT and AMQP; in a load, %d is the device's number
+    password_file: Values | None = None,  # File whose first line is the user's password
+    ipv4: bool = False,  # Use IPv4 only
+    ipv6: bool = False,  # Use IPv6 only
+    cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
+    insecure: bool = False,  # Accept any certificate of the server, for tests only
+    tls_version: Values | None = None,  # Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
+    psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
+    cert: Values | None = None,  # Certificate of the client in PEM, if the server requires one
+    key: Values | None = None,  # Private key of the client in PEM
+    no_resumption: bool = False,  # Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message
+    connection_id: bool = False,  # Ask for a connection ID (RFC 9146); the probe fails if the server grants none
+    out: Values | None = None,  # Write the packets to FILE (pcapng), with the secrets that decrypt them
+    no_keys: bool = False,  # Leave the secrets of the connection out of the capture, for a capture that you share
+) -> dict[str, Any]: ...
+
+def pcap(
+    file: str | Path, *,
+    keylog: Values | None = None,  # Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
+) -> dict[str, Any]: ...
+
+def link(
+    *,
+    server: Values | None = None,  # Command that starts the server on the other side of the link; its output goes to server.log
+    serve: Values | None = None,  # Built-in server to start on the other side of the link, on its protocol's port
+    tls: bool = False,  # The built-in server uses TLS 1.2 or 1.3
+    dtls: bool = False,  # The built-in server uses DTLS 1.2 or 1.3
+    port: Values | None = None,  # Port to wait for, if the server opens other ports before this one
+    server_timeout: Values | None = None,  # How long the server may take until it listens  [default: 30s]
+    link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
+    link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
+    up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    down: Values | None = None,  # Different settings for the direction from server to device
+    loss_burst: Values | None = None,  # Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
+    queue: Values | None = None,  # Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard d
+    reorder: Values | None = None,  # Probability that a packet is delayed until later ones have passed [default: 0%]
+    duplicate: Values | None = None,  # Probability that a packet arrives twice [default: 0%]
+    corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
+    mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    seed: Values | None = None,  # Seed of the link's random decisions: the same seed repeats them  [default: 42]
+    ipv6: bool = False,  # {server} and {device} are IPv6 addresses
+    settle: Values | None = None,  # Quiet time on the link after the end of the program, before the recording stops  [default: 1s]
+    packet_path: Values | None = None,  # How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
+    out: Values | None = None,  # Results folder [default: runs/TIME]
+    keylog: Values | None = None,  # Key log file that a program writes by itself; other programs find SSLKEYLOGFILE in their environment
+    no_keys: bool = False,  # Leave the secrets of the connections out of the capture, and do not set SSLKEYLOGFILE
+) -> Link: ...
+
+def merge(
+    *runs: Run | str | Path,
+    out: Values | None = None,  # Folder for the combined results [default: runs/TIME]
+    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
+    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
+) -> Run: ...
 
 def nbiot(
     *stacks: str,
     size: Values | None = None,  # Size of a report, the application's header included  [default: 25B,400B]
     load: Values | None = None,  # Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s]
     seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --checks and --full: 10]
-    checks: bool = False,  #
     duration: Values | None = None,  # How long reports are measured, by when they are generated [default: 120s; with --checks: 200s; with --full: 600s]
     warm_up: Values | None = None,  # How long reports are generated before [default: a tenth of the duration]
     full: bool = False,  # The study's own size: 10 replications of 600 s
     interval: Values | None = None,  # Time between two reports of a device, for battery life  [default: 2h]
-    start: Values | None = None,  # How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
-    keep_alive: Values | None = None,  # Time without traffic after which a connection that persistent-tcp keeps is kept alive: by PINGREQ (MQTT), else by TCP  [default: 30min]
+    start: Values | None = None,  # How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default:
+    keep_alive: Values | None = None,  # Time without traffic after which a connection that persistent-tcp keeps is kept alive: by PINGREQ (MQTT), else by TCP
     what_if: Values | None = None,  # Changes of the network or of the endpoints to run beside the given ones, one at a time
     profile: Values | None = None,  # Parameters to start from: study or vodafone  [default: study]
     set: Values | None = None,  # One parameter of the network, by its path: levels.ce0.npdcch_rmax=16; may be given several times
@@ -197,89 +288,8 @@ def nbiot(
     out: Values | None = None,  # Results folder [default: runs/TIME]
     sequence: bool = False,  # Print what was on the air for the first measured device of each stack and size, in its first run
     capture: bool = False,  # Write the IP packets of these devices into the folder capture, with their times on the air in the comments
-    json: Values | None = None,  # Also write summary.json to FILE; - prints it instead of the table
     resume_changed: bool = False,  # Continue even if the options differ, and play only the missing runs
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
-
-
-def run(
-    file: str | Path, *, executor: Executor | None = None, shards: int | None = None, force: bool = False,
-    set: Values | None = None,  # Replace a value of the file: size=16B, link.rtt=100ms, count=10; you can repeat this option
-    vary: Values | None = None,  # Replace a value of the file by several ones, for a run of each: size=16B,1kB; you can repeat this option
-    engine: Values | None = None,  # Engine of comparisons, instead of the file's: sim, live or auto
-    shard: Values | None = None,  # Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
-    print_resolved: bool = False,  # Print the scenario with all defaults filled in, and run nothing
-    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to subscribers) or connects per second to another machine
-    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
-    out: Values | None = None,  # Results folder [default: runs/TIME]
-    json: Values | None = None,  # Also write summary.json to FILE; - prints it instead of the table
-    junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
-    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
-    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
-    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
-    prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
-    no_color: bool = False,  # Print without colour (NO_COLOR does the same)
-    progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
-) -> Run: ...
-
-
-def study(
-    name: str, *,
-    quick: bool = False,  #
-    claim: Values | None = None,  #
-    from_: Values | None = None,  #
-    write: Values | None = None,  #
-    out: Values | None = None,  # [default: runs/study-NAME]
-    no_runs: bool = False,  #
-) -> list[dict[str, Any]]: ...
-
-
-def claims(
-    file: str | Path, runs: Mapping[str, Run | str | Path] | None = None,
-) -> list[dict[str, Any]]: ...
-
-
-def probe(
-    url: str, *,
-    size: Values | None = None,  # Payload size of the message  [default: 128B]
-    qos: Values | None = None,  # QoS of MQTT; 0 also sends a settled AMQP message  [default: 1]
-    get: bool = False,  # Fetch the resource with GET, instead of sending with PUT (CoAP) or POST (HTTP)
-    mqtt: Values | None = None,  # Version of MQTT
-    client_id: Values | None = None,  # MQTT client identifier and AMQP container id  [default: wc-1]
-    start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you accept that the message can be replayed  [default: cold]
-    timeout: Values | None = None,  # Time limit of each step  [default: 10s]
-    user: Values | None = None,  # User name for MQTT and AMQP; in a load, %d is the device's number
-    password: Values | None = None,  # Password of the user; - prompts at the terminal, or reads a line of standard input. Other users of this machine can see a password typed here in the process list [default: WIRECOST_PASSWORD]
-    password_file: Values | None = None,  # File whose first line is the user's password
-    ipv4: bool = False,  # Use IPv4 only
-    ipv6: bool = False,  # Use IPv6 only
-    cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
-    insecure: bool = False,  # Accept any certificate of the server, for tests only
-    tls_version: Values | None = None,  # Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
-    psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
-    cert: Values | None = None,  # Certificate of the client in PEM, if the server requires one
-    key: Values | None = None,  # Private key of the client in PEM
-    no_resumption: bool = False,  # Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message once more
-    connection_id: bool = False,  # Ask for a connection ID (RFC 9146); the probe fails if the server grants none
-    out: Values | None = None,  # Write the packets to FILE (pcapng), with the secrets that decrypt them
-    no_keys: bool = False,  # Leave the secrets of the connection out of the capture, for a capture that you share
-) -> dict[str, Any]: ...
-
-
-def pcap(
-    file: str | Path, *,
-    keylog: Values | None = None,  #
-) -> dict[str, Any]: ...
-
-
-def merge(
-    *runs: Run | str | Path,
-    out: Values | None = None,  #
-    per: Values | None = None,  # --interval
-    interval: bool = False,  #
-    rows: Values | None = None,  # both
-) -> Run: ...
-
 
 def resume(folder: str | Path, **options: Any) -> Run: ...

@@ -60,8 +60,12 @@ class ThresholdError(WirecostError):
     """A threshold, or an expected verdict, does not hold (exit code 99)."""
 
 
-class Interrupted(WirecostError):
-    """The run was interrupted; `run` has what was measured (exit code 130)."""
+class Interrupt(KeyboardInterrupt):
+    """The interrupt of a run; `run` has what was measured before it, or is None."""
+
+    def __init__(self, run: Run | None) -> None:
+        super().__init__("interrupted" if run is None else f"interrupted; what was measured is in {run.folder}")
+        self.run = run
 
 
 BY_CODE: dict[int, type[WirecostError]] = {
@@ -73,7 +77,6 @@ BY_CODE: dict[int, type[WirecostError]] = {
     14: Invalid,
     98: Changed,
     99: ThresholdError,
-    130: Interrupted,
 }
 
 
@@ -85,6 +88,7 @@ def of_exit(code: int, stderr: str, run: Run | None = None) -> WirecostError:
     """The error of an exit code, from what the program wrote."""
     message, hint = sentence_and_hint(stderr)
     if code < 0:
+        hint = hint or "run it again; the kernel's log says whether memory was short"
         return WirecostError(message or f"signal {-code} ended the program", hint, code=code, run=run)
     kind = BY_CODE.get(code, WirecostError)
     return kind(message or f"the program ended with exit code {code}", hint, code=code, run=run)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import pickle
+import shutil
 import tempfile
 import time
 import warnings
 import zipfile
 from collections.abc import Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from ._commands import _folder, _measure, concluded, merge
-from ._errors import UsageError, WirecostError
-from ._program import flags, output_of, run_child
-from ._progress import Progress
+from ._commands import merge
+from ._errors import Interrupt, UsageError, WirecostError, of_exit
+from ._measure import concluded, measure
+from ._program import flags, interrupt_children, new_folder, remove_if_empty, run_child
+from ._progress import Bar, Progress
 from ._run import Run
 
 # A task of less work is not worth sending away, and more tasks than this per CPU even nothing out.
@@ -28,20 +29,204 @@ TASKS_PER_CPU = 16
 WORTH_CPU_S = 60.0
 # How often a shard is sent again if its node is lost.
 RETRIES = 3
+# The work of a sweep is told from that of a few cells. They take this much, or are the first part of this many.
+SAMPLE_CPU_S = 0.5
+SAMPLES = (4096, 512, 64, 8, 1)
+# Options that are of the results folder, which is another one in a shard.
+_OF_THE_FOLDER = ("out", "progress", "json", "junit")
+
+
+def run_shards(file: Path, executor: Any, shards: int | None, force: bool, options: Mapping[str, Any]) -> Run:
+    """Runs a scenario in shards and merges them. Without `force`, little work stays on this machine."""
+    if shards is not None and shards < 1:
+        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
+    try:
+        scenario = file.read_text()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}", "name a scenario file", code=2) from None
+    words = flags({name: value for name, value in options.items() if name not in _OF_THE_FOLDER})
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as local:
+            return _sent(local, (scenario, file.name), shards or os.cpu_count() or 1, words, options)
+    work = WORTH_CPU_S if force and shards is not None else _work_of(file, words)
+    if work < WORTH_CPU_S and not force:
+        text = f"{work:.0f} CPU s in all: this machine is faster than a cluster, and runs it (force=True sends it away)"
+        warnings.warn(text, stacklevel=3)
+        return measure("run", [str(file)], options)
+    return _sent(executor, (scenario, file.name), shards or tasks_for(work, executor), words, options)
+
+
+def tasks_for(work: float, executor: Any) -> int:
+    """Number of shards of a sweep of `work` CPU s: at most 16 for each CPU, each of at least 2 CPU s."""
+    return max(1, min(TASKS_PER_CPU * _cpus(executor), int(work / LEAST_CPU_S)))
+
+
+def _cpus(executor: Any) -> int:
+    # Of pools, of Dask's Client.get_executor(), and of wirecost.ray.executor().
+    client = getattr(executor, "_client", None)
+    if client is not None and hasattr(client, "ncores"):
+        cores: int = sum(client.ncores().values())
+        return max(1, cores)
+    workers: int | None = getattr(executor, "_max_workers", None)
+    return workers or os.cpu_count() or 1
+
+
+def _work_of(file: Path, words: list[str]) -> float:
+    """CPU seconds of the whole sweep on this machine, from some of its cells."""
+    for shards in SAMPLES:
+        for index in range(1, min(shards, 4) + 1):
+            cpu, cells, whole = _measured_shard(file, words, index, shards)
+            if cells and (cpu >= SAMPLE_CPU_S or shards <= 64):
+                return cpu / cells * whole
+    return 0.0
+
+
+def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tuple[float, int, int]:
+    """CPU seconds of a shard on this machine, its cells, and those of all shards."""
+    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
+        folder = Path(place, "run")
+        began = os.times()
+        ended = run_child(["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"])
+        used = os.times()
+        if ended.code == 0 and not folder.exists():
+            return 0.0, 0, 0
+        concluded(ended, folder)
+        with Progress(folder, shown=False) as seen:
+            seen.update()
+    cpu = used.children_user + used.children_system - began.children_user - began.children_system
+    return cpu, seen.planned or 0, seen.whole or 0
+
+
+def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str], options: Mapping[str, Any]) -> Run:
+    out = new_folder({"out": options.get("out")})
+    remove_if_empty(out)
+    if out.exists():
+        raise UsageError(f"{out} is not empty", "name a new folder: out='FOLDER'", code=2)
+    kept = {name: options[name] for name in ("per", "rows") if name in options}
+    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
+        parts: dict[int, Path] = {}
+        try:
+            _collect(executor, scenario, count, words, Path(place), parts, options.get("progress"))
+        except KeyboardInterrupt:
+            raise Interrupt(_merged(parts, out, kept) if parts else None) from None
+        return _merged(parts, out, kept)
+
+
+def _merged(parts: Mapping[int, Path], out: Path, options: Mapping[str, Any]) -> Run:
+    if len(parts) == 1:
+        # The program merges two or more.
+        (folder,) = parts.values()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return Run(shutil.move(folder, out))
+    return merge(*(parts[index] for index in sorted(parts)), out=out, **options)
+
+
+def _collect(
+    executor: Any,
+    scenario: tuple[str, str],
+    count: int,
+    words: list[str],
+    place: Path,
+    parts: dict[int, Path],
+    shown: bool | None,
+) -> None:
+    """Sends every shard, again where its node is lost, and puts the folders that come back into `parts`."""
+    wanted = version()
+    # A worker without the program, or of another version, is told before any work is sent.
+    try:
+        _answer(_submit(executor, ready, wanted))
+    except _Lost as lost:
+        raise lost.as_error("the first task") from lost
+    waiting: dict[Future[bytes], int] = {}
+    left = dict.fromkeys(range(1, count + 1), RETRIES)
+    bar = Bar("shards", shown)
+    try:
+        for index in left:
+            waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                index = waiting.pop(future)
+                try:
+                    data = _answer(future)
+                except _Lost as lost:
+                    left[index] -= 1
+                    if left[index] < 0:
+                        raise lost.as_error(f"shard {index}/{count}") from lost
+                    time.sleep(0.2)
+                    waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
+                    continue
+                if data:
+                    parts[index] = unpacked(data, place / f"{index}")
+            bar.draw(count - len(waiting), count)
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        interrupt_children()
+        raise
+    finally:
+        bar.close()
+
+
+def _submit(executor: Any, function: Any, *arguments: object) -> Future[Any]:
+    try:
+        future: Future[Any] = executor.submit(function, *arguments)
+    except BrokenExecutor as error:
+        raise _broken(error) from error
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        hint = "use an executor with submit() that pickles functions"
+        raise UsageError(f"the executor cannot send a task: {error}", hint, code=2) from error
+    return future
+
+
+def _answer(future: Future[Any]) -> Any:
+    """The answer of a task."""
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise _broken(error) from error
+    except Exception as error:
+        # Ray wraps the error of a task.
+        cause = getattr(error, "cause", None) or error
+        if isinstance(cause, WirecostError):
+            raise cause from None
+        why = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
+        if isinstance(cause, (pickle.PicklingError, AttributeError, ImportError)) or "No module named" in why:
+            text = f"the executor cannot run a task: {why}"
+            raise UsageError(text, "install wirecost on every worker, with pip", code=2) from error
+        raise _Lost(why) from error
+
+
+class _Lost(Exception):
+    """The node of a task was lost, and the task may be sent again."""
+
+    def as_error(self, task: str) -> WirecostError:
+        return WirecostError(f"{task} came to no end: {self}", "look at the logs of the executor's workers")
+
+
+def _broken(error: Exception) -> WirecostError:
+    return WirecostError(f"the executor is broken: {error}", "a process of its pool was killed: make a new executor")
 
 
 def version() -> str:
     """The version of the program of this machine."""
-    return output_of(["--version"]).split()[-1]
+    ended = run_child(["--version"])
+    if ended.code != 0:
+        raise of_exit(ended.code, ended.stderr)
+    return ended.stdout.split()[-1]
+
+
+def ready(wanted: str) -> None:
+    """Raises where the machine that calls it lacks the program, or has another version of it."""
+    here = version()
+    if here != wanted:
+        text = f"a worker has wirecost {here}, and this machine has {wanted}"
+        raise WirecostError(text, "install the same version on every worker")
 
 
 def shard(scenario: str, name: str, index: int, count: int, words: list[str], wanted: str) -> bytes:
     """Runs one shard on the machine that calls it, and returns its folder, zipped; nothing if the shard is empty."""
-    here = version()
-    if here != wanted:
-        raise WirecostError(
-            f"a worker has wirecost {here}, and this machine has {wanted}", "install the same version on every worker"
-        )
+    ready(wanted)
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         file = Path(place, name)
         file.write_text(scenario)
@@ -50,7 +235,7 @@ def shard(scenario: str, name: str, index: int, count: int, words: list[str], wa
         ended = run_child(command)
         if ended.code == 0 and not folder.exists():
             return b""
-        concluded(ended.code, ended.stderr, folder)
+        concluded(ended, folder)
         return packed(folder)
 
 
@@ -73,125 +258,6 @@ def unpacked(data: bytes, folder: Path) -> Path:
             if not path.is_relative_to(folder.resolve()):
                 raise WirecostError(f"a worker sent the file {member.filename}, which is outside of its folder")
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=0o600 if path.parent.name == "capture" else 0o644)
             path.write_bytes(archive.read(member))
-            if path.parent.name == "capture":
-                path.chmod(0o600)
     return folder
-
-
-def run_shards(file: Path, executor: Any, shards: int | None, force: bool, options: Mapping[str, Any]) -> Run:
-    """Runs a scenario in shards and merges them. Without `force`, little work stays on this machine."""
-    options = dict(options)
-    if shards is not None and shards < 1:
-        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
-    try:
-        scenario = file.read_text()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}", "name a scenario file", code=2) from None
-    if executor is None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(os.cpu_count()) as local:
-            return run_shards(file, local, shards, True, options)
-    work = None if force and shards is not None else _work_of(file, options)
-    if work is not None and work < WORTH_CPU_S and not force:
-        warnings.warn(
-            f"the sweep takes about {work:.0f} s of CPU: this machine is faster than a cluster, and runs it "
-            "(force=True sends it away)",
-            stacklevel=3,
-        )
-        return _measure("run", [str(file)], options)
-    count = shards if shards is not None else _shards_for(work or WORTH_CPU_S, executor)
-    out = _folder(options)
-    options.pop("progress", None)
-    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
-        parts = _collect(executor, (scenario, file.name), count, flags(options), Path(place))
-        if out.is_dir() and not any(out.iterdir()):
-            out.rmdir()
-        return merge(*parts, out=out)
-
-
-def _work_of(file: Path, options: Mapping[str, Any]) -> float | None:
-    """CPU seconds of the whole sweep, from one of its smallest shards; None where nothing can be told."""
-    for shards in (64, 8, 1):
-        for index in range(1, min(shards, 4) + 1):
-            cpu, cells, whole = _measured_shard(file, options, index, shards)
-            if cells:
-                return cpu / cells * whole
-    return None
-
-
-def _measured_shard(file: Path, options: Mapping[str, Any], index: int, count: int) -> tuple[float, int, int]:
-    """CPU seconds of a shard on this machine, its cells, and those of all shards."""
-    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
-        folder = Path(place, "run")
-        began = os.times()
-        ended = run_child(["run", str(file), *flags(dict(options)), "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"])
-        used = os.times()
-        if ended.code == 0 and not folder.exists():
-            return 0.0, 0, 0
-        concluded(ended.code, ended.stderr, folder)
-        seen = Progress(folder, shown=False)
-        seen.update()
-    cpu = used.children_user + used.children_system - began.children_user - began.children_system
-    return cpu, seen.planned or 0, seen.whole or 0
-
-
-def _shards_for(work: float, executor: Any) -> int:
-    cpus = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    return max(1, min(TASKS_PER_CPU * cpus, math.floor(work / LEAST_CPU_S)))
-
-
-def _collect(executor: Any, scenario: tuple[str, str], count: int, words: list[str], place: Path) -> list[Path]:
-    wanted = version()
-
-    def send(index: int) -> Future[bytes]:
-        try:
-            return executor.submit(shard, *scenario, index, count, words, wanted)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise UsageError(
-                f"the executor cannot send a task: {error}", "use an executor with submit() that pickles functions", code=2
-            ) from error
-
-    # The first shard tells whether the workers have the program at all, before the others are sent.
-    waiting: dict[Future[bytes], int] = {send(1): 1}
-    left = list(range(2, count + 1))
-    tries = dict.fromkeys(range(1, count + 1), 0)
-    parts: dict[int, Path] = {}
-    try:
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                index = waiting.pop(future)
-                data = _answer(future, tries, index)
-                if data is None:
-                    waiting[send(index)] = index
-                    continue
-                if data:
-                    parts[index] = unpacked(data, place / f"{index}")
-                waiting |= {send(index): index for index in left}
-                left = []
-    except BaseException:
-        for future in waiting:
-            future.cancel()
-        raise
-    return [parts[index] for index in sorted(parts)]
-
-
-def _answer(future: Future[bytes], tries: dict[int, int], index: int) -> bytes | None:
-    """The answer of a task; None if its node was lost and the shard may be sent again."""
-    try:
-        return future.result()
-    except WirecostError:
-        raise
-    except (pickle.PicklingError, AttributeError, ImportError) as error:
-        raise UsageError(
-            f"the executor cannot run a task: {error}", "install wirecost on every worker", code=2
-        ) from error
-    except Exception:
-        tries[index] += 1
-        if tries[index] > RETRIES:
-            raise
-        time.sleep(0.2)
-        return None
-

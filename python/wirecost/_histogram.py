@@ -6,7 +6,7 @@ import base64
 import math
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ._errors import UsageError
@@ -58,6 +58,15 @@ class Histogram:
             if len(fields) == 2 and fields[1].startswith("HISTF"):
                 total = total + cls.decode(fields[1])
         return total
+
+    @classmethod
+    def of(cls, values: Iterable[int]) -> Histogram:
+        """The histogram of times in nanoseconds."""
+        counts: dict[int, int] = {}
+        for value in values:
+            index = cls.index_of(value)
+            counts[index] = counts.get(index, 0) + 1
+        return cls(counts)
 
     @staticmethod
     def index_of(value: int) -> int:

@@ -26,11 +26,12 @@ _STYLE = """<style>
 
 def page(run: Run) -> str:
     """HTML of the run."""
-    rows = {"comparison": _cells, "load": _loads, "nbiot": _points}[run.kind](run)
+    rows = {"comparison": _cells, "load": _loads, "nbiot": _points, "study": _claims}[run.kind](run)
     warnings = "".join(f"<li>{escape(text)}</li>" for text in run.warnings[:8])
     more = len(run.warnings) - 8
     notes = f"<ul>{warnings}{f'<li>and {more} more</li>' if more > 0 else ''}</ul>" if warnings else ""
-    link = f'<p><a href="{escape(str(run.report()))}">report</a> · <code>{escape(run.command)}</code></p>'
+    command = f" · <code>{escape(run.command)}</code>" if run.command else ""
+    link = f'<p><a href="{escape(str(run.report()))}">report</a>{command}</p>'
     return f'{_STYLE}<div class="wirecost">{rows}{notes}{link}</div>'
 
 
@@ -85,6 +86,14 @@ def _points(run: Run) -> str:
     return f"<table>{head}{''.join(body)}</table>"
 
 
+def _claims(run: Run) -> str:
+    head = "<tr><th>claim</th><th>says</th><th>published</th><th>bound</th><th>ours</th><th>verdict</th></tr>"
+    names = ("id", "says", "published", "bound", "ours", "point_verdict")
+    rows = ([escape(row[name] or "") for name in names] for row in run.claims.to_pylist())
+    body = "".join("<tr>" + "".join(f"<td>{text}</td>" for text in row) + "</tr>" for row in rows)
+    return f"<table>{head}{body}</table>"
+
+
 def _td(text: str) -> str:
     return text if text.startswith("<td") else f"<td>{text}</td>"
 
@@ -98,9 +107,9 @@ def _stack(item: dict[str, Any]) -> str:
 
 
 def _invalid(item: dict[str, Any]) -> str | None:
-    from ._run import _reason
+    from ._run import reason
 
-    return _reason(item)
+    return reason(item)
 
 
 def _bytes(cell: dict[str, Any]) -> float:

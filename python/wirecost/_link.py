@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -15,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ._commands import _folder
 from ._errors import UsageError, WirecostError, of_exit
-from ._program import flags, program
+from ._program import flags, new_folder, program, remove_if_empty, start
 
 # The shell inside the link reads one command after another, so that all of them share the link and its capture.
 _INSIDE = "echo {server} {device} {authority}; exec sh"
@@ -33,7 +31,8 @@ class LinkResult:
     @property
     def packets(self) -> Mapping[str, Any]:
         """Bytes by layer, phase and cause, as `wirecost pcap --json -` prints them."""
-        return self.record["report"]
+        report: Mapping[str, Any] = self.record["report"]
+        return report
 
     @property
     def capture(self) -> Path:
@@ -67,23 +66,16 @@ class Link:
         if Link._open is not None:
             raise UsageError("a link is open already", "close it before you open another one", code=2)
         options = dict(self._options)
-        self.folder = _folder(options)
-        server = options.pop("server", None)
-        words = ["link", *flags(options), *([f"--server={server}"] if server else []), "--out", str(self.folder), "--quiet"]
-        self._child = subprocess.Popen(
-            [program(), *words, "--", "sh", "-c", _INSIDE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "WIRECOST_PARENT": str(os.getpid())},
-        )
-        line = self._child.stdout.readline().split()
+        given = flags({name: value for name, value in options.items() if name != "out"})
+        self.folder = new_folder(options)
+        command = [program(), "link", *given, "--out", str(self.folder), "--quiet", "--", "sh", "-c", _INSIDE]
+        child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+        assert child.stdin is not None and child.stdout is not None
+        self._child, self._commands, self._answers = child, child.stdin, child.stdout
+        line = self._answers.readline().split()
         if len(line) < 2:
-            code = self._child.wait()
-            if self.folder.is_dir() and not any(self.folder.iterdir()):
-                self.folder.rmdir()
+            code = self._end()
+            remove_if_empty(self.folder)
             raise of_exit(code, self._written())
         self.addresses = dict(zip(("server", "device", "authority"), line))
         Link._open = self
@@ -105,11 +97,11 @@ class Link:
             out, err = Path(place, "out"), Path(place, "err")
             timed = ["timeout", str(timeout)] if timeout is not None else []
             line = shlex.join([*timed, *words])
-            self._child.stdin.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
-            self._child.stdin.flush()
-            said = self._child.stdout.readline().split()
+            self._commands.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
+            self._commands.flush()
+            said = self._answers.readline().split()
             if len(said) != 2 or said[0] != mark:
-                raise of_exit(self._child.wait(), self._written())
+                raise of_exit(self._end(), self._written())
             done = subprocess.CompletedProcess(words, int(said[1]), out.read_text(), err.read_text())
         if check:
             done.check_returncode()
@@ -117,13 +109,11 @@ class Link:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         Link._open = None
-        child = self._child
-        if child is None:
+        if self._child is None:
             return
-        if kind is KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-        child.stdin.close()
-        code = child.wait()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._child.send_signal(signal.SIGINT)
+        code = self._end()
         path = self.folder / "link.json"
         if path.is_file():
             self._result = LinkResult(self.folder, json.loads(path.read_text()))
@@ -137,11 +127,18 @@ class Link:
             raise WirecostError("the link has no result yet", "read it after the with block")
         return self._result
 
+    def _end(self) -> int:
+        assert self._child is not None
+        try:
+            self._commands.close()
+        except BrokenPipeError:
+            # The shell has ended before it read its last command.
+            pass
+        code = self._child.wait()
+        self._answers.close()
+        return code
+
     def _written(self) -> str:
         self._errors.seek(0)
         return self._errors.read()
 
-
-def link(**options: Any) -> Link:
-    """An emulated link: `with wc.link(rtt="100ms", loss="1%", serve="mqtt") as l: l.run("mosquitto_pub -h {server} ...")`."""
-    return Link(options)

@@ -8,10 +8,13 @@ import shutil
 import signal
 import subprocess
 import sysconfig
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import IO, Any
 
 from ._errors import UsageError, WirecostError, of_exit
 
@@ -19,6 +22,12 @@ from ._errors import UsageError, WirecostError, of_exit
 REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user"})
 
 _PASSWORD = re.compile(r"^[a-z0-9+.-]+://[^/@:]*:[^/@]+@", re.IGNORECASE)
+_INSTALL = "pip install . in a clone installs it; WIRECOST_PROGRAM names one that is elsewhere"
+_ELSEWHERE = "name a file, password_file='FILE', or set the environment variable WIRECOST_PASSWORD"
+
+# The children that run now, whichever thread waits for them.
+_children: set[subprocess.Popen[str]] = set()
+_one_at_a_time = threading.Lock()
 
 
 def program() -> str:
@@ -33,7 +42,7 @@ def program() -> str:
     if found is None:
         raise WirecostError(
             "the program wirecost is not installed here",
-            "pip install . in a clone installs it; WIRECOST_PROGRAM names one that is elsewhere",
+            _INSTALL,
         )
     return found
 
@@ -45,7 +54,7 @@ def text_of(value: object) -> str:
     if isinstance(value, str) and _PASSWORD.search(value):
         raise UsageError(
             "a URL with a password would be in the process list and in the results",
-            "leave the password out of the URL: password_file='FILE', or WIRECOST_PASSWORD",
+            f"leave the password out of the URL: {_ELSEWHERE}",
             code=2,
         )
     if isinstance(value, Path):
@@ -62,6 +71,8 @@ def flags(options: Mapping[str, object]) -> list[str]:
         if value is None or value is False:
             continue
         flag = "--" + name.rstrip("_").replace("_", "-")
+        if name == "password":
+            raise UsageError("a password in a keyword would be in the process list", _ELSEWHERE, code=2)
         if value is True:
             words.append(flag)
         elif isinstance(value, (list, tuple, set, frozenset)) and not value:
@@ -93,65 +104,77 @@ class Ended:
     stderr: str
 
 
-def run_child(
-    words: list[str],
-    *,
-    watch: Callable[[], None] | None = None,
-    every: float = 0.25,
-    stdin: str | None = None,
-) -> Ended:
+def run_child(words: list[str], *, watch: Callable[[], None] | None = None, every: float = 0.25) -> Ended:
     """Runs the program to its end. `watch` is called about every `every` seconds while it runs.
 
-    An interrupt of this process reaches the child as SIGINT, and is raised again when the child has written its
-    results. If this process dies, the kernel ends the child.
+    An interrupt of this process reaches the child as SIGINT, a second one as SIGKILL; the exit code is then 130. If
+    this process dies, the kernel ends the child.
     """
-    child = subprocess.Popen(
-        [program(), *words],
-        stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        env={**os.environ, "WIRECOST_PARENT": str(os.getpid())},
-    )
-    outputs: dict[str, str] = {}
+    child = start([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    outputs = ["", ""]
 
-    def drain(name: str, stream: object) -> None:
-        outputs[name] = stream.read()  # type: ignore[attr-defined]
+    def drain(place: int, stream: IO[str]) -> None:
+        with stream:
+            outputs[place] = stream.read()
 
-    readers = [
-        threading.Thread(target=drain, args=("stdout", child.stdout), daemon=True),
-        threading.Thread(target=drain, args=("stderr", child.stderr), daemon=True),
-    ]
+    streams = [stream for stream in (child.stdout, child.stderr) if stream is not None]
+    readers = [threading.Thread(target=drain, args=pair, daemon=True) for pair in enumerate(streams)]
     for reader in readers:
         reader.start()
-    if stdin is not None and child.stdin is not None:
+    _children.add(child)
+    interrupts = 0
+    while child.poll() is None:
         try:
-            child.stdin.write(stdin)
-            child.stdin.close()
-        except BrokenPipeError:
-            pass
-    interrupted = False
-    while True:
-        try:
-            child.wait(timeout=every)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-        except KeyboardInterrupt:
-            # A second interrupt does not wait for results.
-            child.send_signal(signal.SIGKILL if interrupted else signal.SIGINT)
-            interrupted = True
-        if watch is not None:
-            try:
+            _wait(child, every)
+            if watch is not None:
                 watch()
-            except KeyboardInterrupt:
-                child.send_signal(signal.SIGKILL if interrupted else signal.SIGINT)
-                interrupted = True
+        except KeyboardInterrupt:
+            interrupts += 1
+            child.send_signal(signal.SIGINT if interrupts == 1 else signal.SIGKILL)
+    _children.discard(child)
     for reader in readers:
         reader.join()
-    return Ended(130 if interrupted else child.returncode, outputs["stdout"], outputs["stderr"])
+    return Ended(130 if interrupts else child.returncode, *outputs)
+
+
+def _wait(child: subprocess.Popen[str], seconds: float) -> None:
+    try:
+        child.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def start(words: list[str], **streams: Any) -> subprocess.Popen[str]:
+    """Starts a child that ends when this process does. Only this process sends it the interrupts of a terminal."""
+    environment = {**os.environ, "WIRECOST_PARENT": str(os.getpid())}
+    try:
+        return subprocess.Popen(words, text=True, errors="replace", start_new_session=True, env=environment, **streams)
+    except OSError as error:
+        raise WirecostError(f"{words[0]} cannot be run: {error.strerror}", _INSTALL) from None
+
+
+def interrupt_children() -> None:
+    """Sends SIGINT to every child that another thread waits for."""
+    for child in list(_children):
+        child.send_signal(signal.SIGINT)
+
+
+def new_folder(options: dict[str, Any]) -> Path:
+    """The results folder: `out`, which is taken from the options, or a new one in runs/."""
+    asked = options.pop("out", None)
+    if asked is not None:
+        return Path(asked)
+    base = Path("runs")
+    with _one_at_a_time:
+        base.mkdir(exist_ok=True)
+        stamp = datetime.now().strftime("%Y-%m-%dT%H%M%S")
+        return Path(tempfile.mkdtemp(prefix=f"{stamp}-", dir=base))
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Removes a folder into which nothing was written."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def output_of(words: list[str], *, accepted: tuple[int, ...] = (0,)) -> str:

@@ -11,14 +11,26 @@ from typing import Any
 import pyarrow as pa
 
 from . import _html, _tables
-from ._errors import Incomplete, Invalid, ThresholdError, UsageError, WirecostError, of_exit
+from ._errors import Incomplete, Invalid, ThresholdError, UsageError, of_exit
 from ._histogram import Histogram
 from ._program import run_child
 
 # Versions of summary.json that this package reads.
 _SCHEMAS = frozenset({1})
 
+_TABLES = {
+    "comparison": ("cells", "samples", "ladder"),
+    "load": ("phases", "intervals", "usage"),
+    "nbiot": ("cells",),
+    "study": ("claims",),
+}
 _KINDS = {"response", "service", "lag", "connect", "delay"}
+_OF_A_SAMPLE = {
+    "response": "response_time_ns",
+    "service": "service_time_ns",
+    "connect": "connect_ns",
+    "delay": "one_way_delay_ns",
+}
 
 
 class Run:
@@ -29,7 +41,7 @@ class Run:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        if not (self.folder / "journal.jsonl").is_file():
+        if not self.is_in(self.folder):
             raise UsageError(f"{folder} is no results folder", "name a folder that wirecost has written", code=2)
         schema = self.summary.get("schema", 1)
         if schema not in _SCHEMAS:
@@ -39,19 +51,30 @@ class Run:
                 code=2,
             )
 
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether a folder has results: of a run, or of a study."""
+        return any((folder / name).is_file() for name in ("journal.jsonl", "claims.json"))
+
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """`summary.json`, empty where the run ended before its first figure."""
         try:
-            return json.loads((self.folder / "summary.json").read_text())
+            summary: Mapping[str, Any] = json.loads((self.folder / "summary.json").read_text())
+            return summary
         except FileNotFoundError:
-            if not self.folder.is_dir():
-                raise UsageError(f"{self.folder} is gone", "run it again, or read another folder", code=2) from None
+            self._must_be_there()
             return {}
+
+    def _must_be_there(self) -> None:
+        if not self.folder.is_dir():
+            raise UsageError(f"{self.folder} is gone", "run it again, or read another folder", code=2)
 
     @property
     def kind(self) -> str:
-        """`comparison`, `load` or `nbiot`."""
+        """`comparison`, `load`, `nbiot` or `study`."""
+        if (self.folder / "claims.json").is_file():
+            return "study"
         if self.summary.get("kind") == "nbiot":
             return "nbiot"
         return "load" if "loads" in self.summary else "comparison"
@@ -64,7 +87,11 @@ class Run:
     @property
     def env(self) -> Mapping[str, Any]:
         """The machine: `env.json`."""
-        return json.loads((self.folder / "env.json").read_text())
+        try:
+            machine: Mapping[str, Any] = json.loads((self.folder / "env.json").read_text())
+            return machine
+        except FileNotFoundError:
+            raise UsageError(f"{self.folder} has no env.json", "read a folder whose run came to its end", code=2) from None
 
     @cached_property
     def cells(self) -> pa.Table:
@@ -73,13 +100,12 @@ class Run:
             return self.phases
         if self.kind == "nbiot":
             return self._read("points")
-        return _tables.without_invalid(self._read("cells"), self._reasons("cells"), "key")
+        return _tables.without_invalid(self._of("comparison", "cells"), self._reasons("cells"), "key")
 
     @cached_property
     def samples(self) -> pa.Table:
         """One row for each device of a comparison."""
-        indices = {index: why for index, why in enumerate(self._why("cells")) if why}
-        return _tables.without_invalid(self._of("comparison", "samples"), indices, "cell")
+        return _tables.without_invalid(self._of("comparison", "samples"), self._places("cells"), "cell")
 
     @cached_property
     def phases(self) -> pa.Table:
@@ -89,12 +115,12 @@ class Run:
     @cached_property
     def intervals(self) -> pa.Table:
         """One row for each second of a phase of a load."""
-        return self._of("load", "intervals")
+        return _tables.without_invalid(self._of("load", "intervals"), self._places("loads"), "load")
 
     @cached_property
     def usage(self) -> pa.Table:
         """CPU and memory of generator and target of a load, second by second."""
-        return self._of("load", "usage")
+        return _tables.without_invalid(self._of("load", "usage"), self._places("loads"), "load")
 
     @cached_property
     def ladder(self) -> pa.Table:
@@ -103,8 +129,15 @@ class Run:
 
     @cached_property
     def claims(self) -> pa.Table:
-        """The judged claims of a study."""
-        return _tables.claims(self.folder)
+        """The judged claims of a study, one row for each point of a claim."""
+        self._must_be("study", "claims")
+        return _tables.claims(json.loads((self.folder / "claims.json").read_text()))
+
+    @cached_property
+    def runs(self) -> Mapping[str, Run]:
+        """The runs of a study, by their names."""
+        self._must_be("study", "runs")
+        return {path.name: Run(path) for path in sorted(self.folder.iterdir()) if path.is_dir() and self.is_in(path)}
 
     @property
     def valid(self) -> bool:
@@ -126,21 +159,28 @@ class Run:
         return {"load": "loads", "nbiot": "points"}.get(self.kind, "cells")
 
     def _why(self, name: str) -> list[str | None]:
-        return [_reason(item) for item in self.summary.get(name, [])]
+        return [reason(item) for item in self.summary.get(name, [])]
 
     def _reasons(self, name: str) -> dict[str, str]:
         items = self.summary.get(name, [])
         return {item["key"]: why for item, why in zip(items, self._why(name)) if why and "key" in item}
 
+    def _places(self, name: str) -> dict[int, str]:
+        return {index: why for index, why in enumerate(self._why(name)) if why}
+
     def _of(self, kind: str, table: str) -> pa.Table:
-        if self.kind == kind:
-            return self._read(table)
-        raise UsageError(f"a {self.kind} run has no {table}", f"{table} are of a {kind} run", code=2)
+        self._must_be(kind, table)
+        return self._read(table)
+
+    def _must_be(self, kind: str, table: str) -> None:
+        if self.kind != kind:
+            raise UsageError(f"the results of a {self.kind} have no {table}", f"{table} are those of a {kind}", code=2)
 
     def _read(self, table: str) -> pa.Table:
         try:
             return _tables.read(table, self.folder)
         except FileNotFoundError:
+            self._must_be_there()
             return _tables.schema(table).empty_table()
 
     def check(self) -> Run:
@@ -148,7 +188,7 @@ class Run:
         if self.summary.get("interrupted"):
             raise Incomplete(f"{self.folder} was interrupted", f"wirecost.resume({str(self.folder)!r}) finishes it", run=self)
         for item in self.summary.get(self._list, []):
-            why = _reason(item)
+            why = reason(item)
             if why:
                 kind = Incomplete if item.get("not_run") else Invalid
                 raise kind(f"{item.get('stack')}: {why}", "read run.warnings, and the report", run=self)
@@ -162,48 +202,48 @@ class Run:
         """The histogram of one kind of time, summed over the loads and phases that `where` fits.
 
         `kind` is response, service, lag, connect or delay; `where` names columns of `phases`: stack="coap-con".
-        Of a comparison it is that of the samples.
+        Of a comparison it is that of the samples. Raises Invalid where the figures must not be used.
         """
         if kind not in _KINDS:
             raise UsageError(f"{kind!r} is no kind of time", f"write one of {', '.join(sorted(_KINDS))}", code=2)
         if self.kind == "comparison":
-            return self._sample_histogram(kind, where)
-        total, fits = Histogram(), 0
-        for number, load in enumerate(self.summary.get("loads", [])):
-            if any(load.get(name) != value for name, value in where.items()):
-                continue
-            fits += 1
+            return self._of_samples(kind, where)
+        self._must_be("load", "histograms")
+        chosen = [one for one in enumerate(self.summary.get("loads", [])) if _fits(one[1], where)]
+        if not chosen:
+            raise UsageError(f"no load has {_text(where)}", "run.phases has the values of every column", code=2)
+        total = Histogram()
+        for number, load in chosen:
+            self._must_be_valid(load)
             for index, one in enumerate(load.get("phases") or []):
                 path = self.folder / "latency" / f"{number:03}-{index}-{kind}.hlog"
                 if path.is_file() and phase in (None, one["name"]):
                     total = total + Histogram.read(path)
-        if not fits:
-            raise UsageError(f"no load has {where}", "run.phases has the values of every column", code=2)
         return total
 
-    def _sample_histogram(self, kind: str, where: Mapping[str, object]) -> Histogram:
-        names = {"response": "response_time_ns", "service": "service_time_ns", "connect": "connect_ns", "delay": "one_way_delay_ns"}
-        if kind not in names:
-            raise UsageError(f"a comparison has no {kind}", f"write one of {', '.join(sorted(names))}", code=2)
-        counts: dict[int, int] = {}
-        fits = 0
-        for row in self.samples.to_pylist():
-            if any(row.get(name) != value for name, value in where.items()):
-                continue
-            fits += 1
-            value = row[names[kind]]
-            if value is not None:
-                index = Histogram.index_of(int(value))
-                counts[index] = counts.get(index, 0) + 1
-        if not fits:
-            raise UsageError(f"no sample has {dict(where)}", "run.samples has the values of every column", code=2)
-        return Histogram(counts)
+    def _of_samples(self, kind: str, where: Mapping[str, object]) -> Histogram:
+        column = _OF_A_SAMPLE.get(kind)
+        if column is None:
+            raise UsageError(f"a comparison has no {kind}", f"write one of {', '.join(sorted(_OF_A_SAMPLE))}", code=2)
+        rows = [row for row in self.samples.to_pylist() if _fits(row, where)]
+        if not rows:
+            raise UsageError(f"no sample has {_text(where)}", "run.samples has the values of every column", code=2)
+        for cell in {row["cell"] for row in rows}:
+            self._must_be_valid(self.summary["cells"][cell])
+        return Histogram.of(int(row[column]) for row in rows if row[column] is not None)
+
+    def _must_be_valid(self, item: Mapping[str, Any]) -> None:
+        why = reason(item)
+        if why:
+            raise Invalid(f"{item.get('stack')}: {why}", "choose others by stack=, phase= and other columns", run=self)
 
     def report(self) -> Path:
         """The report, one HTML file without external requests."""
         path = self.folder / "report.html"
         if not path.is_file():
-            _command(["report", str(self.folder)])
+            ended = run_child(["report", str(self.folder)])
+            if ended.code != 0:
+                raise of_exit(ended.code, ended.stderr)
         return path
 
     def diff(self, other: Run) -> list[str]:
@@ -219,9 +259,8 @@ class Run:
 
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
-        names = {"comparison": ["cells", "samples", "ladder"], "load": ["phases", "intervals", "usage"], "nbiot": ["cells"]}
         written = []
-        for name in names[self.kind]:
+        for name in _TABLES[self.kind]:
             path = folder / f"{name}.parquet"
             pyarrow.parquet.write_table(getattr(self, name), path)
             written.append(path)
@@ -231,13 +270,23 @@ class Run:
         return _html.page(self)
 
     def __repr__(self) -> str:
+        if self.kind == "study":
+            return f"<wirecost.Run {self.folder}: {len(set(self.claims.column('id').to_pylist()))} claims, {len(self.runs)} runs>"
         items = self.summary.get(self._list, [])
-        noun = {"load": "loads", "nbiot": "points"}.get(self.kind, "cells")
+        noun = {"load": "load", "nbiot": "point"}.get(self.kind, "cell") + "s" * (len(items) != 1)
         state = "valid" if self.valid else "not all valid"
         return f"<wirecost.Run {self.folder}: {len(items)} {noun}, {state}>"
 
 
-def _reason(item: Mapping[str, Any]) -> str | None:
+def _fits(row: Mapping[str, Any], where: Mapping[str, object]) -> bool:
+    return all(row.get(name) == value for name, value in where.items())
+
+
+def _text(where: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in where.items()) or "any times"
+
+
+def reason(item: Mapping[str, Any]) -> str | None:
     """Why the figures of a cell or a load must not be used; None if they may."""
     if item.get("not_run"):
         return f"not run: {item['not_run']}"
@@ -249,15 +298,6 @@ def _reason(item: Mapping[str, Any]) -> str | None:
     return "; ".join(texts) or "INVALID"
 
 
-def _command(words: list[str]) -> None:
-    ended = run_child(words)
-    if ended.code != 0:
-        raise of_exit(ended.code, ended.stderr)
-
-
 def read(folder: str | Path) -> Run:
     """The run of a results folder."""
     return Run(folder)
-
-
-__all__ = ["Run", "WirecostError", "read"]

@@ -118,14 +118,23 @@ _CLAIMS = [
     ("says", pa.string(), "", "what the publication says"),
     ("where", pa.string(), "", "place in the publication"),
     ("kind", pa.string(), "", "absolute, ratio, ordering, trend, bound or checks"),
-    ("verdict", pa.string(), "", "the gravest one of its points"),
+    ("verdict", pa.string(), "", "of the claim: the gravest one of its points"),
     ("why", pa.string(), "", "the reason in a sentence"),
+    ("at", pa.string(), "", "the point: KEY=VALUE, joined by commas"),
+    ("published", pa.string(), "", "the published figure with its unit"),
+    ("bound", pa.string(), "", "the physical bound with its unit"),
+    ("ours", pa.string(), "", "our figure with its unit"),
+    ("point_verdict", pa.string(), "", "of the point"),
 ]
 
 
-def claims(folder: Path) -> pa.Table:
-    """The judged claims of a study's folder, one row each."""
+def claims(records: list[dict[str, Any]]) -> pa.Table:
+    """Judged claims, one row for each point; one without figures where a claim has none."""
     wanted = _named(_CLAIMS)
-    path = folder / "claims.json"
-    rows = json.loads(path.read_text()) if path.is_file() else []
+    rows = []
+    for claim in records:
+        for point in claim.get("points") or [{}]:
+            at = ",".join(f"{key}={value}" for key, value in (point.get("at") or {}).items())
+            figures = {name: point.get(name) for name in ("published", "bound", "ours")}
+            rows.append({**claim, **figures, "at": at, "point_verdict": point.get("verdict")})
     return pa.Table.from_pylist([{name: row.get(name) for name in wanted.names} for row in rows], schema=wanted)

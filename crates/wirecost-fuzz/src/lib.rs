@@ -9,6 +9,7 @@
 //! - [`coap`]: messages, client, server, over datagrams and over a stream
 //! - [`oscore`]: the option; client and server that protect their messages
 //! - [`amqp`]: frames, client, container
+//! - [`store`]: client and server of databases
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
 //! - [`http3`]: field sections, frames and packets of HTTP/3 and QUIC, client, server, connection
 //! - [`tls`], [`dtls`]: records, client, server, connection; certificates as text
@@ -50,6 +51,7 @@ pub mod scenario;
 pub mod schc;
 mod script;
 pub mod sim;
+pub mod store;
 pub mod tcp;
 pub mod text;
 pub mod tls;
@@ -59,7 +61,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 57] = [
+pub const TARGETS: [(&str, Target); 59] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -113,6 +115,8 @@ pub const TARGETS: [(&str, Target); 57] = [
     ("schc_packet", schc::packet),
     ("cost_ledger", cost::ledger),
     ("dissect_capture", dissect::capture),
+    ("store_client", store::client),
+    ("store_server", store::server),
     ("proto_units", text::quantities),
     ("lab_scenario", scenario::file),
     ("lab_text", text::names_and_rows),

@@ -15,7 +15,9 @@ use wirecost_stack::target::Target;
 
 use crate::patience::Patience;
 use crate::process::usage::Usage;
-use crate::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq};
+use crate::process::{
+    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
+};
 use crate::{EnvironmentError, Side};
 
 /// How long a server may take until it answers.
@@ -48,6 +50,8 @@ pub type Settings = BTreeMap<String, u64>;
 /// How to start a server, and how to tell that it is ready.
 struct Recipe {
     launch: Launch,
+    /// The server's own program, where the launch starts it by another one.
+    program: Option<PathBuf>,
     probe: fn(SocketAddr) -> Readiness,
     address: SocketAddr,
     version: Option<String>,
@@ -68,6 +72,7 @@ fn recipe(
         let dtls = Some(libcoap::Dtls { files, psk });
         Ok::<_, EnvironmentError>(Recipe {
             launch: libcoap::launch(folder, at(5683), build, dtls)?,
+            program: None,
             probe: libcoap::probe,
             address: at(5683),
             version: libcoap::version(build),
@@ -78,6 +83,7 @@ fn recipe(
         Target::Builtin | Target::Running => return Ok(None),
         Target::Mosquitto => Recipe {
             launch: mosquitto::launch(folder, at(1883), Some(files), settings)?,
+            program: None,
             probe: mosquitto::probe,
             address: at(1883),
             version: mosquitto::version(),
@@ -85,6 +91,7 @@ fn recipe(
         },
         Target::Rabbitmq => Recipe {
             launch: rabbitmq::launch(folder, ip, Some(files))?,
+            program: None,
             probe: |address| rabbitmq::probe(address.ip()),
             address: at(rabbitmq::AMQP_PORT),
             version: rabbitmq::version(),
@@ -92,10 +99,27 @@ fn recipe(
         },
         Target::Caddy => Recipe {
             launch: caddy::launch(folder, at(80), Some(files))?,
+            program: None,
             probe: caddy::probe,
             address: at(80),
             version: caddy::version(),
             patience: PATIENCE,
+        },
+        Target::Postgresql => Recipe {
+            launch: postgresql::launch(folder, postgresql::address(ip))?,
+            program: Some(postgresql::program()?),
+            probe: postgresql::probe,
+            address: postgresql::address(ip),
+            version: postgresql::version(),
+            patience: postgresql::PATIENCE,
+        },
+        Target::Mariadb => Recipe {
+            launch: mariadb::launch(folder, mariadb::address(ip))?,
+            program: Some(mariadb::program()?),
+            probe: mariadb::probe,
+            address: mariadb::address(ip),
+            version: mariadb::version(),
+            patience: mariadb::PATIENCE,
         },
         Target::Libcoap => coap(libcoap::Build::Openssl)?,
         Target::LibcoapGnutls => coap(libcoap::Build::Gnutls)?,
@@ -151,7 +175,15 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
 }
 
 /// The servers' own working files below the run's folder, including cookies. Logs and configurations stay.
-const WORKING_FILES: [&str; 5] = ["mnesia", "log", ".erlang.cookie", ".config", ".step"];
+const WORKING_FILES: [&str; 7] = [
+    "mnesia",
+    "log",
+    ".erlang.cookie",
+    ".config",
+    ".step",
+    postgresql::DATA,
+    mariadb::DATA,
+];
 
 /// Removes the working files of a server that has gone. Failures do not affect the results.
 fn remove_working_files(folder: &Path) {
@@ -207,13 +239,14 @@ impl Foreign {
         };
         let Recipe {
             launch,
+            program,
             probe,
             address,
             version,
             patience,
         } = recipe;
         let key_file = write_tls_files(&files, credentials)?;
-        let program = launch.program.display().to_string();
+        let program = program.as_ref().unwrap_or(&launch.program).display().to_string();
         let mut process = ServerProcess::start(&launch, side)?;
         wait_until_ready(&mut process, Patience::new(patience, is_over), || probe(address))?;
         let version = format!(

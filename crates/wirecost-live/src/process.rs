@@ -5,14 +5,16 @@
 //! - [`foreground`]: a program on the device's side, with the user's terminal
 //! - [`worker`]: another process of this program
 //! - [`listening`]: which sockets listen
-//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: location, configuration and readiness of each server
+//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`], [`postgresql`], [`mariadb`]: location, configuration and readiness of each server
 
 pub mod caddy;
 mod contained;
 pub mod foreground;
 pub mod libcoap;
 pub mod listening;
+pub mod mariadb;
 pub mod mosquitto;
+pub mod postgresql;
 pub mod rabbitmq;
 pub mod usage;
 pub mod worker;

@@ -11,6 +11,7 @@ use wirecost_mqtt::codec::ReasonCode;
 use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::{PeerText, bare};
 use wirecost_security::layer;
+use wirecost_store::client as store;
 
 use super::event::{Fact, ProbeEvent, Refusal, RefusalKind, Trouble};
 
@@ -239,6 +240,37 @@ fn condition(text: &str) -> Refusal {
         RefusalKind::Other
     };
     Refusal::new(kind, text)
+}
+
+impl From<store::Event> for ProbeEvent {
+    fn from(event: store::Event) -> Self {
+        match event {
+            store::Event::Opened => ProbeEvent::Ready(vec![Fact::new("statement", "prepared")]),
+            store::Event::Sent { .. } => ProbeEvent::Sent,
+            store::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "stored")]),
+            store::Event::Refused { refusal, .. } => {
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, refusal))
+            }
+            store::Event::Failed(failure) => store_failure(failure).into(),
+            store::Event::Closed => Trouble::Closed.into(),
+            store::Event::Reset(reason) => Trouble::Broken(reason).into(),
+            store::Event::Discarded { .. } => ProbeEvent::Other,
+        }
+    }
+}
+
+fn store_failure(failure: store::Failure) -> Trouble {
+    let kind = match failure {
+        store::Failure::Refused(_) => RefusalKind::Other,
+        store::Failure::NoPassword | store::Failure::Method(_) | store::Failure::Scram(_) => {
+            RefusalKind::Authentication
+        }
+        store::Failure::TimedOut(_) => return Trouble::TimedOut,
+        store::Failure::Malformed(_) | store::Failure::OtherProtocol(_) => {
+            return Trouble::Foreign(failure.to_string());
+        }
+    };
+    Trouble::Rejected(Refusal::new(kind, failure))
 }
 
 impl From<http::Event> for ProbeEvent {

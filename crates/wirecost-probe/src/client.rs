@@ -157,7 +157,7 @@ fn message(options: &Options) -> Result<Message, OptionsError> {
     let encoded = |template| Ok(Message::encoded(stack, resource, template));
     match options.url.scheme.protocol() {
         Protocol::Tcp | Protocol::Udp => Err(OptionsError::NothingAnswers),
-        Protocol::Mqtt | Protocol::MqttSn | Protocol::Amqp => {
+        Protocol::Mqtt | Protocol::MqttSn | Protocol::Amqp | Protocol::Store(_) => {
             let name = match resource {
                 "" => DEFAULT_RESOURCE.to_owned(),
                 resource => percent_decoded(resource),

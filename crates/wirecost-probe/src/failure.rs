@@ -212,6 +212,7 @@ impl Diagnosis<'_> {
             (_, Protocol::Coap | Protocol::CoapTcp) => "a CoAP request",
             (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
             (_, Protocol::Tcp | Protocol::Udp) => "a payload",
+            (_, Protocol::Store(_)) => "a start-up message",
         }
     }
 
@@ -282,6 +283,8 @@ impl Diagnosis<'_> {
             Scheme::Amqp => "amqp",
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
+            Scheme::Postgres => "postgres",
+            Scheme::Mariadb => "mariadb",
             Scheme::Mqtts
             | Scheme::Mqttsns
             | Scheme::Coaps
@@ -319,9 +322,11 @@ impl Diagnosis<'_> {
             (Step::Security, _) => "the handshake to be complete",
             (Step::Open, Protocol::MqttSn) => "CONNACK or REGACK",
             (Step::Open, Protocol::Mqtt) => "CONNACK",
+            (Step::Open, Protocol::Store(_)) => "the statement to be prepared",
             (Step::Open, _) => "credit to send",
             (_, Protocol::Mqtt | Protocol::MqttSn) => "the acknowledgement of the PUBLISH",
             (_, Protocol::Amqp) => "the disposition of the transfer",
+            (_, Protocol::Store(_)) => "the answer to the insert",
             _ => "the response",
         };
         let text = format!("{remote}: waited {seconds} s for {awaited}{}", self.came());

@@ -112,7 +112,7 @@ impl Options {
     pub fn check(&self) -> Result<(), OptionsError> {
         let scheme = self.url.scheme;
         let protocol = scheme.protocol();
-        let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
+        let takes_login = scheme.stack().has_login();
         let has_tls = scheme.is_secure();
         let is_dtls = scheme.is_secure() && matches!(protocol, Protocol::Coap | Protocol::MqttSn);
         let fetches = matches!(
@@ -125,7 +125,7 @@ impl Options {
         let conflicts = [
             (
                 self.login.is_some() && !takes_login,
-                "a user goes with mqtt, mqtts, amqp and amqps",
+                "a user goes with mqtt, mqtts, amqp, amqps, postgres and mariadb",
             ),
             (
                 self.psk.is_some() && !is_dtls,

@@ -10,6 +10,7 @@ use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
 use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
+use wirecost_store::client as store;
 
 use super::error::CommandError;
 use super::events::{ClientEvent, SUBSCRIPTION};
@@ -39,6 +40,8 @@ pub(super) enum Protocol {
     Http1(Box<http1::Client>),
     /// HTTP/3.
     Http3(Box<http3::Client>),
+    /// A database.
+    Store(Box<store::Client>),
 }
 
 impl<E> ApplicationClient<E> {
@@ -59,6 +62,9 @@ impl<E> ApplicationClient<E> {
             Protocol::Coap(client) => client.stats().last_ignored.map(|what| what.to_string()),
             Protocol::Amqp(client) => (client.stats().unexpected_answers > 0)
                 .then(|| "a disposition of a delivery that was not sent".to_owned()),
+            Protocol::Store(client) => {
+                (client.stats().unexpected_answers > 0).then(|| "an answer to no insert".to_owned())
+            }
             Protocol::Bare(_) | Protocol::Http1(_) | Protocol::Http3(_) => None,
         }
     }
@@ -90,6 +96,7 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
             Protocol::Amqp(client) => give(&mut **client, input, amqp_command, now),
             Protocol::Http1(client) => give(&mut **client, input, http_command, now),
             Protocol::Http3(client) => give(&mut **client, input, http_command, now),
+            Protocol::Store(client) => give(&mut **client, input, store_command, now),
         }
     }
 
@@ -102,6 +109,7 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
             Protocol::Amqp(client) => client.poll_output(out).map_event(E::from),
             Protocol::Http1(client) => client.poll_output(out).map_event(E::from),
             Protocol::Http3(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Store(client) => client.poll_output(out).map_event(E::from),
         }
     }
 }
@@ -235,6 +243,27 @@ fn http_command(command: Command) -> Result<http::Command, CommandError> {
                 },
         } => Ok(http::Command::Request { message, template }),
         Command::Close => Ok(http::Command::Close),
+        command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
+            Err(other_protocol(&command))
+        }
+    }
+}
+
+fn store_command(command: Command) -> Result<store::Command, CommandError> {
+    match command {
+        Command::Transmit {
+            message,
+            outgoing:
+                Outgoing {
+                    template: Template::Bare(content),
+                    ..
+                },
+        } => Ok(store::Command::Insert {
+            message,
+            key: None,
+            content,
+        }),
+        Command::Close => Ok(store::Command::Close),
         command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
             Err(other_protocol(&command))
         }

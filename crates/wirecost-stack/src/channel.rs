@@ -77,7 +77,8 @@ impl Application {
         let is_coap = matches!(self, Self::CoapNon | Self::CoapCon);
         match channel {
             Channel::Plain => true,
-            Channel::Tls13 | Channel::Tls12 => is_stream,
+            // A server of PostgreSQL 15 or MariaDB wants messages of its own before TLS, which wirecost does not have.
+            Channel::Tls13 | Channel::Tls12 => is_stream && !matches!(self, Self::Store(_)),
             Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Dtls12Cid => {
                 is_coap || matches!(self, Self::Udp | Self::MqttSn(_))
             }

@@ -360,7 +360,8 @@ fn alpn_of(application: Application) -> Option<Vec<u8>> {
         | Application::CoapNon
         | Application::CoapCon
         | Application::AmqpSettled
-        | Application::AmqpUnsettled => None,
+        | Application::AmqpUnsettled
+        | Application::Store(_) => None,
     }
 }
 

@@ -15,6 +15,8 @@ use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 use wirecost_security::{Start, dtls, tls};
+use wirecost_store::Store;
+use wirecost_store::client as store;
 
 use super::application::{ApplicationClient, Protocol};
 use super::channels::ClientChannels;
@@ -33,7 +35,7 @@ const LONGEST_PAGE_BYTES: usize = 32 << 20;
 /// The settings of one client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// MQTT client identifier, and AMQP container and link.
+    /// MQTT client identifier, AMQP container and link, sender of a database's rows.
     pub client_id: String,
     /// MQTT keep-alive in seconds.
     pub keep_alive: u16,
@@ -83,7 +85,7 @@ impl ClientConfig {
 /// What a device asks of the server beyond a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// User name and password (MQTT, AMQP).
+    /// User name and password (MQTT, AMQP, databases).
     pub login: Option<(String, String)>,
     /// The message that the server publishes when it loses the device (MQTT).
     pub will: Option<Will>,
@@ -215,6 +217,9 @@ fn protocol(
             };
             Protocol::Http3(Box::new(http3::Client::new(http)?))
         }
+        Application::Store(kind) => {
+            Protocol::Store(Box::new(store::Client::new(database(kind, resource, config))))
+        }
     })
 }
 
@@ -272,6 +277,27 @@ fn amqp(stack: Stack, resource: &str, config: &ClientConfig) -> amqp::Config {
             None => amqp::SaslConfig::Anonymous,
         },
         answer_timeout: config.answer_timeout.unwrap_or(defaults.answer_timeout),
+        ..defaults
+    }
+}
+
+/// A client of the database `resource`.
+fn database(kind: Store, resource: &str, config: &ClientConfig) -> store::Config {
+    let login = config.session.as_ref().and_then(|session| session.login.clone());
+    let mut rng = config.rng;
+    let mut nonce = [0; 18];
+    rng.fill(&mut nonce);
+    let defaults = store::Config::new(kind, resource, config.client_id.as_str());
+    let (user, password) = match login {
+        Some((user, password)) => (user, (!password.is_empty()).then_some(password)),
+        None => (defaults.user.clone(), None),
+    };
+    store::Config {
+        user,
+        password,
+        nonce,
+        answer_timeout: config.answer_timeout.unwrap_or(defaults.answer_timeout),
+        describes_received: config.describes_received,
         ..defaults
     }
 }

@@ -92,6 +92,9 @@ pub enum StackError {
     /// The address of an AMQP link differs from message to message.
     #[error("an AMQP link has one address: remove %n, %t and %r from it")]
     AddressByMessage,
+    /// The database differs from message to message.
+    #[error("a connection has one database: remove %n, %t and %r from its name")]
+    DatabaseByMessage,
 }
 
 impl StackError {

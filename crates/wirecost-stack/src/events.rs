@@ -8,6 +8,7 @@ use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::bare;
 use wirecost_security::layer;
+use wirecost_store::client as store;
 
 use super::{Arrival, Event, Polled, Stamp};
 
@@ -22,6 +23,7 @@ pub trait ClientEvent:
     + From<coap::Event>
     + From<amqp::Event>
     + From<http::Event>
+    + From<store::Event>
     + From<layer::Event<http::Event>>
     + From<layer::Event<Self>>
 {
@@ -34,6 +36,7 @@ impl<T> ClientEvent for T where
         + From<coap::Event>
         + From<amqp::Event>
         + From<http::Event>
+        + From<store::Event>
         + From<layer::Event<http::Event>>
         + From<layer::Event<T>>
 {
@@ -261,6 +264,22 @@ impl From<http::Event> for Event {
             http::Event::Failed { message, reason } => Event::refused(message, reason),
             http::Event::Closed | http::Event::GoneAway => Event::Closed,
             http::Event::Reset(reason) => Event::lost(reason),
+        }
+    }
+}
+
+impl From<store::Event> for Event {
+    fn from(event: store::Event) -> Self {
+        match event {
+            store::Event::Opened => READY,
+            store::Event::Sent { message } => Event::Sent { message },
+            store::Event::Acknowledged { message } => Event::Acknowledged { message },
+            store::Event::Refused { message, refusal } => Event::refused(message, refusal),
+            store::Event::Discarded { message } => Event::TimedOut { message },
+            store::Event::Failed(failure @ store::Failure::TimedOut(_)) => Event::lost(failure),
+            store::Event::Failed(failure) => Event::rejected(failure),
+            store::Event::Closed => Event::Closed,
+            store::Event::Reset(reason) => Event::lost(reason),
         }
     }
 }

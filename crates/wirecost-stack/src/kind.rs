@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_mqtt::sn;
 use wirecost_proto::bare::Transport;
+use wirecost_store::Store;
 
 use super::Channel;
 
@@ -45,6 +46,8 @@ pub enum Application {
     Http1,
     /// HTTP/3 POST.
     Http3,
+    /// A row inserted into the table of a database.
+    Store(Store),
 }
 
 /// An upper bound of the bytes that a protected object adds to a payload.
@@ -69,7 +72,8 @@ impl Application {
             | Self::CoapTcp
             | Self::AmqpSettled
             | Self::AmqpUnsettled
-            | Self::Http1 => Transport::Stream,
+            | Self::Http1
+            | Self::Store(_) => Transport::Stream,
             Self::Udp | Self::MqttSn(_) | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
         }
     }
@@ -126,6 +130,30 @@ impl Stack {
         matches!(self.application, Application::Http1 | Application::Http3)
     }
 
+    /// The kind of database that it inserts into.
+    pub const fn store(self) -> Option<Store> {
+        match self.application {
+            Application::Store(store) => Some(store),
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::CoapTcp
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => None,
+        }
+    }
+
+    /// Whether its clients have a user name and a password: those of MQTT, AMQP and databases.
+    pub const fn has_login(self) -> bool {
+        self.is_mqtt() || self.is_amqp() || self.store().is_some()
+    }
+
     /// Whether anything answers a message.
     pub const fn is_answered(self) -> bool {
         matches!(
@@ -138,6 +166,7 @@ impl Stack {
                 | Application::AmqpUnsettled
                 | Application::Http1
                 | Application::Http3
+                | Application::Store(_)
         )
     }
 
@@ -170,7 +199,8 @@ impl Stack {
             | Application::AmqpSettled
             | Application::AmqpUnsettled
             | Application::Http1
-            | Application::Http3 => Duration::ZERO,
+            | Application::Http3
+            | Application::Store(_) => Duration::ZERO,
         }
     }
 
@@ -211,7 +241,13 @@ impl Stack {
             Application::AmqpSettled
             | Application::AmqpUnsettled
             | Application::Http1
-            | Application::Http3 => (1_000_000_000, "the most that wirecost sends"),
+            | Application::Http3
+            | Application::Store(Store::Postgres) => (1_000_000_000, "the most that wirecost sends"),
+            // max_allowed_packet, less the other fields.
+            Application::Store(Store::Mariadb) => (
+                16_000_000,
+                "about the most that a server takes by default (max_allowed_packet)",
+            ),
         };
         let limit = limit.saturating_sub(if self.object { OBJECT_ALLOWANCE } else { 0 });
         (payload_bytes > limit).then(|| format!("{payload_bytes} B are more than {limit} B, {why}"))
@@ -236,6 +272,7 @@ impl Stack {
             (Application::AmqpSettled | Application::AmqpUnsettled, true) => 5671,
             (Application::Http1, false) => 80,
             (Application::Http1, true) | (Application::Http3, _) => 443,
+            (Application::Store(store), _) => store.port(),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Labeller {
         let messages = if self.stack.channel.is_tls() {
             self.records(direction, content)
         } else {
-            stream::messages(self.stack.application, content)
+            stream::messages(self.stack.application, direction, content)
         };
         if messages.is_empty() && !content.bytes.is_empty() {
             words.push("more of it".into());

@@ -246,7 +246,8 @@ pub(super) fn template(
     content: Content,
 ) -> Result<Template, ClientError> {
     let template = match stack.application {
-        Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
+        // A database's client adds the other columns.
+        Application::Tcp | Application::Udp | Application::Store(_) => Ok(Template::Bare(content)),
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, media, content),
         Application::MqttSn(qos) => publish(u8::try_from(qos).unwrap_or(0), to, media, content),
         Application::CoapNon => {
@@ -284,7 +285,8 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
         | Application::Mqtt5(_)
         | Application::MqttSn(_)
         | Application::AmqpSettled
-        | Application::AmqpUnsettled => Err(StackError::NoRequests),
+        | Application::AmqpUnsettled
+        | Application::Store(_) => Err(StackError::NoRequests),
     };
     template.map_err(|error| error.of(stack))
 }

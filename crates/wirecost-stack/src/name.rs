@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use super::Channel;
 use super::kind::{Application, Stack};
+use wirecost_store::Store;
 
 /// The name of every application protocol.
-const NAMES: [(&str, Application); 19] = [
+const NAMES: [(&str, Application); 21] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -27,6 +28,8 @@ const NAMES: [(&str, Application); 19] = [
     ("amqp-unsettled", Application::AmqpUnsettled),
     ("http1", Application::Http1),
     ("http3", Application::Http3),
+    ("postgres", Application::Store(Store::Postgres)),
+    ("mariadb", Application::Store(Store::Mariadb)),
 ];
 
 /// The part of a name that means a protected object.
@@ -247,7 +250,7 @@ const ABSENT: [(&str, &str); 6] = [
 const HTTP: &str = "HTTP/1.1 is http1 or http1+tls1.3, HTTP/3 is http3";
 
 /// Other common names of stacks.
-const OTHERWISE: [(&str, &str); 16] = [
+const OTHERWISE: [(&str, &str); 18] = [
     ("h1", "http1"),
     ("h3", "http3"),
     ("http", "http1"),
@@ -264,6 +267,8 @@ const OTHERWISE: [(&str, &str); 16] = [
     ("amqp", "amqp-unsettled"),
     ("amqp1", "amqp-unsettled"),
     ("amqps", "amqp-unsettled+tls1.3"),
+    ("postgresql", "postgres"),
+    ("mysql", "mariadb"),
 ];
 
 /// The name that differs least, if it is near.

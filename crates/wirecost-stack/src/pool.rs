@@ -121,6 +121,9 @@ impl MessagePool {
         if stack.is_amqp() && config.resource.differs_by_message() {
             return Err(StackError::AddressByMessage.of(stack));
         }
+        if stack.store().is_some() && config.resource.differs_by_message() {
+            return Err(StackError::DatabaseByMessage.of(stack));
+        }
         if stack.application == Application::MqttSn(-1) && !config.resource.is_constant() {
             return Err(StackError::SnTopic.of(stack));
         }

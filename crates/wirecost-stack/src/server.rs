@@ -15,6 +15,7 @@ use wirecost_proto::random::key_of;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Output, Rng};
 use wirecost_security::layer::{self, Fault};
 use wirecost_security::{Start, dtls, tls};
+use wirecost_store::server as store;
 
 use super::channels::ServerChannels;
 use super::error::StackError;
@@ -49,6 +50,8 @@ pub enum ServerApplication {
     Http1(Box<http1::Server>),
     /// The reference HTTP/3 server.
     Http3(Box<http3::Server>),
+    /// The reference database, which keeps no rows.
+    Store(store::Server),
 }
 
 /// What a built-in server reports.
@@ -66,6 +69,8 @@ pub enum ServerEvent {
     Amqp(amqp::Event),
     /// An HTTP server's event.
     Http(http::Event),
+    /// The reference database's event.
+    Store(store::Event),
     /// The handshake of a flow is complete.
     Established {
         /// The flow.
@@ -120,6 +125,9 @@ impl ServerEvent {
             })
             | Self::Http(http::Event::Answered {
                 payload_bytes, front, ..
+            })
+            | Self::Store(store::Event::Inserted {
+                payload_bytes, front, ..
             }) => Some((payload_bytes, front)),
             Self::Mqtt(mqtt::Event::Published {
                 payload_bytes, front, ..
@@ -132,6 +140,7 @@ impl ServerEvent {
             | Self::Coap(_)
             | Self::Amqp(_)
             | Self::Http(_)
+            | Self::Store(_)
             | Self::Established { .. }
             | Self::EarlyData { .. }
             | Self::Failed { .. } => None,
@@ -216,6 +225,7 @@ fn application(
             };
             ServerApplication::Http3(Box::new(http3::Server::new(config)?))
         }
+        Application::Store(kind) => ServerApplication::Store(store::Server::new(kind)),
     })
 }
 
@@ -320,6 +330,7 @@ impl Endpoint for ServerApplication {
             Self::Amqp(server) => server.handle_input(input.map_command(never), now),
             Self::Http1(server) => server.handle_input(input.map_command(never), now),
             Self::Http3(server) => server.handle_input(input.map_command(never), now),
+            Self::Store(server) => server.handle_input(input.map_command(never), now),
         }
     }
 
@@ -332,6 +343,7 @@ impl Endpoint for ServerApplication {
             Self::Amqp(server) => server.poll_output(out).map_event(ServerEvent::Amqp),
             Self::Http1(server) => server.poll_output(out).map_event(ServerEvent::Http),
             Self::Http3(server) => server.poll_output(out).map_event(ServerEvent::from),
+            Self::Store(server) => server.poll_output(out).map_event(ServerEvent::Store),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use wirecost_store::Store;
+
 use crate::{Application, Channel, Stack};
 
 /// The server of a run.
@@ -20,19 +22,25 @@ pub enum Target {
     Libcoap,
     /// libcoap's coap-server on GnuTLS.
     LibcoapGnutls,
+    /// PostgreSQL.
+    Postgresql,
+    /// MariaDB.
+    Mariadb,
     /// A server that runs already, which a URL names.
     Running,
 }
 
 impl Target {
     /// Every target that wirecost starts, with its name.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("builtin", Self::Builtin),
         ("mosquitto", Self::Mosquitto),
         ("rabbitmq", Self::Rabbitmq),
         ("caddy", Self::Caddy),
         ("libcoap", Self::Libcoap),
         ("libcoap-gnutls", Self::LibcoapGnutls),
+        ("postgresql", Self::Postgresql),
+        ("mariadb", Self::Mariadb),
     ];
 
     /// Whether the target is the built-in servers.
@@ -53,6 +61,8 @@ impl Target {
                 (mqtt || stack.is_amqp()) && is_plain_or_tls
             }
             Self::Caddy => stack.is_http() && is_plain_or_tls,
+            Self::Postgresql => matches!(stack.application, Application::Store(Store::Postgres)),
+            Self::Mariadb => matches!(stack.application, Application::Store(Store::Mariadb)),
             Self::Libcoap | Self::LibcoapGnutls => {
                 let channel = matches!(stack.channel, Channel::Dtls12 | Channel::Dtls12Psk);
                 stack.is_coap() && (channel || is_plain_or_tls)
@@ -76,6 +86,8 @@ impl Target {
             Self::Running => "the stacks of its URL",
             Self::Mosquitto => "the mqtt and mqtt5 stacks, plain, +tls1.2 and +tls1.3",
             Self::Rabbitmq => "the amqp stacks, mqtt-qos0 and mqtt-qos1, plain, +tls1.2 and +tls1.3",
+            Self::Postgresql => "postgres, plain and +cose",
+            Self::Mariadb => "mariadb, plain and +cose",
             Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
             Self::Libcoap | Self::LibcoapGnutls => {
                 "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk, and coap-tcp, plain, +tls1.2 and +tls1.3"
@@ -124,6 +136,7 @@ mod tests {
             speaks(Target::Libcoap, "coap-con+dtls1.2-psk") && !speaks(Target::Libcoap, "coap-con+dtls1.3")
         );
         assert!(speaks(Target::Libcoap, "coap-tcp+tls1.3") && !speaks(Target::Mosquitto, "coap-tcp"));
+        assert!(speaks(Target::Mariadb, "mariadb+cose") && !speaks(Target::Mariadb, "postgres"));
         assert!(!speaks(Target::LibcoapGnutls, "coap-con+oscore"));
     }
 }

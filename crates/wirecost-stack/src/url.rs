@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use wirecost_proto::bare::Transport;
+use wirecost_store::Store;
 
 use crate::name::{did_you_mean, nearest_of};
 use crate::{Application, Channel, Stack};
@@ -41,6 +42,10 @@ pub enum Scheme {
     Tcp,
     /// Bare payload on UDP. The scheme is not registered.
     Udp,
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB or MySQL.
+    Mariadb,
 }
 
 /// The protocol within the channel.
@@ -64,6 +69,8 @@ pub enum Protocol {
     Tcp,
     /// Bare payload on UDP.
     Udp,
+    /// A database.
+    Store(Store),
 }
 
 impl Protocol {
@@ -79,18 +86,20 @@ impl Protocol {
             Self::Http3 => "HTTP/3",
             Self::Tcp => "bare payload on TCP",
             Self::Udp => "bare payload on UDP",
+            Self::Store(Store::Postgres) => "PostgreSQL",
+            Self::Store(Store::Mariadb) => "MariaDB",
         }
     }
 
     /// Whether client and server exchange something before a message can be sent.
     pub const fn has_open(self) -> bool {
-        matches!(self, Self::Mqtt | Self::MqttSn | Self::Amqp)
+        matches!(self, Self::Mqtt | Self::MqttSn | Self::Amqp | Self::Store(_))
     }
 }
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 15] = [
+    const TABLE: [(Self, &'static str, Protocol); 17] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
         (Self::Mqttsn, "mqttsn", Protocol::MqttSn),
@@ -106,6 +115,8 @@ impl Scheme {
         (Self::H3, "h3", Protocol::Http3),
         (Self::Tcp, "tcp", Protocol::Tcp),
         (Self::Udp, "udp", Protocol::Udp),
+        (Self::Postgres, "postgres", Protocol::Store(Store::Postgres)),
+        (Self::Mariadb, "mariadb", Protocol::Store(Store::Mariadb)),
     ];
 
     /// The scheme's name.
@@ -143,6 +154,7 @@ impl Scheme {
             Protocol::Http3 => Application::Http3,
             Protocol::Tcp => Application::Tcp,
             Protocol::Udp => Application::Udp,
+            Protocol::Store(store) => Application::Store(store),
         };
         let channel = if !self.is_secure() || matches!(self, Self::H3) {
             Channel::Plain
@@ -164,7 +176,7 @@ impl Scheme {
         schemes.find(|scheme| scheme.port() == port && scheme.stack().transport() == Transport::Stream)
     }
 
-    /// The scheme of the same protocol with protection, or without it where this scheme has it. Bare payloads have no other.
+    /// The scheme of the same protocol with protection, or without it where this scheme has it. Bare payloads and databases have no other.
     pub const fn counterpart(self) -> Self {
         match self {
             Self::Mqtt => Self::Mqtts,
@@ -179,7 +191,7 @@ impl Scheme {
             Self::Amqps => Self::Amqp,
             Self::Http => Self::Https,
             Self::Https | Self::H3 => Self::Http,
-            Self::Tcp | Self::Udp => self,
+            Self::Tcp | Self::Udp | Self::Postgres | Self::Mariadb => self,
         }
     }
 }
@@ -263,6 +275,8 @@ impl FromStr for Url {
             None => (None, authority),
         };
         let (host, port) = host_and_port(authority)?;
+        let is_store = matches!(scheme.protocol(), Protocol::Store(_));
+        let host = if host.is_empty() && is_store { LOCAL } else { host };
         if host.is_empty() {
             return Err(UrlError::NoHost(text.to_owned()));
         }
@@ -276,9 +290,17 @@ impl FromStr for Url {
     }
 }
 
+/// The host of a database's URL that names none.
+const LOCAL: &str = "localhost";
+
+/// Other common names of schemes.
+const OTHERWISE: [(&str, &str); 2] = [("postgresql", "postgres"), ("mysql", "mariadb")];
+
 fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     let lower = text.to_ascii_lowercase();
-    let found = Scheme::TABLE.iter().find(|(_, name, ..)| *name == lower);
+    let other = OTHERWISE.iter().find(|(other, _)| *other == lower);
+    let name = other.map_or(lower.as_str(), |(_, name)| name);
+    let found = Scheme::TABLE.iter().find(|(_, known, ..)| *known == name);
     found.map(|row| row.0).ok_or_else(|| {
         let names = Scheme::TABLE.map(|(_, name, _)| name);
         UrlError::Scheme {
@@ -375,7 +397,8 @@ impl Url {
             | Protocol::CoapTcp
             | Protocol::Amqp
             | Protocol::Tcp
-            | Protocol::Udp => percent_decoded(&self.resource),
+            | Protocol::Udp
+            | Protocol::Store(_) => percent_decoded(&self.resource),
         };
         // In a pattern a percent sign begins a placeholder.
         Some(carried.replace('%', "%%"))
@@ -402,7 +425,8 @@ impl Url {
             Stack::is_amqp,
             Stack::is_http,
         ];
-        let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named));
+        let is_same =
+            kinds.iter().all(|is_of| is_of(stack) == is_of(named)) && stack.store() == named.store();
         // No scheme is for bare payloads that are protected.
         let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);
         let is_as_secure = is_bare || stack.has_handshake() == self.scheme.is_secure();

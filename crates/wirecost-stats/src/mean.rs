@@ -44,11 +44,10 @@ pub struct MeanInterval {
 impl MeanInterval {
     /// The mean of `values` and its interval; `None` without a value.
     pub fn of(values: &[f64]) -> Option<Self> {
-        if values.is_empty() {
-            return None;
-        }
+        let first = *values.first()?;
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let farthest = values.iter().fold([mean; 2], |[least, most], value| {
+        // Not from the mean on: that of equal values may lie beside them by a rounding error.
+        let farthest = values.iter().fold([first; 2], |[least, most], value| {
             [least.min(*value), most.max(*value)]
         });
         let deviations = || values.iter().map(|value| value - mean);
@@ -265,8 +264,12 @@ mod tests {
             let mean = MeanInterval::of(&vec![25e6; n]).unwrap();
             assert_eq!((mean.low, mean.high, mean.low_n), (Some(25e6), Some(25e6), false));
         }
-        let mean = MeanInterval::of(&[0.1; 7]).unwrap();
-        assert_eq!(mean.low, mean.high);
+        // The sum has a rounding error, and the mean is beside the values.
+        for (value, n) in [(0.1, 7), (1_776.274_305_555_555_7, 5)] {
+            let mean = MeanInterval::of(&vec![value; n]).unwrap();
+            let point = Some(mean.mean);
+            assert_eq!((mean.low, mean.high, mean.low_n), (point, point, false));
+        }
     }
 
     /// `common` values of 25 and `rare` ones of 230.

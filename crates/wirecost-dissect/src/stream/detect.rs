@@ -3,7 +3,9 @@
 use wirecost_proto::Direction;
 
 use super::http1::Http1;
+use super::mariadb::Mariadb;
 use super::mqtt::Mqtt;
+use super::postgres::Postgres;
 use super::tls::{Tls, is_record};
 use super::{Protocol, coap as messages};
 
@@ -42,6 +44,13 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
         None => return Detected::TooFewBytes,
         Some(false) => {}
     }
+    if server_port == wirecost_store::postgres::PORT && direction == Direction::Up {
+        match postgres(bytes) {
+            Some(true) => return Detected::Protocol(Protocol::Postgres(Postgres::default())),
+            Some(false) => {}
+            None => return Detected::TooFewBytes,
+        }
+    }
     let by_content = [http1, amqp, other, mqtt, coap];
     let mut undecided = false;
     for found in by_content.iter().map(|detect| detect(bytes)) {
@@ -66,6 +75,8 @@ fn by_port(server_port: u16) -> Protocol {
         1883 | 8883 => Protocol::Mqtt(Mqtt::default()),
         5683 | 5684 => Protocol::Coap,
         5671 | 5672 => Protocol::Amqp(Box::default()),
+        5432 => Protocol::Postgres(Postgres::open()),
+        3306 => Protocol::Mariadb(Mariadb::default()),
         _ => Protocol::Unknown("unknown"),
     }
 }
@@ -114,6 +125,12 @@ fn amqp(bytes: &[u8]) -> Match {
         (Some(_), _) => Match::Perhaps,
         (None, _) => Match::No,
     }
+}
+
+/// Whether a stream to PostgreSQL's port starts with a message that has no type: its length is below 16 MiB. `None` while it
+/// is empty.
+fn postgres(bytes: &[u8]) -> Option<bool> {
+    bytes.first().map(|first| *first == 0)
 }
 
 /// CONNECT with flags 0, then the protocol name after a length of one to four bytes (MQTT 5 section 3.1.2.1).

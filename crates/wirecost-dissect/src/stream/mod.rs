@@ -1,7 +1,7 @@
 //! Protocols on a byte stream, described as the bytes arrive.
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
-//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`]: the protocols
+//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`], [`mariadb`]: the protocols
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -12,7 +12,9 @@ mod bare;
 mod coap;
 mod detect;
 mod http1;
+mod mariadb;
 mod mqtt;
+mod postgres;
 pub(crate) mod tls;
 
 #[cfg(test)]
@@ -25,7 +27,9 @@ use crate::span_list::{PerDirection, Rest, SpanList};
 use amqp::Amqp;
 use detect::{Detected, detect};
 use http1::Http1;
+use mariadb::Mariadb;
 use mqtt::Mqtt;
+use postgres::Postgres;
 use tls::Tls;
 
 /// Why the rest of a direction cannot be described.
@@ -63,6 +67,8 @@ pub(crate) enum Protocol {
     Coap,
     Http1(Http1),
     Amqp(Box<Amqp>),
+    Postgres(Postgres),
+    Mariadb(Mariadb),
     Tls(Box<Tls>),
     /// A protocol that this crate does not know.
     Unknown(&'static str),
@@ -136,6 +142,8 @@ impl Stream {
             Protocol::Coap => "CoAP over TCP".to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
+            Protocol::Postgres(_) => "PostgreSQL".to_owned(),
+            Protocol::Mariadb(_) => "MariaDB or MySQL".to_owned(),
             Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
         }
@@ -209,6 +217,8 @@ impl Stream {
                 Protocol::Coap => coap::message(bytes)?,
                 Protocol::Http1(http) => http.part(direction, bytes)?,
                 Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
+                Protocol::Postgres(postgres) => postgres.message(direction, bytes)?,
+                Protocol::Mariadb(mariadb) => mariadb.packet(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
                 Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
             };

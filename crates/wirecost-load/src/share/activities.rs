@@ -67,7 +67,7 @@ impl Share {
     fn handshakes(&self, index: u32, offer: &Offer, start: Start) -> Box<dyn Activity> {
         let stack = self.options.stack;
         // The answer to CONNECT or open follows the ticket.
-        let is_answered = stack.is_mqtt() || stack.is_amqp();
+        let is_answered = stack.has_login();
         let linger = match start {
             Start::Cold => Duration::ZERO,
             _ if is_answered => Duration::ZERO,

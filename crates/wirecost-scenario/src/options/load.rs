@@ -630,7 +630,8 @@ pub const fn most_in_flight(application: Application) -> u32 {
         // RFC 8323, section 3.3: tokens tell requests apart, and wirecost's have 2 B.
         Application::CoapTcp => 65_535,
         Application::Http3 => 100,
-        // There are no answers, or the AMQP window limits the unanswered messages.
+        // There are no answers, or the AMQP window limits the unanswered messages. A database takes any number of commands and
+        // answers in their order.
         Application::Tcp
         | Application::Udp
         | Application::Mqtt311(0)
@@ -638,6 +639,7 @@ pub const fn most_in_flight(application: Application) -> u32 {
         | Application::MqttSn(..=0)
         | Application::CoapNon
         | Application::AmqpSettled
-        | Application::AmqpUnsettled => u32::MAX,
+        | Application::AmqpUnsettled
+        | Application::Store(_) => u32::MAX,
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
         | Application::CoapTcp
         | Application::AmqpSettled
         | Application::AmqpUnsettled
-        | Application::Http1 => "message".into(),
+        | Application::Http1
+        | Application::Store(_) => "message".into(),
     }
 }
 

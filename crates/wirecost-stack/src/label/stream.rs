@@ -4,13 +4,16 @@ use wirecost_amqp::codec::{Frame, FrameType, Performative, Sasl};
 use wirecost_coap::stream;
 use wirecost_mqtt::codec::PacketType;
 use wirecost_mqtt::codec::framing::packet_len;
-use wirecost_proto::Layer;
+use wirecost_proto::{Direction, Layer};
+use wirecost_store::Store;
+use wirecost_store::mariadb::codec as mariadb;
+use wirecost_store::postgres::codec::{backend, frontend, message_len, startup_len};
 
-use super::Content;
+use super::{Content, push_new};
 use crate::Application;
 
 /// The messages that begin in a segment; empty where its content continues an earlier message.
-pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<String> {
+pub(super) fn messages(application: Application, direction: Direction, content: &Content<'_>) -> Vec<String> {
     let mut spans = content.spans_of(0..content.bytes.len());
     // A message begins with bytes of its protocol.
     if spans.next().is_none_or(|span| span.layer != Layer::Application) {
@@ -22,6 +25,8 @@ pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<S
         Application::CoapTcp => coap_messages(content.bytes),
         Application::Http1 => start_line(content.bytes).into_iter().collect(),
         Application::Tcp => vec!["message".into()],
+        Application::Store(Store::Postgres) => postgres_messages(direction, content.bytes),
+        Application::Store(Store::Mariadb) => mariadb_packets(direction, content.bytes),
         Application::Udp
         | Application::MqttSn(_)
         | Application::CoapNon
@@ -105,4 +110,48 @@ pub(super) fn start_line(bytes: &[u8]) -> Option<String> {
             .trim_end()
             .to_owned(),
     )
+}
+
+/// Messages by their type, and the start-up message, which has none (PostgreSQL documentation, chapter 55.7).
+pub(super) fn postgres_messages(direction: Direction, mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(first) = bytes.first() {
+        let (name, len) = match (direction, *first) {
+            (Direction::Up, 0) => (Some("StartupMessage"), startup_len(bytes)),
+            (Direction::Up, kind) => (frontend::name(kind), message_len(bytes)),
+            (Direction::Down, kind) => (backend::name(kind), message_len(bytes)),
+        };
+        let Some(name) = name else {
+            break;
+        };
+        push_new(&mut names, name.to_owned());
+        let Ok(Some(len)) = len else {
+            break;
+        };
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// Commands and answers by their first byte. What continues a login has a sequence number above 0.
+pub(super) fn mariadb_packets(direction: Direction, mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let (Some(len), Some(sequence), Some(kind)) = (
+        mariadb::packet_len(bytes),
+        bytes.get(3),
+        bytes.get(mariadb::HEADER_BYTES),
+    ) {
+        let name = match (direction, *kind, *sequence) {
+            (Direction::Up, kind, 0) => mariadb::command::name(kind).unwrap_or("command"),
+            (Direction::Up, ..) => "login",
+            (Direction::Down, mariadb::VERSION, 0) => "handshake",
+            (Direction::Down, mariadb::answer::OK, _) => "OK",
+            (Direction::Down, mariadb::answer::ERR, _) => "ERR",
+            (Direction::Down, mariadb::answer::EOF, _) => "EOF",
+            (Direction::Down, ..) => "definition",
+        };
+        push_new(&mut names, name.to_owned());
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
 }

@@ -9,7 +9,7 @@ use super::TableArguments;
 /// `wirecost pcap`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The capture may contain MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0 and bare messages, unencrypted or inside \
+    after_help = "The capture may contain MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0, PostgreSQL and bare messages, unencrypted or inside \
     TLS, DTLS 1.2 or QUIC. The report lists bytes that it cannot attribute. Secrets inside the capture are used, too.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, \
     14 the capture ends inside a packet (the report covers the packets before it)."

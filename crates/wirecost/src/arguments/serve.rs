@@ -123,6 +123,10 @@ pub enum Protocol {
     Tcp,
     /// Receives datagrams
     Udp,
+    /// PostgreSQL's protocol for one table; it keeps no rows
+    Postgres,
+    /// MariaDB's protocol for one table; it keeps no rows
+    Mariadb,
 }
 
 /// A user of a server.

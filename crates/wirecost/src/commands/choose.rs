@@ -6,6 +6,7 @@ mod needs;
 mod page;
 mod rows;
 mod table;
+mod verified;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
 use rows::Row;
+use verified::{Verified, verify};
 
 /// The stacks of a choice unless the user names some: each protocol with its usual security.
 const STACKS: [&str; 9] = [
@@ -51,8 +53,6 @@ pub const MOST_READINGS: u64 = 288;
 const KEPT_SECONDS: f64 = 86_400.0;
 /// Devices of each way where packets are lost.
 const DEVICES_UNDER_LOSS: u32 = 20;
-/// Stacks that are verified, and devices of each.
-const VERIFIED: (usize, u32) = (3, 20);
 
 /// What a choice is made from.
 struct Inputs<'a> {
@@ -340,67 +340,4 @@ pub fn play(
         return Err(error.into());
     }
     Ok((outcome.summary, run.folder))
-}
-
-/// A stack that was measured live: whether its bytes are those of the simulation.
-struct Verified {
-    stack: String,
-    /// `None` if it did not run live, otherwise the first difference, if there is one.
-    difference: Option<Option<String>>,
-    reason: Option<String>,
-}
-
-/// Measures the first stacks live: a connect, a message and a close on the same link, beside the same in virtual time.
-fn verify(
-    inputs: &Inputs<'_>,
-    options: &Options,
-    rows: &[Row],
-    out: &Path,
-    interrupt: Interrupt,
-) -> Result<Vec<Verified>, Failure> {
-    if !inputs.arguments.verify {
-        return Ok(Vec::new());
-    }
-    let mut stacks: Vec<Stack> = Vec::new();
-    for row in rows.iter().filter(|row| row.is_met()) {
-        if !stacks.contains(&row.stack) && stacks.len() < VERIFIED.0 {
-            stacks.push(row.stack);
-        }
-    }
-    if stacks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let live = Options {
-        engine: Engine::Auto,
-        stacks,
-        samples: VERIFIED.1,
-        schedules: vec![Schedule::default()],
-        ..options.clone()
-    };
-    live.validate()?;
-    let scenario = Scenario::comparison(live.clone());
-    let (summary, _) = play(
-        inputs.arguments.quiet,
-        &live,
-        &scenario,
-        &out.join("verify"),
-        interrupt,
-    )?;
-    let verified = live.stacks.iter().map(|stack| {
-        let stack = stack.to_string();
-        let cell = summary
-            .cells
-            .iter()
-            .find(|cell| cell.stack == stack && cell.engine == "live");
-        let agreement = cell.and_then(|cell| cell.agreement.as_ref());
-        Verified {
-            difference: agreement.map(|agreement| agreement.first_difference.clone()),
-            reason: match cell {
-                None => Some("the machine allows no live run; wirecost doctor says why".to_owned()),
-                Some(cell) => cell.not_run.clone(),
-            },
-            stack,
-        }
-    });
-    Ok(verified.collect())
 }

@@ -21,6 +21,7 @@ use wirecost_security::entropy::Entropy;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
 use wirecost_stack::server::{Clients, Server, ServerEvent};
 use wirecost_stack::{Admission, Application, Channel, Stack};
+use wirecost_store::Store;
 
 use self::files::{AuthorityFile, KeyFile};
 use self::security::Admitted;
@@ -215,7 +216,9 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         }
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
-        Protocol::Tcp => format!("openssl s_client -CAfile {file} -connect {address}"),
+        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb => {
+            format!("openssl s_client -CAfile {file} -connect {address}")
+        }
         Protocol::Udp | Protocol::MqttSn => {
             format!("openssl s_client -dtls -CAfile {file} -connect {address}")
         }
@@ -273,6 +276,8 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
         Protocol::Http3 => Application::Http3,
         Protocol::Tcp => Application::Tcp,
         Protocol::Udp => Application::Udp,
+        Protocol::Postgres => Application::Store(Store::Postgres),
+        Protocol::Mariadb => Application::Store(Store::Mariadb),
     };
     Stack::plain(application)
 }
@@ -288,6 +293,8 @@ const fn name(protocol: Protocol) -> &'static str {
         Protocol::Http3 => "HTTP/3",
         Protocol::Tcp => "bare TCP",
         Protocol::Udp => "bare UDP",
+        Protocol::Postgres => "PostgreSQL",
+        Protocol::Mariadb => "MariaDB",
     }
 }
 
@@ -334,6 +341,7 @@ fn described(event: &ServerEvent) -> String {
         ServerEvent::Coap(event) => format!("{event:?}"),
         ServerEvent::Amqp(event) => format!("{event:?}"),
         ServerEvent::Http(event) => format!("{event:?}"),
+        ServerEvent::Store(event) => format!("{event:?}"),
         ServerEvent::Established { start, .. } => format!("handshake complete, {start}"),
         ServerEvent::EarlyData { bytes, .. } => format!("{bytes} B early (may be replayed)"),
         ServerEvent::Failed { fault, .. } => format!("security failed: {fault}"),

@@ -60,7 +60,8 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
         | Application::AmqpSettled
         | Application::AmqpUnsettled
         | Application::Http1
-        | Application::Http3 => parameters.exchange_lifetime(),
+        | Application::Http3
+        | Application::Store(_) => parameters.exchange_lifetime(),
     };
     let time = duration.map_or(lifetime, |duration| duration.min(lifetime));
     let rate = offer.rate(options.clients).unwrap_or(f64::INFINITY);

@@ -245,7 +245,7 @@ impl LoadOptions {
     /// Checks the options that only some protocols have.
     fn check_session(&self) -> Checked {
         let stack = self.stack;
-        let has_login = stack.is_mqtt() || stack.is_amqp();
+        let has_login = stack.has_login();
         for (key, is_asked, is_there, what) in [
             (
                 "will",
@@ -269,7 +269,7 @@ impl LoadOptions {
                 "login",
                 self.login.is_some(),
                 has_login,
-                "user names: those are MQTT's and AMQP's",
+                "user names: those are MQTT's, AMQP's and the databases'",
             ),
             (
                 "subscribers",
@@ -356,7 +356,7 @@ impl LoadOptions {
                 self.start
             ));
         }
-        let is_early = start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp();
+        let is_early = start == Start::ZeroRtt && !stack.has_login();
         is_early.then(|| {
             format!(
                 "{stack} sends early data with its first message: a handshake without a message cannot be 0-RTT"

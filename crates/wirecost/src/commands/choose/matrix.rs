@@ -20,7 +20,7 @@ pub(super) fn table(decisions: &[Decision<'_>]) -> String {
     draw(&lines, &[0, 1, 2, 3, 4], &mut text);
     let mut notes: Vec<String> = Vec::new();
     for decision in decisions {
-        for note in table::notes(&decision.inputs, &decision.rows, &[]) {
+        for note in table::basis(&decision.inputs) {
             if !notes.contains(&note) {
                 notes.push(note);
             }

@@ -121,23 +121,19 @@ fn why(row: &Row) -> String {
     why.join("; ")
 }
 
-/// What the figures are modelled by, and what was verified.
-pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
+/// What bytes are, and what the figures are modelled by.
+pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
     let mut notes = vec![String::new()];
     notes.push(format!(
         "bytes: IP packets per {}, both ways, with its share of connects, keep-alives and closes; simulated",
         unit(inputs)
     ));
-    notes.extend(intervals(rows));
     if let Some(device) = &inputs.device {
         let (assumed, all) = device.assumed();
         notes.push(format!(
             "* modelled from the simulated packets by {}: {}; {assumed} of {all} figures assumed",
             device.name, device.title
         ));
-    }
-    if inputs.arguments.battery.is_some() {
-        notes.push("battery*: in parentheses the range of the spread of the device's powers".to_owned());
     }
     if let Some(tariff) = &inputs.tariff {
         let price = if tariff.is_sourced {
@@ -149,6 +145,16 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
             "* priced by {}: {}; the price is {price}",
             tariff.name, tariff.title
         ));
+    }
+    notes
+}
+
+/// The same with what is in the columns of the ranking, and what was verified.
+pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
+    let mut notes = basis(inputs);
+    notes.extend(intervals(rows));
+    if inputs.arguments.battery.is_some() {
+        notes.push("battery: in parentheses the range of the spread of the device's powers".to_owned());
     }
     let longest = |row: &Row| {
         row.figures

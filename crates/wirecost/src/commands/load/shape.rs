@@ -78,7 +78,8 @@ fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscrib
         | Application::AmqpSettled
         | Application::AmqpUnsettled
         | Application::Http1
-        | Application::Http3 => 0,
+        | Application::Http3
+        | Application::Store(_) => 0,
     };
     Some(Subscribers {
         devices: asked.subscribers?,

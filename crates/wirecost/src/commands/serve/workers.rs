@@ -62,6 +62,7 @@ pub(super) fn note(count: u32, stack: Stack) -> String {
         Application::MqttSn(_) => "clients and their registered topics",
         Application::AmqpSettled | Application::AmqpUnsettled => "queues",
         Application::Http1 | Application::Http3 => "resources and session tickets",
+        Application::Store(_) => "rows, of which they keep none,",
         Application::Tcp
         | Application::Udp
         | Application::CoapNon

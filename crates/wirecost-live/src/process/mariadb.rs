@@ -1,0 +1,109 @@
+//! MariaDB, the database, with the table of readings in the database `test`.
+
+use super::{
+    Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
+};
+use crate::error::EnvironmentError;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wirecost_store::mariadb::{PORT, create_table};
+use wirecost_store::{Column, USER};
+
+const PROGRAM: &str = "mariadbd";
+const PACKAGE: &str = "mariadb-server-core mariadb-client-core";
+
+/// How long the server may take to become ready: it makes its data folder first.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The folder of its data below the run's folder.
+pub const DATA: &str = "mariadb";
+
+/// Makes the data folder, then becomes the server. Arguments: installer, server, data, address, port, statements.
+/// The server changes to the data folder, where its socket is: the path of a socket has at most 107 characters.
+const SCRIPT: &str = r#"
+data=$(realpath -m "$3")
+"$1" --no-defaults --user=root --datadir="$data" --auth-root-authentication-method=normal --skip-test-db >/dev/null
+exec "$2" --no-defaults --user=root --datadir="$data" --bind-address="$4" --port="$5" --init-file="$(realpath "$6")" \
+    --socket=socket --max-connections=1000
+"#;
+
+/// How to start the server on `address`, with its data and log in `folder`. Settings that cost time are its defaults: every
+/// insert is on disk before its answer (`innodb_flush_log_at_trx_commit=1`).
+///
+/// # Errors
+/// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
+pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentError> {
+    let installer = find("mariadb-install-db", PACKAGE)?;
+    find("my_print_defaults", PACKAGE)?;
+    let statements = folder.join("mariadb.sql");
+    write_configuration(&statements, &first_statements())?;
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut arguments: Vec<String> = ["-e", "-c", SCRIPT, "sh"].map(str::to_owned).into();
+    arguments.extend([
+        text(installer),
+        text(program()?),
+        text(folder.join(DATA)),
+        address.ip().to_string(),
+        address.port().to_string(),
+        text(statements),
+    ]);
+    Ok(Launch {
+        program: "/bin/sh".into(),
+        arguments,
+        environment: plain_environment(folder),
+        log: folder.join("mariadb.log"),
+    })
+}
+
+/// What the server does before it listens: one statement for each line.
+fn first_statements() -> String {
+    [
+        "CREATE DATABASE IF NOT EXISTS test;".to_owned(),
+        "USE test;".to_owned(),
+        format!("{};", create_table(Column::Bytes)),
+        format!("CREATE USER IF NOT EXISTS '{USER}'@'%';"),
+        format!("GRANT ALL ON test.* TO '{USER}'@'%';\n"),
+    ]
+    .join("\n")
+}
+
+/// The server's own program, which the launch starts by a script.
+///
+/// # Errors
+/// As [`launch`].
+pub fn program() -> Result<PathBuf, EnvironmentError> {
+    find(PROGRAM, PACKAGE)
+}
+
+/// The address of the server on `ip`.
+pub const fn address(ip: std::net::IpAddr) -> SocketAddr {
+    SocketAddr::new(ip, PORT)
+}
+
+/// Whether the server on `address` begins with a handshake of version 10. It listens after its first statements.
+pub fn probe(address: SocketAddr) -> Readiness {
+    let greeting = exchange::<5>(address, PROBE_TIMEOUT, b"");
+    readiness(greeting.map(|(_, greeting)| [greeting[3], greeting[4]]), [0, 10])
+}
+
+/// The installed version, such as `10.11.19-MariaDB`.
+pub fn version() -> Option<String> {
+    version_of(&program().ok()?, "--version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_statement_before_the_first_client_is_on_one_line() {
+        let text = first_statements();
+        assert_eq!(
+            text.lines().filter(|line| line.ends_with(';')).count(),
+            text.lines().count()
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Databases without IO: clients that insert a reading by one statement, and a reference server of the same conversation.
+//!
+//! - [`client`]: connects, prepares the statement once, inserts, reports answers, closes; the same for every database
+//! - [`server`]: accepts connections and answers inserts; it keeps no rows
+//! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL
+//! - [`keeper`]: readings that wait for a database, up to a bound
+//! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
+//!
+//! The table is called [`TABLE`] and has four columns: `sender`, the sender's name; `number`, its count of inserts from 0;
+//! `stored`, the time at which the database stored the row; `payload`, the reading.
+//!
+//! ```
+//! use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+//! use wirecost_store::client::{Client, Config};
+//! use wirecost_store::Store;
+//!
+//! let mut client = Client::new(Config::new(Store::Postgres, "readings", "device-1"));
+//! let peer = "192.0.2.1:5432".parse().unwrap();
+//! client.handle_input(Input::Opened { flow: FlowId(0), peer }, Instant::START).unwrap();
+//! let mut out = Buffer::new();
+//! assert_eq!(client.poll_output(&mut out), Output::Transmit { flow: FlowId(0) });
+//! assert_eq!(out.bytes()[4..8], [0, 3, 0, 0]); // protocol version 3.0
+//! ```
+
+pub mod client;
+pub mod keeper;
+pub mod mariadb;
+pub mod postgres;
+mod reader;
+mod scram;
+pub mod server;
+
+use std::fmt;
+
+/// The table of readings.
+pub const TABLE: &str = "readings";
+
+/// The user that a client logs in as, unless it has another name.
+pub const USER: &str = "wirecost";
+
+/// A kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Store {
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB or MySQL.
+    Mariadb,
+}
+
+impl Store {
+    /// The statement that creates the table, unless it exists.
+    pub fn create_table(self, column: Column) -> String {
+        match self {
+            Self::Postgres => postgres::create_table(column),
+            Self::Mariadb => mariadb::create_table(column),
+        }
+    }
+
+    /// The port of its servers.
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Postgres => postgres::PORT,
+            Self::Mariadb => mariadb::PORT,
+        }
+    }
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Mariadb => "MariaDB",
+        })
+    }
+}
+
+/// The type of the column `payload`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Column {
+    /// Any bytes.
+    #[default]
+    Bytes,
+    /// A JSON text: `jsonb` of PostgreSQL, `JSON` of MariaDB.
+    Json,
+}
+
+/// Bytes that are not valid in a database's protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("peer must send {expected}")]
+pub struct Malformed {
+    /// What the protocol has at this place.
+    pub expected: &'static str,
+}
+
+/// The lengths of a packet's parts: the bytes before the payload, the payload, and the bytes after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Bytes before the payload.
+    pub before: usize,
+    /// Bytes of the payload.
+    pub payload: usize,
+    /// Bytes after the payload.
+    pub after: usize,
+}
+
+impl Parts {
+    /// A packet without a payload.
+    pub const fn plain(len: usize) -> Self {
+        Self {
+            before: len,
+            payload: 0,
+            after: 0,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The client/server protocol of MariaDB and MySQL (MariaDB Knowledge Base, Client/Server Protocol).
+//!
+//! - `session`: the client's side; `server`: the reference server's side
+//! - [`codec`]: packets, commands, and the parts of an execution
+//!
+//! An insert is COM_STMT_EXECUTE: with autocommit each is a transaction of its own, and OK comes after its commit.
+
+pub mod codec;
+mod server;
+mod session;
+
+use crate::{Column, TABLE};
+
+pub(crate) use server::Conversation;
+pub(crate) use session::Session;
+
+/// The port that is registered for MySQL.
+pub const PORT: u16 = 3306;
+
+/// The parameters of the insert.
+const PARAMETERS: u16 = 3;
+
+/// The statement that creates the table, unless it exists.
+pub fn create_table(column: Column) -> String {
+    let kind = match column {
+        Column::Bytes => "LONGBLOB",
+        Column::Json => "JSON",
+    };
+    format!(
+        "CREATE TABLE IF NOT EXISTS {TABLE} (sender VARCHAR(255) NOT NULL, number BIGINT NOT NULL, \
+         stored TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), payload {kind} NOT NULL)"
+    )
+}
+
+/// The statement that the client prepares.
+fn insert() -> String {
+    format!("INSERT INTO {TABLE} (sender, number, payload) VALUES (?, ?, ?)")
+}

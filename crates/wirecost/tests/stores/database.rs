@@ -1,0 +1,246 @@
+//! Databases that the tests start by themselves.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+use wirecost_store::{Column, Store};
+
+use crate::common::{eventually, need_program, need_root, signal};
+
+/// The account under which PostgreSQL runs: it refuses to be root's.
+const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+
+/// The password of the user `wirecost`, where the server asks for one.
+pub(crate) const PASSWORD: &str = "a password";
+
+/// How the server lets clients in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Login {
+    Trust,
+    Password,
+}
+
+/// A server with the database `readings`. Dropping it ends it.
+pub(crate) struct Database {
+    pub(crate) store: Store,
+    pub(crate) port: u16,
+    folder: TempDir,
+    server: Option<Child>,
+}
+
+impl Database {
+    /// A server with the table of readings, if it is asked for.
+    pub(crate) fn of(store: Store, login: Login, with_table: bool) -> Self {
+        need_root();
+        let folder = TempDir::new().expect("a folder");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("permissions");
+        let mut database = Self {
+            store,
+            port: free_port(),
+            folder,
+            server: None,
+        };
+        let made = match store {
+            Store::Postgres => database.make_postgresql(login),
+            Store::Mariadb => database.make_mariadb(login),
+        };
+        assert!(
+            made.is_ok_and(|status| status.success()),
+            "{store}: the data folder"
+        );
+        database.start();
+        if store == Store::Postgres {
+            database
+                .ask("postgres", "CREATE DATABASE readings")
+                .expect("psql");
+        }
+        if with_table {
+            database.sql(&store.create_table(Column::Bytes));
+        }
+        database
+    }
+
+    /// The URL of its database `readings`.
+    pub(crate) fn url(&self) -> String {
+        let scheme = match self.store {
+            Store::Postgres => "postgres",
+            Store::Mariadb => "mariadb",
+        };
+        format!("{scheme}://127.0.0.1:{}/readings", self.port)
+    }
+
+    fn make_postgresql(&self, login: Login) -> std::io::Result<std::process::ExitStatus> {
+        need_program("psql", "postgresql-client");
+        let secret = self.folder.path().join("secret");
+        fs::write(&secret, PASSWORD)?;
+        let method = match login {
+            Login::Trust => "trust",
+            Login::Password => "scram-sha-256",
+        };
+        postgres_program("initdb")
+            .args(["-U", "wirecost", "-E", "UTF8", "--locale=C", "-N", "-A", method])
+            .arg("--pwfile")
+            .arg(&secret)
+            .arg("-D")
+            .arg(self.data())
+            .stdout(Stdio::null())
+            .status()
+    }
+
+    fn make_mariadb(&self, login: Login) -> std::io::Result<std::process::ExitStatus> {
+        need_program("mariadb", "mariadb-client-core");
+        need_program("mariadbd", "mariadb-server-core");
+        let password = match login {
+            Login::Trust => String::new(),
+            Login::Password => format!(" IDENTIFIED BY '{PASSWORD}'"),
+        };
+        let statements = format!(
+            "CREATE DATABASE IF NOT EXISTS readings;\nCREATE USER IF NOT EXISTS 'wirecost'@'%'{password};\n\
+             GRANT ALL ON *.* TO 'wirecost'@'%';\n"
+        );
+        fs::write(self.folder.path().join("first.sql"), statements)?;
+        Command::new("mariadb-install-db")
+            .args(["--no-defaults", "--user=root", "--skip-test-db"])
+            .arg("--auth-root-authentication-method=normal")
+            .arg(format!("--datadir={}", self.data().display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts the server, and waits until it answers.
+    pub(crate) fn start(&mut self) {
+        let (port, folder) = (self.port, self.folder.path().display());
+        let mut command = match self.store {
+            Store::Postgres => {
+                let mut command = postgres_program("postgres");
+                command.arg("-D").arg(self.data()).args(["-p", &port.to_string()]);
+                command.args([
+                    "-c",
+                    "listen_addresses=127.0.0.1",
+                    "-c",
+                    "unix_socket_directories=",
+                ]);
+                command
+            }
+            Store::Mariadb => {
+                let mut command = Command::new("mariadbd");
+                command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
+                command.args([
+                    format!("--datadir={folder}/data"),
+                    format!("--socket={folder}/socket"),
+                    format!("--init-file={folder}/first.sql"),
+                    format!("--port={port}"),
+                ]);
+                command
+            }
+        };
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        self.server = Some(child.expect("the server starts"));
+        let first = match self.store {
+            Store::Postgres => "postgres",
+            Store::Mariadb => "readings",
+        };
+        eventually("the database answers", || self.ask(first, "SELECT 1").is_some());
+    }
+
+    /// Sends the server a signal: SIGSTOP keeps its sockets and answers nothing.
+    pub(crate) fn signal(&self, name: &str) {
+        if let Some(server) = &self.server {
+            signal(server.id(), name);
+        }
+    }
+
+    /// Kills the server, with everything that it has not written.
+    pub(crate) fn kill(&mut self) {
+        // PostgreSQL's first process ends its children when it is told to quit at once; a killed one cannot.
+        self.signal(match self.store {
+            Store::Postgres => "QUIT",
+            Store::Mariadb => "KILL",
+        });
+        if let Some(mut server) = self.server.take() {
+            server.wait().expect("the server ends");
+        }
+    }
+
+    /// The answer to a statement in the database `readings`, its columns separated by `|`.
+    pub(crate) fn sql(&self, statement: &str) -> String {
+        self.ask("readings", statement)
+            .unwrap_or_else(|| panic!("{}: {statement}", self.store))
+    }
+
+    fn ask(&self, database: &str, statement: &str) -> Option<String> {
+        let port = self.port.to_string();
+        let mut command = match self.store {
+            Store::Postgres => {
+                let mut command = Command::new("psql");
+                command
+                    .env("PGPASSWORD", PASSWORD)
+                    .args(["-X", "-A", "-t", "-h", "127.0.0.1"]);
+                command.args(["-U", "wirecost", "-p", &port, "-d", database, "-c", statement]);
+                command
+            }
+            Store::Mariadb => {
+                let mut command = Command::new("mariadb");
+                // The root of a fresh server has no password.
+                command.args([
+                    "--no-defaults",
+                    "-N",
+                    "-B",
+                    "-h",
+                    "127.0.0.1",
+                    "-u",
+                    "root",
+                    "-P",
+                    &port,
+                ]);
+                command.args([database, "-e", statement]);
+                command
+            }
+        };
+        let output = command.output().expect("the database's own client starts");
+        let text = String::from_utf8_lossy(&output.stdout).trim().replace('\t', "|");
+        output.status.success().then_some(text)
+    }
+
+    /// The number of rows in the table.
+    pub(crate) fn rows(&self) -> u64 {
+        let answer = self.sql("SELECT count(*) FROM readings");
+        answer.parse().expect("a number")
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.server.is_some() {
+            self.signal("CONT");
+            self.kill();
+        }
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// A program of the newest PostgreSQL, run as nobody.
+fn postgres_program(name: &str) -> Command {
+    let versions = fs::read_dir("/usr/lib/postgresql").expect("the package postgresql");
+    let paths = versions
+        .flatten()
+        .map(|entry| entry.path().join("bin").join(name));
+    let newest: Option<PathBuf> = paths.filter(|path| path.is_file()).max();
+    let mut command = Command::new("setpriv");
+    command.args(NOBODY).arg(newest.expect("the package postgresql"));
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}

@@ -1,0 +1,51 @@
+"""Programs behind an emulated link."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import wirecost as wc
+
+
+def test_programs_share_a_link_that_is_recorded(tmp_path: Path) -> None:
+    with wc.link(rtt="20ms", serve="http1", settle="200ms", out=tmp_path / "run") as behind:
+        first = behind.run("curl -s -S -X PUT --data 21.5 http://{server}/test")
+        assert first.returncode == 0
+        said = behind.run(["curl", "-s", "-S", "http://{server}/test"]).stdout
+        with pytest.raises(subprocess.CalledProcessError):
+            behind.run("false")
+        assert behind.run("false", check=False).returncode == 1
+        assert behind.run("sleep 30", check=False, timeout=0.2).returncode == 124
+    result = behind.result
+    assert said == "21.5"
+    assert result.capture.is_file() and result.report.is_file()
+    assert result.packets and result.folder == tmp_path / "run"
+
+
+def test_links_at_the_same_time_are_refused(tmp_path: Path) -> None:
+    with wc.link(rtt="20ms", settle="100ms", out=tmp_path / "one") as first:
+        with pytest.raises(wc.UsageError, match="a link is open already") as caught:
+            with wc.link(rtt="20ms", out=tmp_path / "two"):
+                pass
+        assert caught.value.hint == "close it before you open another one"
+        assert first.run("true").returncode == 0
+    assert not (tmp_path / "two").exists()
+    with pytest.raises(wc.WirecostError, match="the link is closed"):
+        first.run("true")
+
+
+def test_a_wrong_link_is_a_usage_error_and_leaves_no_link_open(tmp_path: Path) -> None:
+    for options in ({"rtt": "20"}, {"rtts": "20ms"}, {"server": "true", "serve": "mqtt"}):
+        with pytest.raises(wc.UsageError) as caught:
+            with wc.link(**options, out=tmp_path / "run"):
+                pass
+        assert caught.value.hint
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_link_has_no_result_before_it_is_closed() -> None:
+    with pytest.raises(wc.WirecostError, match="the link has no result yet"):
+        wc.link(rtt="20ms").result
