@@ -228,6 +228,8 @@ struct TableView<'a> {
 /// The plots that there is something to draw in.
 fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>>, PageError> {
     let mut views = Vec::new();
+    // A line has one colour in all plots.
+    let mut names: Vec<String> = Vec::new();
     for plot in &claims.plots {
         let wrong = |why| PageError::Plot {
             title: plot.title.clone(),
@@ -237,6 +239,12 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
         if drawing.is_empty() {
             continue;
         }
+        for line in &drawing.lines {
+            if !names.contains(&line.name) {
+                names.push(line.name.clone());
+            }
+        }
+        let colour = |name: &str| names.iter().position(|known| known == name).unwrap_or_default() % COLOURS;
         let entry = |line: &Line, value: &String| Entry {
             ours: line.ours.get(value).map(|figure| figure.amount.to_string()),
             published: line
@@ -247,16 +255,16 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
                 .map(|(_, number)| number.to_string())
                 .collect(),
         };
-        let line = |(at, line): (usize, &Line)| LineView {
+        let line = |line: &Line| LineView {
             name: line.name.clone(),
-            colour: at % COLOURS,
+            colour: colour(&line.name),
             entries: drawing.values.iter().map(|value| entry(line, value)).collect(),
         };
         views.push(PlotView {
             title: &plot.title,
-            svg: plot::svg(plot, &drawing),
+            svg: plot::svg(plot, &drawing, &colour),
             over: &plot.over,
-            lines: drawing.lines.iter().enumerate().map(line).collect(),
+            lines: drawing.lines.iter().map(line).collect(),
             values: drawing.values,
         });
     }

@@ -307,8 +307,9 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         ),
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
-    let ours: Vec<String> = figures.iter().map(Figure::shown).collect();
-    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+    let ours = names.iter().zip(&figures);
+    let ours = ours.map(|(name, figure)| format!("{name} {}", figure.shown()));
+    Ok(Outcome::new(verdict, why, ours.collect::<Vec<_>>().join(", ")).of(figures))
 }
 
 /// What tells the figures apart: the values of the dimensions in which they differ.

@@ -77,7 +77,8 @@ pub(super) fn why(point: &JudgedPoint) -> String {
             sentence(&format!("No {side} than {bound} is possible: {from}"))
         }
         (_, _, Some(formula)) if point.why.is_empty() => sentence(&format!("Arithmetic gives {formula}")),
-        _ => sentence(&capitalised(&point.why)),
+        // A stack's name may begin it.
+        _ => sentence(&point.why),
     }
 }
 
