@@ -5,11 +5,13 @@
 //! sum of independent streams: each part draws its own stream, and a device for each message. In both schedules, a rate
 //! per device is the total rate divided by the number of devices.
 
+use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
+use wirecost_scenario::options::load::trace::Trace;
 use wirecost_scenario::options::load::{Arrivals, Offer};
 
 use super::nanos;
@@ -25,7 +27,7 @@ pub(super) const NEVER: Instant = Instant::from_nanos(u64::MAX);
 #[derive(Debug)]
 pub(super) enum Flow {
     /// An open loop: the times of a schedule.
-    Open(Peekable<Schedule>),
+    Open(Peekable<Merged>),
     /// A closed loop: offers whenever a device has room.
     Closed {
         /// How many messages the part may still offer.
@@ -34,10 +36,14 @@ pub(super) enum Flow {
 }
 
 impl Flow {
-    /// The share of `devices` among the `of` senders of the load.
-    pub(super) fn new(offer: &Offer, devices: &Range<u32>, of: u32, rng: Rng) -> Self {
-        match Schedule::new(offer, devices.clone(), of, rng) {
-            Some(schedule) => Self::Open(schedule.peekable()),
+    /// The share of `devices` among the `of` senders of the load, of which the first one may have a trace.
+    pub(super) fn new(offer: &Offer, devices: &Range<u32>, of: u32, rng: Rng, trace: Option<&Trace>) -> Self {
+        // With a trace, the schedule is that of the other devices.
+        let without = |device: u32| device.saturating_sub(u32::from(trace.is_some()));
+        let others = without(devices.start)..without(devices.end);
+        let own = trace.filter(|_| devices.contains(&0));
+        match Schedule::new(offer, others, without(of), rng) {
+            Some(schedule) => Self::Open(Merged::new(schedule, own, offer).peekable()),
             None => Self::Closed {
                 left: offer.count.map_or(u64::MAX, |count| share(count, devices, of)),
             },
@@ -69,6 +75,47 @@ pub struct Arrival {
     pub offset: u64,
     /// The device's index in its part.
     pub device: usize,
+}
+
+/// The arrivals of a schedule, and those of a trace of the first device.
+#[derive(Debug)]
+pub(super) struct Merged {
+    schedule: Peekable<Schedule>,
+    /// The devices of the part before the first one of the schedule.
+    behind: usize,
+    recorded: VecDeque<Arrival>,
+}
+
+impl Merged {
+    fn new(schedule: Schedule, trace: Option<&Trace>, offer: &Offer) -> Self {
+        let end = offer.duration.map_or(u64::MAX, nanos);
+        let values = trace.iter().flat_map(|trace| trace.values());
+        let recorded = values.map(|recorded| Arrival {
+            offset: nanos(recorded.at),
+            device: 0,
+        });
+        Self {
+            schedule: schedule.peekable(),
+            behind: usize::from(trace.is_some()),
+            recorded: recorded.take_while(|arrival| arrival.offset < end).collect(),
+        }
+    }
+}
+
+impl Iterator for Merged {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let scheduled = self.schedule.peek().map_or(u64::MAX, |arrival| arrival.offset);
+        if let Some(arrival) = self.recorded.pop_front_if(|arrival| arrival.offset <= scheduled) {
+            return Some(arrival);
+        }
+        let arrival = self.schedule.next()?;
+        Some(Arrival {
+            device: arrival.device + self.behind,
+            ..arrival
+        })
+    }
 }
 
 /// One part's share of the schedule of all devices. Iterates over its arrivals in order.

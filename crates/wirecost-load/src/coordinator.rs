@@ -214,7 +214,7 @@ impl<'a> Coordinator<'a> {
             begin: at.saturating_since(self.began),
             took,
             measured: phase.measured(
-                self.options.clients,
+                self.options.emulated(),
                 self.intended_until().saturating_since(at),
                 stopped.map_or(took, |stop| stop.saturating_since(at)),
                 stopped.is_some(),
@@ -234,7 +234,9 @@ impl<'a> Coordinator<'a> {
     /// Tells the target which time of a phase that begins at `at` is measured, and returns when its link is measured.
     fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
         let measured_from = at + phase.warm_up();
-        let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
+        let offered = phase
+            .offer()
+            .and_then(|offer| offer.length(self.options.emulated()));
         let clock = self.context.clock.clone();
         let target = &mut *self.context.target;
         target.begin(&Measured {
@@ -364,7 +366,7 @@ impl<'a> Coordinator<'a> {
             begin: at.saturating_since(self.began),
             took: lasted,
             measured: phase.measured(
-                self.options.clients,
+                self.options.emulated(),
                 self.intended_until().saturating_since(at),
                 lasted,
                 true,

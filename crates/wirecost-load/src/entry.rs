@@ -106,7 +106,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
 
 /// The options of a load that the results of its phases and its link repeat.
 fn asked(options: &LoadOptions) -> Asked {
-    let rate = |phase: &Phase| phase.rate(options.clients);
+    let rate = |phase: &Phase| phase.rate(options.emulated());
     Asked {
         rates: options.phases.iter().filter_map(rate).collect(),
         link: options.link.as_ref().map(|link| link_of(link, None)),
@@ -164,7 +164,7 @@ pub(super) fn phase_figures<'a>(
         duration_s: times.took.as_secs_f64(),
         warm_up_s: phase.warm_up().as_secs_f64(),
         measured_s: times.measured.as_secs_f64(),
-        asked_rate: phase.rate(options.clients),
+        asked_rate: phase.rate(options.emulated()),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
         link: all.filter(|_| has_link),
@@ -195,7 +195,7 @@ fn hop_uses(options: &LoadOptions, links: &[LinkUse]) -> Vec<HopUse> {
     named
         .map(|(link, used)| HopUse {
             hop: link.name(),
-            used: *used,
+            used: used.of_one_hop(),
         })
         .collect()
 }

@@ -31,7 +31,7 @@ impl Wire {
         if options.link.is_some() || !matches!(options.target, LoadTarget::Url(_)) {
             return Self::NotAsked;
         }
-        let rate = |offer: &Offer| offer.rate(options.clients);
+        let rate = |offer: &Offer| offer.rate(options.emulated());
         let rates = options.phases.iter().filter_map(Phase::offer).map(rate);
         let is_fast = |rate: Option<f64>| rate.is_none_or(|rate| rate > MOST_COUNTED_RATE);
         if rates.into_iter().any(is_fast) {

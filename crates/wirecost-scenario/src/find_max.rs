@@ -76,7 +76,7 @@ impl FindMax {
     /// The rate of a load, in messages per second over all devices.
     pub fn rate(options: &LoadOptions) -> Option<f64> {
         let phase = options.phases.iter().find(|phase| is_searched(phase))?;
-        phase.rate(options.clients)
+        phase.rate(options.emulated())
     }
 
     /// The lowest rate at which a load has enough messages for the figure, in messages per second.
@@ -91,7 +91,7 @@ impl FindMax {
             _ => 2.0,
         };
         let phase = options.phases.iter().find(|phase| is_searched(phase));
-        let length = phase.and_then(|phase| Some((phase.length(options.clients)?, phase.warm_up())));
+        let length = phase.and_then(|phase| Some((phase.length(options.emulated())?, phase.warm_up())));
         length.map_or(1.0, |(length, warm_up)| {
             needed * SPARE / length.saturating_sub(warm_up).as_secs_f64().max(1e-3)
         })

@@ -23,6 +23,7 @@ use super::node::{Node, Value};
 use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
 use crate::options::content::READINGS_KEYS;
 use crate::options::load::settings::Settings;
+use crate::options::load::trace::Trace;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -33,7 +34,7 @@ use crate::sending;
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 47] = [
+pub const KEYS: [&str; 48] = [
     "stack",
     "start",
     "target",
@@ -46,6 +47,7 @@ pub const KEYS: [&str; 47] = [
     "repeat",
     "size",
     "payload",
+    "trace",
     "chunk",
     "nagle",
     "connection",
@@ -145,6 +147,7 @@ impl LoadOptions {
             clients: DEFAULT_CLIENTS,
             subscribers: None,
             payload: Payload::Size(DEFAULT_SIZE),
+            trace: None,
             chunk: None,
             nagle: false,
             connection: Connection::Kept,
@@ -213,6 +216,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
     load.payload = payload_or_size(&table, inputs)?;
+    load.trace = trace(&table, inputs)?;
     load.chunk = table.one("chunk", parsed)?;
     set(&mut load.nagle, table.one("nagle", flag)?);
     set(&mut load.connection, table.one("connection", parsed)?);
@@ -399,7 +403,8 @@ fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String
 fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let readings = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some());
-    let Some(node) = table.get("payload") else {
+    let emulated = table.get("payload").map(without_trace);
+    let Some(node) = emulated.as_ref().filter(|node| node.entries() != Some(&[])) else {
         return match readings {
             Some(key) if size.is_some() => Err(table.error(
                 "size",
@@ -419,6 +424,37 @@ fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payl
         ));
     }
     payload(node, inputs, table.one("seed", whole)?)
+}
+
+/// A payload without its trace.
+fn without_trace(payload: &Node) -> Node {
+    let mut others = payload.clone();
+    if let Value::Table(entries) = &mut others.value {
+        entries.retain(|(key, _)| key.name != "trace");
+    }
+    others
+}
+
+/// Reads the trace of the first device: a file that the payload names, or its text in the resolved form.
+fn trace(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<Trace>, ScenarioError> {
+    if let Some(csv) = table.one("trace", text)? {
+        let trace = Trace::read(&csv);
+        return trace.map(Some).map_err(|error| table.error("trace", error));
+    }
+    let Some(payload) = table.get("payload").filter(|node| node.get("trace").is_some()) else {
+        return Ok(None);
+    };
+    let own = Table::at(payload, "payload.");
+    let name = own.required("trace", text)?;
+    let folder = inputs
+        .folder
+        .ok_or_else(|| own.error("trace", "no files can be read here"))?;
+    let csv = std::fs::read_to_string(folder.join(&name));
+    let csv = csv.map_err(|why| own.error("trace", format!("cannot read {name}: {why}")))?;
+    let trace = Trace::read(&csv);
+    trace
+        .map(Some)
+        .map_err(|error| own.error("trace", format!("{name}, {error}")))
 }
 
 /// Reads the table of a payload, whose readings follow from the seed.

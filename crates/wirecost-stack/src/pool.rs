@@ -83,6 +83,8 @@ pub struct PoolConfig {
     pub retain: bool,
     /// The payload.
     pub payload: PayloadSource,
+    /// The payload of each message of the first device, if it has its own: they have no stamp.
+    pub recorded: Option<Arc<[Arc<[u8]>]>>,
     /// The nanoseconds to add to a time of `CLOCK_MONOTONIC` to get the time since 1970.
     pub utc_offset_ns: u64,
     /// Seed of random digits.
@@ -170,6 +172,9 @@ impl MessagePool {
     /// # Errors
     /// The protocol cannot carry the text of a pattern.
     pub fn message(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
+        if let Some(value) = self.recorded(stamp) {
+            return Ok(self.template_of(stamp, value.to_vec())?.into());
+        }
         if let Some(constant) = &self.constant {
             return Ok(Outgoing {
                 template: constant.clone(),
@@ -297,7 +302,6 @@ impl MessagePool {
 
     /// A new template for the message.
     fn template(&mut self, stamp: Stamp) -> Result<Template, ClientError> {
-        self.render_resource(stamp);
         let mut payload = match &self.config.payload {
             PayloadSource::Stamped(bytes)
             | PayloadSource::Bytes(bytes)
@@ -307,6 +311,18 @@ impl MessagePool {
         if matches!(self.config.payload, PayloadSource::Stamped(_)) {
             stamp.put(&mut payload);
         }
+        self.template_of(stamp, payload)
+    }
+
+    /// The payload of a message of the first device, if that has its own.
+    fn recorded(&self, stamp: Stamp) -> Option<Arc<[u8]>> {
+        let recorded = self.config.recorded.as_ref().filter(|_| stamp.device == 0)?;
+        recorded.get(stamp.message as usize).cloned()
+    }
+
+    /// A new template with this payload.
+    fn template_of(&mut self, stamp: Stamp, payload: Vec<u8>) -> Result<Template, ClientError> {
+        self.render_resource(stamp);
         let stack = self.config.stack;
         let (media, content) = match &mut self.sealer {
             Some(Sealer { preset, entropy }) => {

@@ -14,18 +14,14 @@
 //!
 //! The client does not wait for an answer before the next insert: its user bounds the inserts in flight.
 
-mod command;
-mod dialect;
-
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use wirecost_proto::{
-    Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, PeerText, Phase, ResetReason,
-};
+use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
 
-pub use command::{Command, Config, Event, Failure, Key, Refusal};
-pub(crate) use dialect::{Dialect, Row, Step};
+pub use crate::command::{Command, Config, Event, Failure, Key, Refusal};
+use crate::dialect::{Dialect, Row, Step};
+use crate::{Store, mariadb, postgres};
 
 /// The longest packet that the client accepts from a server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -116,7 +112,7 @@ impl Client {
         let mut connection = Connection {
             flow,
             state: State::Connecting,
-            dialect: dialect::new(&self.config),
+            dialect: dialect(&self.config),
             kept: Vec::new(),
             consumed: Buffer::new(),
             outgoing: Buffer::new(),
@@ -412,7 +408,9 @@ impl Endpoint for Client {
     }
 }
 
-/// The words of a server, safe to display.
-pub(crate) fn words(bytes: &[u8]) -> PeerText {
-    PeerText::from_bytes(bytes)
+fn dialect(config: &Config) -> Box<dyn Dialect> {
+    match config.store {
+        Store::Postgres => Box::new(postgres::Session::new(config)),
+        Store::Mariadb => Box::new(mariadb::Session::new(config)),
+    }
 }

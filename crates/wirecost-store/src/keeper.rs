@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wirecost_proto::{Content, Instant, PeerText};
 
-use crate::client::{Command, Event, Key};
+use crate::command::{Command, Event, Key};
 
 /// Inserts without an answer, at most.
 const WINDOW: usize = 64;
@@ -257,7 +257,7 @@ impl Keeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Refusal;
+    use crate::command::Refusal;
 
     const NOW: Instant = Instant::START;
 

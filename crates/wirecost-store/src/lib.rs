@@ -4,6 +4,7 @@
 //! - [`server`]: accepts connections and answers inserts; it keeps no rows
 //! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL
 //! - [`keeper`]: readings that wait for a database, up to a bound
+//! - `command`: commands, settings and events of the client; `dialect`: what differs between databases
 //! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
 //!
 //! The table is called [`TABLE`] and has four columns: `sender`, the sender's name; `number`, its count of inserts from 0;
@@ -23,6 +24,8 @@
 //! ```
 
 pub mod client;
+mod command;
+mod dialect;
 pub mod keeper;
 pub mod mariadb;
 pub mod postgres;
@@ -31,6 +34,8 @@ mod scram;
 pub mod server;
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The table of readings.
 pub const TABLE: &str = "readings";
@@ -56,6 +61,14 @@ impl Store {
         }
     }
 
+    /// The statements that delete rows after this time.
+    pub fn expiry(self, ttl: Duration) -> Expiry {
+        match self {
+            Self::Postgres => postgres::expiry(ttl),
+            Self::Mariadb => mariadb::expiry(ttl),
+        }
+    }
+
     /// The port of its servers.
     pub const fn port(self) -> u16 {
         match self {
@@ -71,6 +84,22 @@ impl fmt::Display for Store {
             Self::Postgres => "PostgreSQL",
             Self::Mariadb => "MariaDB",
         })
+    }
+}
+
+/// How a database deletes old rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// Statements before the first insert.
+    pub setup: Vec<String>,
+    /// A statement for the client to repeat, and how often; `None` where the database does it by itself.
+    pub sweep: Option<(Arc<str>, Duration)>,
+}
+
+impl Expiry {
+    /// The time from one sweep to the next: a tenth of the rows' time, in whole seconds from 1 to 60.
+    fn period(ttl: Duration) -> Duration {
+        Duration::from_secs((ttl.as_secs() / 10).clamp(1, 60))
     }
 }
 

@@ -9,7 +9,9 @@ pub mod codec;
 mod server;
 mod session;
 
-use crate::{Column, TABLE};
+use std::time::Duration;
+
+use crate::{Column, Expiry, TABLE};
 
 pub(crate) use server::Conversation;
 pub(crate) use session::Session;
@@ -35,4 +37,21 @@ pub fn create_table(column: Column) -> String {
 /// The statement that the client prepares.
 fn insert() -> String {
     format!("INSERT INTO {TABLE} (sender, number, payload) VALUES (?, ?, ?)")
+}
+
+/// The statements that delete rows after this time: an index, and an event that the server runs by itself.
+pub(crate) fn expiry(ttl: Duration) -> Expiry {
+    Expiry {
+        setup: vec![
+            format!("CREATE INDEX IF NOT EXISTS {TABLE}_stored ON {TABLE} (stored)"),
+            "SET GLOBAL event_scheduler = ON".to_owned(),
+            format!(
+                "CREATE OR REPLACE EVENT {TABLE}_expiry ON SCHEDULE EVERY {} SECOND DO DELETE FROM {TABLE} WHERE stored < \
+                 NOW(6) - INTERVAL {} MICROSECOND",
+                Expiry::period(ttl).as_secs(),
+                ttl.as_micros()
+            ),
+        ],
+        sweep: None,
+    }
 }

@@ -10,7 +10,9 @@ pub mod codec;
 mod server;
 mod session;
 
-use crate::{Column, TABLE};
+use std::time::Duration;
+
+use crate::{Column, Expiry, TABLE};
 
 pub(crate) use server::Conversation;
 pub(crate) use session::Session;
@@ -36,4 +38,18 @@ pub fn create_table(column: Column) -> String {
 /// The statement that the client prepares.
 fn insert() -> String {
     format!("INSERT INTO {TABLE} (sender, number, payload) VALUES ($1, $2, $3)")
+}
+
+/// The statements that delete rows after this time: an index at the start, and a sweep while somebody runs it.
+pub(crate) fn expiry(ttl: Duration) -> Expiry {
+    let statement = format!(
+        "DELETE FROM {TABLE} WHERE stored < now() - interval '{} milliseconds'",
+        ttl.as_millis()
+    );
+    Expiry {
+        setup: vec![format!(
+            "CREATE INDEX IF NOT EXISTS {TABLE}_stored ON {TABLE} (stored)"
+        )],
+        sweep: Some((statement.into(), Expiry::period(ttl))),
+    }
 }

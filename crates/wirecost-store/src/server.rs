@@ -7,6 +7,7 @@ use std::convert::Infallible;
 
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase};
 
+use crate::dialect::{Answer, ServerDialect};
 use crate::{Malformed, Parts, Store, mariadb, postgres};
 
 /// The longest packet that the server accepts, in bytes: the largest payload that wirecost sends, and its fields.
@@ -43,7 +44,7 @@ pub struct Server {
 
 #[derive(Debug)]
 struct Flow {
-    conversation: Box<dyn Dialect>,
+    conversation: Box<dyn ServerDialect>,
     /// The received bytes of an incomplete packet.
     kept: Vec<u8>,
 }
@@ -54,37 +55,6 @@ enum ServerOutput {
     Event(Event),
     Transmit(FlowId, Answer),
     Close(FlowId),
-}
-
-/// What the server sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// The answer to an insert.
-    Inserted(&'static [u8]),
-    /// Another answer, of the client's connect or to a statement.
-    Other(Vec<u8>, Phase),
-}
-
-/// What a packet means for the server.
-#[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) parts: Parts,
-    pub(crate) phase: Phase,
-    /// Whether the packet is an insert.
-    pub(crate) is_insert: bool,
-    pub(crate) answer: Option<Answer>,
-}
-
-/// One connection in the protocol of a database.
-pub(crate) trait Dialect: std::fmt::Debug + Send {
-    /// What the server sends first.
-    fn greeting(&mut self) -> Option<Answer>;
-
-    /// The length of the packet at the front of `bytes`; `None` while its header is incomplete.
-    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Malformed>;
-
-    /// Handles a whole packet.
-    fn receive(&mut self, packet: &[u8]) -> Result<Reply, Malformed>;
 }
 
 impl Server {
@@ -98,7 +68,7 @@ impl Server {
     }
 
     fn open(&mut self, flow: FlowId) {
-        let mut conversation: Box<dyn Dialect> = match self.store {
+        let mut conversation: Box<dyn ServerDialect> = match self.store {
             Store::Postgres => Box::new(postgres::Conversation::default()),
             Store::Mariadb => Box::new(mariadb::Conversation::default()),
         };
@@ -133,7 +103,7 @@ impl Server {
 
 /// Handles the complete packets at the front of `bytes`; returns their length.
 fn take_packets(
-    conversation: &mut dyn Dialect,
+    conversation: &mut dyn ServerDialect,
     flow: FlowId,
     bytes: &[u8],
     output: &mut VecDeque<ServerOutput>,

@@ -18,7 +18,7 @@ type File = (&'static str, &'static str);
 static STUDIES: &[(&str, &[File])] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
 /// The file of the claims.
-const CLAIMS: &str = "claims.yaml";
+pub const CLAIMS: &str = "claims.yaml";
 /// The file with the changes of a quick run.
 const QUICK: &str = "quick.yaml";
 

@@ -20,6 +20,7 @@ mod results;
 mod run;
 mod serve;
 mod shape;
+mod store;
 mod study;
 mod table;
 mod what_if;
@@ -50,6 +51,7 @@ pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
+pub use store::StoreArguments;
 pub use study::{ClaimsArguments, DiffArguments, StudyArguments};
 pub use table::TableArguments;
 pub use what_if::WhatIfArguments;
@@ -176,6 +178,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Run a built-in server on its own, for other clients or for a load from a second machine
     Serve(Box<ServeArguments>),
+    /// Take messages from a broker into a database, and hold them while it is away
+    Store(Box<StoreArguments>),
     /// Run the counting target of a load
     #[command(hide = true)]
     LoadTarget,

@@ -62,6 +62,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Store(arguments) => commands::store::run(&arguments),
         Command::LoadTarget => commands::load_target::run(),
         Command::LoadWorker => commands::load_worker::run(),
         Command::Links(arguments) => commands::links::run(&arguments),

@@ -341,6 +341,14 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         ),
         ("- 3\n", "not a table of options"),
         (
+            "every: 12h\nbattery_years: 2\n",
+            "wrong.yaml:2: --battery-years needs --battery",
+        ),
+        (
+            "every: 12h\n\nbattery: 1Ah@3V\n",
+            "wrong.yaml:3: --battery needs --device",
+        ),
+        (
             "every: 12h\nlink: {rtt: 5ms}\n",
             "wrong.yaml:2: --link is a table, not a value",
         ),

@@ -217,6 +217,12 @@ fn a_missing_file_and_an_unknown_client_are_refused() {
     let compare = "compare coap-con --engine sim -n 1 --out run";
     let compared = said(wirecost(home.path()).args(compare.split_whitespace()));
     assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let said = refused(home.path(), "what-if run coap-con");
+    assert!(said.contains("run is a folder"), "{said}");
+    assert!(
+        said.contains("hint: give its capture, e.g. run/capture/sim.pcapng"),
+        "{said}"
+    );
     let ask = "what-if run/capture/sim.pcapng coap-con";
     let said = refused(home.path(), &format!("{ask} --client 192.0.2.1"));
     assert!(

@@ -38,7 +38,7 @@ fn message(value: &Value) -> Vec<u8> {
 /// The bytes of a base64 text with padding (RFC 4648, section 4).
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
-    if text.len() % 4 != 0 || text.len() - digits.len() > 2 {
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);

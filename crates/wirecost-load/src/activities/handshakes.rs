@@ -76,7 +76,7 @@ impl Handshakes {
         Self {
             attempts: Attempts::new(asked.devices.len()),
             fresh: asked.devices.len(),
-            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
+            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng, None),
             asked,
             lingering: VecDeque::new(),
             resting: VecDeque::new(),

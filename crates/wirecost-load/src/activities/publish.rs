@@ -14,6 +14,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::expected::Matching;
+use wirecost_scenario::options::load::trace::Trace;
 use wirecost_scenario::options::load::{Backoff, Offer};
 use wirecost_stack::{Command, Event};
 
@@ -41,6 +42,8 @@ pub struct Publishing {
     pub transport: Transport,
     /// Whether the messages carry payloads or request them.
     pub kind: Kind,
+    /// The trace of the first of all devices, if it has one.
+    pub trace: Option<Trace>,
     /// How many subscriptions the messages of each sender match.
     pub matching: Matching,
     /// The random numbers of the schedule.
@@ -66,7 +69,13 @@ impl Publish {
     /// The part's share of a publishing phase.
     pub fn new(asked: Publishing) -> Self {
         Self {
-            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
+            flow: Flow::new(
+                &asked.offer,
+                &asked.devices,
+                asked.of,
+                asked.rng,
+                asked.trace.as_ref(),
+            ),
             spent: vec![false; if asked.per_message { asked.devices.len() } else { 0 }],
             asked,
             begins: Instant::START,

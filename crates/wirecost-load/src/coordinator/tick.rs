@@ -102,7 +102,7 @@ impl Coordinator<'_> {
     /// The remaining time of the phases that have known lengths.
     fn remaining(&self, index: usize, elapsed: Duration) -> Option<Duration> {
         let phases = self.options.phases.get(index..)?.iter();
-        let all: Option<Duration> = phases.map(|phase| phase.length(self.options.clients)).sum();
+        let all: Option<Duration> = phases.map(|phase| phase.length(self.options.emulated())).sum();
         Some(all?.saturating_sub(elapsed))
     }
 }

@@ -70,6 +70,7 @@ impl Bench {
             authority: "server".into(),
             field_bytes: 0,
             retain: false,
+            recorded: None,
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,
             seed: 1,

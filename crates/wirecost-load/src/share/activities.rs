@@ -31,7 +31,7 @@ impl Share {
                 warm_up: phase.warm_up(),
                 offered: phase
                     .offer()
-                    .and_then(|offer| offer.length(share.options.clients)),
+                    .and_then(|offer| offer.length(share.options.emulated())),
             };
             Some((share.activity(index, phase)?, span))
         })
@@ -137,6 +137,7 @@ impl Share {
             per_message,
             transport: self.options.stack.transport(),
             kind,
+            trace: self.options.trace.clone().filter(|_| kind == Kind::Message),
             matching: match kind {
                 Kind::Message => Matching::in_phase(&self.options, self.devices.clone(), index),
                 Kind::Request => Matching::Same(0),

@@ -92,6 +92,10 @@ impl Share {
             field_bytes: options.http.field_bytes(),
             retain: options.retain,
             payload,
+            recorded: self.options.trace.as_ref().map(|trace| {
+                let values = trace.values().iter();
+                values.map(|recorded| Arc::clone(&recorded.value)).collect()
+            }),
             utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
             seed: options.seed,
         })?)

@@ -110,7 +110,9 @@ impl ServiceObserver<Server> for Counter {
         self.with(|counts| {
             counts.messages += 1;
             counts.payload_bytes += payload_bytes;
-            let stamp = front.stamp().filter(|_| counts.stamps.is_some());
+            // What is recorded has no stamp: its text, read as one, is of the far future.
+            let stamp = front.stamp().filter(|stamp| stamp.intended_ns <= monotonic_ns);
+            let stamp = stamp.filter(|_| counts.stamps.is_some());
             let intended_ns = stamp.map_or(monotonic_ns, |stamp| stamp.intended_ns);
             let is_earlier = intended_ns < counts.phase.from_ns;
             let is_warm_up = counts.phase.has_warm_up && is_earlier;

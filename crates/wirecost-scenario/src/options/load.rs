@@ -6,6 +6,7 @@ pub mod resources;
 pub mod settings;
 pub mod shared;
 pub mod sites;
+pub mod trace;
 pub mod valid;
 
 use std::fmt;
@@ -30,6 +31,7 @@ use wirecost_wire::ipv6;
 
 use self::settings::Settings;
 use self::sites::Sites;
+use self::trace::Trace;
 use crate::options::compare::OptionsError;
 use crate::options::sending::{self, Connection, HttpSizes};
 use crate::table::ValueError;
@@ -58,6 +60,9 @@ pub struct LoadOptions {
     pub subscribers: Option<Subscribers>,
     /// The payload of a message.
     pub payload: Payload,
+    /// The values that the first device sends, each at its own time, in place of messages with `payload`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// The most bytes that a device gives to TCP at once; `None`: a message and its headers are one write.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -312,6 +317,11 @@ impl LoadOptions {
     /// How often subscribers ask for messages; `None` if there are none, or their server pushes messages.
     pub fn poll(&self) -> Option<Duration> {
         self.subscribers.as_ref()?.poll
+    }
+
+    /// Devices that send messages with `payload`: all that send but the one with a trace.
+    pub fn emulated(&self) -> u32 {
+        self.clients.saturating_sub(u32::from(self.trace.is_some()))
     }
 
     /// Devices that receive.

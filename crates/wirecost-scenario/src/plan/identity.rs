@@ -182,8 +182,6 @@ mod tests {
     use crate::options::compare::Schedule;
     use crate::options::compare::tests::options;
     use crate::options::content::{Contents, ReadingsLists};
-    use crate::options::sending::HttpSizes;
-    use crate::options::sending::HttpSizes;
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {

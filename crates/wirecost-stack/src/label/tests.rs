@@ -50,6 +50,35 @@ fn segments_are_named_by_flags_and_packets_that_begin_there() {
 }
 
 #[test]
+fn messages_of_databases_are_named_in_their_direction() {
+    let startup = hex("00 00 00 09 00 03 00 00 00");
+    assert_eq!(
+        stream::postgres_messages(Direction::Up, &startup),
+        ["StartupMessage"]
+    );
+    // The same letters mean other messages in the other direction.
+    let both = hex("45 00 00 00 09 00 00 00 00 00  53 00 00 00 04");
+    assert_eq!(
+        stream::postgres_messages(Direction::Up, &both),
+        ["Execute", "Sync"]
+    );
+    assert_eq!(
+        stream::postgres_messages(Direction::Down, &both),
+        ["ErrorResponse", "ParameterStatus"]
+    );
+    let commands = hex("05 00 00 00 17 01 00 00 00  01 00 00 00 01");
+    assert_eq!(
+        stream::mariadb_packets(Direction::Up, &commands),
+        ["COM_STMT_EXECUTE", "COM_QUIT"]
+    );
+    let answers = hex("01 00 00 00 0a  01 00 00 02 00  01 00 00 03 fe");
+    assert_eq!(
+        stream::mariadb_packets(Direction::Down, &answers),
+        ["handshake", "OK", "EOF"]
+    );
+}
+
+#[test]
 fn performatives_and_protocol_headers_are_named() {
     let table: &[(&str, &[&str])] = &[
         ("41 4d 51 50 03 01 00 00", &["SASL header"]),

@@ -7,6 +7,7 @@ fn config(stack: &str, resource: &str, payload: PayloadSource) -> PoolConfig {
         authority: "server".into(),
         field_bytes: 0,
         retain: false,
+        recorded: None,
         payload,
         utc_offset_ns: 0,
         seed: 1,

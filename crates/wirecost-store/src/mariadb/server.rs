@@ -4,7 +4,7 @@ use wirecost_proto::Phase;
 
 use super::PARAMETERS;
 use super::codec::{HEADER_BYTES, VERSION, answer, command, execute_parts, packet, packet_len};
-use crate::server::{Answer, Dialect, Reply};
+use crate::dialect::{Answer, Reply, ServerDialect};
 use crate::{Malformed, Parts};
 
 /// OK: one row, no generated number, autocommit, no warnings.
@@ -64,7 +64,7 @@ impl Conversation {
     }
 }
 
-impl Dialect for Conversation {
+impl ServerDialect for Conversation {
     fn greeting(&mut self) -> Option<Answer> {
         let mut bytes = Vec::new();
         let [low_a, low_b, high_a, high_b] = CAPABILITIES.to_le_bytes();

@@ -25,7 +25,8 @@ use super::codec::{
     packet_len,
 };
 use super::{PARAMETERS, insert};
-use crate::client::{Config, Dialect, Failure, Refusal, Row, Step, words};
+use crate::command::{Config, Failure, Refusal};
+use crate::dialect::{Dialect, Row, Step};
 use crate::reader::Reader;
 use crate::{Column, Malformed, Store};
 
@@ -121,7 +122,7 @@ impl Session {
         let mut reader = Reader::new(content.get(1..).unwrap_or_default());
         let plugin = reader.until_zero("the name of a way to authenticate")?;
         if plugin != PLUGIN {
-            return Err(Failure::Method(words(plugin)));
+            return Err(Failure::Method(PeerText::from_bytes(plugin)));
         }
         let scramble = reader.take(20, "a scramble of 20 bytes")?;
         packet(sequence, out, |out| out.extend(self.proof(scramble)));

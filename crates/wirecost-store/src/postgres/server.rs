@@ -3,7 +3,7 @@
 use wirecost_proto::Phase;
 
 use super::codec::{VERSION, backend, bind_parts, frontend, message, message_len, startup_len};
-use crate::server::{Answer, Dialect, Reply};
+use crate::dialect::{Answer, Reply, ServerDialect};
 use crate::{Malformed, Parts};
 
 /// BindComplete, CommandComplete and ReadyForQuery outside a transaction.
@@ -82,7 +82,7 @@ impl Conversation {
     }
 }
 
-impl Dialect for Conversation {
+impl ServerDialect for Conversation {
     fn greeting(&mut self) -> Option<Answer> {
         None
     }

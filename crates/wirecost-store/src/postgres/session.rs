@@ -25,7 +25,8 @@ use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
 use super::codec::{HEADER_BYTES, Report, VERSION, backend, frontend, message, message_len, with_length};
 use super::{STATEMENT, insert};
-use crate::client::{Config, Dialect, Failure, Refusal, Row, Step, words};
+use crate::command::{Config, Failure, Refusal};
+use crate::dialect::{Dialect, Row, Step};
 use crate::reader::Reader;
 use crate::{Column, Malformed, Store, scram};
 
@@ -100,8 +101,10 @@ impl Session {
                 verifier.verify(text(reader.rest())?).map_err(scram_failure)?;
                 self.state = State::AwaitReady { is_prepared: false };
             }
-            (3, State::Login) => return Err(Failure::Method(words(b"a password in clear text"))),
-            (5, State::Login) => return Err(Failure::Method(words(b"MD5"))),
+            (3, State::Login) => {
+                return Err(Failure::Method(PeerText::from_bytes(b"a password in clear text")));
+            }
+            (5, State::Login) => return Err(Failure::Method(PeerText::from_bytes(b"MD5"))),
             (kind, State::Login) => return Err(Failure::Method(PeerText::new(&format!("method {kind}")))),
             _ => {
                 return Err(Failure::from(Malformed {
@@ -119,7 +122,7 @@ impl Session {
             offered.push(name);
         }
         if !offered.contains(&scram::MECHANISM.as_bytes()) {
-            return Err(Failure::Method(words(&offered.join(&b' '))));
+            return Err(Failure::Method(PeerText::from_bytes(&offered.join(&b' '))));
         }
         if self.password.is_none() {
             return Err(Failure::NoPassword);
@@ -215,7 +218,7 @@ impl Dialect for Session {
             backend::ERROR_RESPONSE => {
                 let report = Report::read(content);
                 let refusal = Refusal {
-                    words: words(&[report.message, b" (", report.code, b")"].concat()),
+                    words: PeerText::from_bytes(&[report.message, b" (", report.code, b")"].concat()),
                     // Class 53: disk full, out of memory, too many connections.
                     is_full: report.code.starts_with(b"53"),
                 };

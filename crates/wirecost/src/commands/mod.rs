@@ -45,6 +45,7 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod serve;
+pub mod store;
 pub mod study;
 pub mod thresholds;
 pub mod what_if;

@@ -148,6 +148,12 @@ fn assert_same_packets(table: &Value, capture: &Path, what: &str) {
 
 #[test]
 #[ignore = "needs root and tshark"]
+fn the_packets_of_databases_yield_what_their_endpoints_reported() {
+    assert_same_table(&[("postgres", "PostgreSQL"), ("mariadb", "MariaDB or MySQL")]);
+}
+
+#[test]
+#[ignore = "needs root and tshark"]
 fn plain_stacks() {
     let stacks = [
         ("tcp", "bare"),

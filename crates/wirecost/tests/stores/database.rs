@@ -152,20 +152,33 @@ impl Database {
         eventually("the database answers", || self.ask(first, "SELECT 1").is_some());
     }
 
-    /// Sends the server a signal: SIGSTOP keeps its sockets and answers nothing.
+    /// Sends a signal to the server's processes: SIGSTOP keeps its sockets and answers nothing.
     pub(crate) fn signal(&self, name: &str) {
-        if let Some(server) = &self.server {
-            signal(server.id(), name);
-        }
+        let Some(server) = &self.server else {
+            return;
+        };
+        // A child may end meanwhile.
+        let pid = server.id();
+        let children = format!("kill -{name} {pid} $(ps -o pid= --ppid {pid})");
+        drop(
+            Command::new("sh")
+                .args(["-c", &children])
+                .stderr(Stdio::null())
+                .status(),
+        );
     }
 
     /// Kills the server, with everything that it has not written.
     pub(crate) fn kill(&mut self) {
         // PostgreSQL's first process ends its children when it is told to quit at once; a killed one cannot.
-        self.signal(match self.store {
+        let name = match self.store {
             Store::Postgres => "QUIT",
             Store::Mariadb => "KILL",
-        });
+        };
+        if let Some(server) = &self.server {
+            signal(server.id(), name);
+        }
+        self.signal("CONT");
         if let Some(mut server) = self.server.take() {
             server.wait().expect("the server ends");
         }
@@ -221,13 +234,12 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if self.server.is_some() {
-            self.signal("CONT");
             self.kill();
         }
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod database;
+mod keep;
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -100,7 +100,7 @@ impl Phase {
                 *timeout + options.connect_timeout
             }
             Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => {
-                let length = offer.length(options.clients).unwrap_or(DAY * 365);
+                let length = offer.length(options.emulated()).unwrap_or(DAY * 365);
                 length.max(intended) + options.timeout * 2
             }
         }

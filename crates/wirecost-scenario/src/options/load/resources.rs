@@ -49,6 +49,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
             authority: SERVER_NAME.to_owned(),
             field_bytes: 0,
             retain: options.retain,
+            recorded: None,
             payload: PayloadSource::Bytes(Arc::default()),
             utc_offset_ns: 0,
             seed: options.seed,

@@ -64,7 +64,7 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
         | Application::Store(_) => parameters.exchange_lifetime(),
     };
     let time = duration.map_or(lifetime, |duration| duration.min(lifetime));
-    let rate = offer.rate(options.clients).unwrap_or(f64::INFINITY);
+    let rate = offer.rate(options.emulated()).unwrap_or(f64::INFINITY);
     let by_rate = rate * time.max(Duration::from_secs(1)).as_secs_f64();
     count.map_or(by_rate, |count| by_rate.min(count as f64))
 }

@@ -40,6 +40,7 @@ impl LoadOptions {
     /// # Errors
     /// [`Refusal`] is the first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
+        refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
         self.check_stack()?;
         self.check_times()?;
@@ -119,6 +120,7 @@ impl LoadOptions {
             return refuse(About::Key("target"), Some(why));
         }
         refuse(About::Key("settings"), self.cannot_set())?;
+        refuse(About::Key("payload"), self.cannot_replay())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
         refuse(About::Key("link"), self.cannot_cross())?;
@@ -143,6 +145,57 @@ impl LoadOptions {
         self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why brokers cannot pass on messages to one another.
+    fn cannot_bridge(&self) -> Option<String> {
+        let sites = self.sites.as_ref().filter(|sites| sites.has_bridges())?;
+        let is_mosquitto = |name: &String| {
+            sites
+                .named(name)
+                .is_some_and(|site| site.servers == [Target::Mosquitto])
+        };
+        let servers = sites
+            .place()
+            .map(|placement| placement.servers)
+            .unwrap_or_default();
+        if self.engine == LoadEngine::Sim || !servers.iter().all(is_mosquitto) {
+            return Some("a bridge is between two mosquitto servers, and live: use servers: mosquitto and the engine live".into());
+        }
+        if !self.stack.is_mqtt() || self.stack.channel != Channel::Plain || self.ipv6 {
+            return Some(format!(
+                "a bridge passes on plain MQTT over IPv4, and the stack is {}",
+                self.stack
+            ));
+        }
+        None
+    }
+
+    /// Why its first device cannot send its trace.
+    fn cannot_replay(&self) -> Option<String> {
+        let trace = self.trace.as_ref()?;
+        let publishes = self
+            .phases
+            .iter()
+            .filter(|phase| matches!(phase, Phase::Publish(_)));
+        if publishes.clone().any(|phase| {
+            phase
+                .offer()
+                .is_some_and(|offer| offer.arrivals == Arrivals::Closed)
+        }) {
+            return Some("a trace is sent among messages at a rate: leave out closed_loop".to_owned());
+        }
+        if publishes.count() != 1 {
+            return Some("a trace is sent in one phase that publishes, from its start on".to_owned());
+        }
+        if self.clients < 2 {
+            return Some(
+                "the first device sends the trace: the rate is that of the others, of which there are none"
+                    .to_owned(),
+            );
+        }
+        let mut values = trace.values().iter();
+        values.find_map(|recorded| self.stack.refuses(recorded.value.len() as u64))
     }
 
     /// Why its target cannot have its settings.

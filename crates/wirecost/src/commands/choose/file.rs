@@ -15,6 +15,12 @@ const HINT: &str =
     "write one option per line, e.g. every: 5min; use_cases is a list of tables with a name each";
 const NO_TABLE: &str =
     "write its keys as options of their own, one per line, e.g. rtt: 5ms instead of link: {rtt: 5ms}";
+/// Keys that mean nothing without another one.
+const NEEDS: [(&str, &str); 3] = [
+    ("battery", "device"),
+    ("battery_years", "battery"),
+    ("self_discharge", "battery"),
+];
 
 /// A key of the file with its value.
 type Entry<'a> = (&'a Key, &'a Node);
@@ -155,6 +161,16 @@ fn use_case(
         if !is_given(line, &key.name) {
             words.extend(words_of(key, value));
         }
+    }
+    let is_there = |key: &str| is_given(line, key) || entries.iter().any(|(own, _)| own.name == key);
+    if let Some((key, other)) = NEEDS
+        .into_iter()
+        .find(|(key, other)| is_there(key) && !is_there(other))
+    {
+        let message = format!("{} needs {}", option(key), option(other));
+        return Err(source
+            .locate(Failure::usage(message))
+            .with_hint(format!("add the key {other}")));
     }
     words.extend(line.iter().cloned());
     let arguments = Arguments::from_words(words).map_err(|error| source.locate(one_sentence(&error)))?;

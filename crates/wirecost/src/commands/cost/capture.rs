@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wirecost_cost::Observer;
 use wirecost_dissect::{Reading, Sightings};
@@ -22,6 +22,10 @@ pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings),
         Failure::usage(format!("cannot read {}: {error}", path.display()))
             .with_hint("give a capture file, or the results folder of a comparison")
     };
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{} is a folder", path.display()))
+            .with_hint(format!("give its capture, e.g. {}", in_folder(path).display())));
+    }
     let file = File::open(path).map_err(|error| unreadable(path, error))?;
     let key_log = match key_log {
         Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
@@ -75,6 +79,16 @@ pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source
     }
     devices(arguments, device, &sightings, &mut source)?;
     Ok(source)
+}
+
+/// The capture of a results folder.
+pub fn in_folder(folder: &Path) -> PathBuf {
+    let [all, simulated] = ["all.pcapng", "sim.pcapng"].map(|name| folder.join("capture").join(name));
+    if simulated.exists() && !all.exists() {
+        simulated
+    } else {
+        all
+    }
 }
 
 /// The failure of a capture without packets of the device that was asked for.

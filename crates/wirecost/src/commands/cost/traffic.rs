@@ -239,7 +239,10 @@ fn refuse_capture_options(arguments: &CostArguments) -> Result<(), Failure> {
     given.into_iter().flatten().next().map_or(Ok(()), |flag| {
         Err(
             Failure::usage(format!("{flag} has no effect on {shown}: it is about a capture")).with_hint(
-                format!("give the capture instead, e.g. {shown}/capture/all.pcapng"),
+                format!(
+                    "give its capture instead, e.g. {}",
+                    capture::in_folder(&arguments.source).display()
+                ),
             ),
         )
     })

@@ -1,11 +1,11 @@
-//! What differs between databases on the client's side.
+//! What differs between databases, on the client's side and on the server's.
 
 use std::fmt;
 
-use wirecost_proto::{Buffer, Content};
+use wirecost_proto::{Buffer, Content, Phase};
 
-use super::{Config, Failure, Refusal};
-use crate::{Store, mariadb, postgres};
+use crate::command::{Failure, Refusal};
+use crate::{Malformed, Parts};
 
 /// A row to insert.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +50,33 @@ pub(crate) trait Dialect: fmt::Debug + Send {
     fn bye(&self, out: &mut Vec<u8>);
 }
 
-pub(super) fn new(config: &Config) -> Box<dyn Dialect> {
-    match config.store {
-        Store::Postgres => Box::new(postgres::Session::new(config)),
-        Store::Mariadb => Box::new(mariadb::Session::new(config)),
-    }
+/// What the server sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The answer to an insert.
+    Inserted(&'static [u8]),
+    /// Another answer, of the client's connect or to a statement.
+    Other(Vec<u8>, Phase),
+}
+
+/// What a packet means for the server.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) parts: Parts,
+    pub(crate) phase: Phase,
+    /// Whether the packet is an insert.
+    pub(crate) is_insert: bool,
+    pub(crate) answer: Option<Answer>,
+}
+
+/// One connection in the protocol of a database, on the server's side.
+pub(crate) trait ServerDialect: fmt::Debug + Send {
+    /// What the server sends first.
+    fn greeting(&mut self) -> Option<Answer>;
+
+    /// The length of the packet at the front of `bytes`; `None` while its header is incomplete.
+    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Malformed>;
+
+    /// Handles a whole packet.
+    fn receive(&mut self, packet: &[u8]) -> Result<Reply, Malformed>;
 }

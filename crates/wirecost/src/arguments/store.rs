@@ -1,0 +1,55 @@
+//! The arguments of `wirecost store`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::parse_duration;
+use wirecost_stack::url::Url;
+
+/// `wirecost store`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "BROKER is mqtt://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE or mariadb://USER@HOST/DATABASE. Passwords \
+    come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. Ctrl-C stores what is held, for at most 10 s, \
+    and prints the counts.\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 broker or store unreachable at the start, 12 refused by one of them."
+)]
+pub struct StoreArguments {
+    /// URL of the broker with a topic filter: mqtt://127.0.0.1/sensors/# [default filter: #]
+    #[arg(value_name = "BROKER")]
+    pub broker: Url,
+
+    /// URL of the database: postgres:///readings
+    #[arg(value_name = "STORE")]
+    pub store: Url,
+
+    /// Delete readings this long after they were stored [default: they stay]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub ttl: Option<Duration>,
+
+    /// Memory for readings that the store has not acknowledged; what finds no room is lost, and counted
+    #[arg(long, value_name = "SIZE", default_value = "64MB")]
+    pub max_held: ByteSize,
+
+    /// QoS of the subscription
+    #[arg(long, value_name = "QOS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub qos: u8,
+
+    /// MQTT client identifier
+    #[arg(long, value_name = "ID", default_value = "wirecost-store")]
+    pub client_id: String,
+
+    /// File with the password of the broker's user in its first line
+    #[arg(long, value_name = "FILE")]
+    pub broker_password_file: Option<PathBuf>,
+
+    /// File with the password of the store's user in its first line
+    #[arg(long, value_name = "FILE")]
+    pub store_password_file: Option<PathBuf>,
+
+    /// Print nothing but the counts at the end
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,228 @@
+//! `wirecost store`: takes messages from a broker into a database.
+
+mod director;
+mod part;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use wirecost_live::Clock;
+use wirecost_live::driver::client::{ClientLoop, LoadDevice};
+use wirecost_live::driver::sources::Sources;
+use wirecost_live::patience::Patience;
+use wirecost_live::signals::Interrupt;
+use wirecost_mqtt::client as mqtt;
+use wirecost_mqtt::codec::{FieldError, OwnedBinary, OwnedText, SubscriptionOptions};
+use wirecost_mqtt::quality::QoS;
+use wirecost_probe::resolve::resolve;
+use wirecost_proto::bare::Transport;
+use wirecost_security::entropy::Entropy;
+use wirecost_stack::url::{Protocol, Scheme, Url, percent_decoded};
+use wirecost_store::client as store;
+use wirecost_store::keeper::{Keeper, Settings};
+use wirecost_store::{Column, Store};
+
+use self::director::{BROKER, STORE, StoreDirector};
+use self::part::Part;
+use crate::arguments::StoreArguments;
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// The variables with the passwords of the broker's and the store's user.
+const BROKER_PASSWORD: &str = "WIRECOST_BROKER_PASSWORD";
+const STORE_PASSWORD: &str = "WIRECOST_STORE_PASSWORD";
+
+/// How long a name may take to become an address.
+const LOOKUP_PATIENCE: Duration = Duration::from_secs(10);
+/// How long an insert may wait for its answer.
+const INSERT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a login may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often the main thread looks for Ctrl-C.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
+    let kind = kind_of(arguments)?;
+    let subscriber = subscriber(arguments)?;
+    let subscribe = subscribe(arguments)?;
+    let (client, settings) = client(arguments, kind)?;
+    let interrupt = Interrupt::install()?;
+    let parts = [
+        (Part::Broker(Box::new(subscriber)), address(&arguments.broker)?),
+        (Part::Store(Box::new(client)), address(&arguments.store)?),
+    ];
+    debug_assert_eq!((BROKER, STORE), (0, 1), "the order of the parts");
+    let devices = parts.map(|(endpoint, remote)| LoadDevice {
+        endpoint,
+        transport: Transport::Stream,
+        remote,
+    });
+    let director = StoreDirector::new(Keeper::new(settings), subscribe, arguments.quiet);
+    let running = ClientLoop::for_load(devices, director, Clock::start(), Sources::any());
+    let running = running.map_err(Failure::internal)?;
+    let waker = running.waker();
+    let thread = std::thread::spawn(move || running.run());
+    let mut is_told = false;
+    while !thread.is_finished() {
+        if interrupt.is_set() && !std::mem::replace(&mut is_told, true) {
+            waker.wake().map_err(Failure::internal)?;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let ended = thread
+        .join()
+        .map_err(|_| Failure::internal("the store's thread panicked; please report this"))?;
+    let mut director = ended.map_err(Failure::internal)?.director;
+    if let Some(failure) = director.failure.take() {
+        return Err(failure);
+    }
+    let counts = director.keeper.counts();
+    output::data(format_args!(
+        "received {}  stored {}  refused {}  lost {}  held {}  sent again {}\n",
+        counts.received,
+        counts.stored,
+        counts.refused,
+        counts.lost,
+        director.keeper.held(),
+        counts.resent
+    ));
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// The kind of store. Refuses URLs of the wrong kind.
+fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
+    let (broker, store) = (&arguments.broker, &arguments.store);
+    if broker.scheme != Scheme::Mqtt {
+        let message = format!("BROKER must be mqtt://HOST/FILTER, got {broker}");
+        return Err(Failure::usage(message));
+    }
+    let Protocol::Store(kind) = store.scheme.protocol() else {
+        let message =
+            format!("STORE must be postgres://HOST/DATABASE or mariadb://HOST/DATABASE, got {store}");
+        return Err(Failure::usage(message));
+    };
+    if store.resource.is_empty() {
+        let message = format!("STORE names no database, got {store}");
+        return Err(Failure::usage(message).with_hint(format!("write {}://HOST/DATABASE", store.scheme)));
+    }
+    Ok(kind)
+}
+
+fn subscriber(arguments: &StoreArguments) -> Result<mqtt::Client, Failure> {
+    let login = arguments.broker.login.as_ref();
+    let mut config = mqtt::Config {
+        client_id: text(&arguments.client_id, "--client-id")?,
+        connect_timeout: ANSWER_TIMEOUT,
+        describes_received: false,
+        ..mqtt::Config::default()
+    };
+    if let Some(login) = login {
+        let file = arguments.broker_password_file.as_deref();
+        config.username = Some(text(&login.user, "user of the broker")?);
+        if let Some(password) = password(&login.password, file, BROKER_PASSWORD)? {
+            let bytes = OwnedBinary::try_from(password.as_bytes());
+            let refused = |error| Failure::usage(format!("password of the broker: {error}"));
+            config.password = Some(bytes.map_err(refused)?);
+        }
+    }
+    Ok(mqtt::Client::new(config))
+}
+
+fn text(text: &str, what: &str) -> Result<OwnedText, Failure> {
+    text.parse()
+        .map_err(|error: FieldError| Failure::usage(format!("{what}: {error}")))
+}
+
+fn subscribe(arguments: &StoreArguments) -> Result<mqtt::Command, Failure> {
+    let filter = match arguments.broker.resource.as_str() {
+        "" => "#".to_owned(),
+        filter => percent_decoded(filter),
+    };
+    let qos = QoS::from_bits(arguments.qos).unwrap_or_default();
+    mqtt::Command::subscribe(&filter, SubscriptionOptions::of_qos(qos))
+        .map_err(|error| Failure::usage(format!("topic filter {filter:?} is ill-formed: {error}")))
+}
+
+/// The client of the store, and the settings of what is held for it.
+fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Settings), Failure> {
+    let mut nonce = [0; 18];
+    Entropy::system().fill(&mut nonce).map_err(Failure::internal)?;
+    let name = percent_decoded(&arguments.store.resource);
+    let defaults = store::Config::new(kind, name, "");
+    let login = arguments.store.login.as_ref();
+    let of_url = login.map_or("", |login| login.password.as_str());
+    let file = arguments.store_password_file.as_deref();
+    let mut setup = vec![kind.create_table(Column::Json)];
+    let mut sweep = None;
+    if let Some(ttl) = arguments.ttl {
+        if ttl.is_zero() {
+            return Err(Failure::usage("--ttl must be above 0s"));
+        }
+        let expiry = kind.expiry(ttl);
+        setup.extend(expiry.setup);
+        sweep = expiry.sweep;
+    }
+    let config = store::Config {
+        user: login.map_or(defaults.user.clone(), |login| login.user.clone()),
+        password: password(of_url, file, STORE_PASSWORD)?,
+        column: Column::Json,
+        setup,
+        nonce,
+        answer_timeout: ANSWER_TIMEOUT,
+        describes_received: false,
+        ..defaults
+    };
+    let settings = Settings {
+        held_bytes: usize::try_from(arguments.max_held.bytes()).unwrap_or(usize::MAX),
+        timeout: INSERT_TIMEOUT,
+        sweep,
+    };
+    Ok((store::Client::new(config), settings))
+}
+
+/// The password of a file, of the URL, or of the environment.
+fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path);
+        let text =
+            text.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        return Ok(Some(text.lines().next().unwrap_or_default().to_owned()));
+    }
+    if !of_url.is_empty() {
+        return Ok(Some(of_url.to_owned()));
+    }
+    Ok(std::env::var(variable).ok())
+}
+
+fn address(url: &Url) -> Result<SocketAddr, Failure> {
+    let found = resolve(&url.host, url.port, None, Patience::of(LOOKUP_PATIENCE));
+    let addresses = found.map_err(|error| Failure::new(exit::UNREACHABLE, error))?;
+    let first = addresses.first().copied();
+    first.ok_or_else(|| Failure::new(exit::UNREACHABLE, format!("{:?} has no address", url.host)))
+}
+
+/// A payload as JSON: as it is, or `{"base64": ...}` if it is not JSON.
+fn json(payload: &[u8]) -> Vec<u8> {
+    if serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok() {
+        return payload.to_vec();
+    }
+    format!("{{\"base64\":\"{}\"}}", BASE64.encode(payload)).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_that_is_no_json_is_kept_in_base64() {
+        assert_eq!(json(b"{\"t\": 21.5}"), b"{\"t\": 21.5}");
+        assert_eq!(json(b"21.5"), b"21.5");
+        assert_eq!(json(&[0xff, 0x00]), b"{\"base64\":\"/wA=\"}");
+        assert_eq!(json(b""), b"{\"base64\":\"\"}");
+    }
+}

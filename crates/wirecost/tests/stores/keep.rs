@@ -1,0 +1,236 @@
+//! `wirecost store`: from a broker into a database that stops, is killed and comes back.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use wirecost_store::Store;
+
+use crate::common::{Said, ended, eventually, said, signal, wirecost};
+use crate::database::{Database, Login, free_port};
+
+/// How long the database stands still.
+const STOPPED: Duration = Duration::from_secs(10);
+
+/// A child that is killed with this value.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A broker of wirecost's, and its port.
+fn broker(home: &TempDir) -> (Killed, u16) {
+    let port = free_port();
+    let mut command = wirecost(home.path());
+    command.args([
+        "serve",
+        "mqtt",
+        "--quiet",
+        "--listen",
+        &format!("127.0.0.1:{port}"),
+    ]);
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a broker");
+    eventually("the broker listens", || {
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    (Killed(child), port)
+}
+
+/// `wirecost store` on its way, with the lines of its stderr.
+struct Storing {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Storing {
+    /// Starts it, and waits until it is subscribed.
+    fn start(home: &TempDir, port: u16, database: &Database, more: &str) -> Self {
+        let mut command = wirecost(home.path());
+        command.args([
+            "store",
+            &format!("mqtt://127.0.0.1:{port}/sensors/%23"),
+            &database.url(),
+        ]);
+        command
+            .args(more.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("wirecost store");
+        let stderr = BufReader::new(child.stderr.take().expect("stderr"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                drop(sender.send(line));
+            }
+        });
+        let storing = Self { child, lines };
+        storing.hears("broker: subscribed");
+        storing
+    }
+
+    /// Waits for a line.
+    fn hears(&self, text: &str) {
+        while !self
+            .lines
+            .recv_timeout(Duration::from_secs(30))
+            .expect(text)
+            .contains(text)
+        {}
+    }
+
+    /// Interrupts it; its counts: received, stored, refused, lost, held, sent again.
+    fn counts(self) -> [u64; 6] {
+        signal(self.child.id(), "INT");
+        let said = ended(self.child);
+        assert_eq!(said.code, Some(0));
+        let numbers: Vec<u64> = said
+            .stdout
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        numbers.try_into().unwrap_or_else(|_| panic!("{}", said.stdout))
+    }
+}
+
+/// Publishes `count` messages at 100/s.
+fn publish(home: &TempDir, port: u16, count: u64) -> Said {
+    let mut command = wirecost(home.path());
+    command.args([
+        "load",
+        "--quiet",
+        &format!("mqtt://127.0.0.1:{port}"),
+        "--resource",
+        "sensors/%d",
+        "-c",
+        "5",
+    ]);
+    command.args([
+        "-r",
+        "100/s",
+        "-n",
+        &count.to_string(),
+        "--payload-template",
+        "{\"n\": %n}",
+    ]);
+    said(&mut command)
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn readings_outlast_a_postgresql_that_stops_is_killed_and_comes_back() {
+    outlasts(Store::Postgres, "--max-held 64MB", false);
+}
+
+#[test]
+#[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
+fn what_finds_no_room_while_mariadb_is_away_is_counted_as_lost() {
+    outlasts(Store::Mariadb, "--max-held 50kB", true);
+}
+
+fn outlasts(store: Store, more: &str, loses: bool) {
+    let home = TempDir::new().expect("a folder");
+    let mut database = Database::of(store, Login::Trust, false);
+    let (_broker, port) = broker(&home);
+    let storing = Storing::start(&home, port, &database, more);
+    let publishing = thread::spawn({
+        let home = TempDir::new().expect("a folder");
+        move || publish(&home, port, 1500)
+    });
+    eventually("the first rows", || database.rows() > 50);
+    database.signal("STOP");
+    thread::sleep(STOPPED);
+    database.kill();
+    storing.hears("store: ");
+    database.start();
+    let load = publishing.join().expect("the load ends");
+    assert!(matches!(load.code, Some(0 | 14)), "{}", load.stderr);
+    let mut rows = 0;
+    eventually("all rows", || {
+        thread::sleep(Duration::from_secs(2));
+        std::mem::replace(&mut rows, database.rows()) == database.rows()
+    });
+    let [received, stored, refused, lost, held, resent] = storing.counts();
+    assert_eq!((received, refused, held), (1500, 0, 0));
+    assert_eq!(stored + lost, received);
+    assert_eq!(lost > 0, loses, "{lost} lost");
+    let distinct = match store {
+        Store::Postgres => "SELECT count(DISTINCT (sender, number)) FROM readings",
+        Store::Mariadb => "SELECT count(DISTINCT sender, number) FROM readings",
+    };
+    assert_eq!(database.sql(distinct), stored.to_string());
+    assert!((stored..=stored + resent).contains(&database.rows()));
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn postgresql_has_no_rows_after_their_time() {
+    expires(Store::Postgres, "SELECT min(payload->>'n') FROM readings");
+}
+
+#[test]
+#[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
+fn mariadb_has_no_rows_after_their_time() {
+    expires(
+        Store::Mariadb,
+        "SELECT min(JSON_VALUE(payload, '$.n')) FROM readings",
+    );
+}
+
+fn expires(store: Store, first: &str) {
+    let home = TempDir::new().expect("a folder");
+    let database = Database::of(store, Login::Trust, false);
+    let (_broker, port) = broker(&home);
+    let storing = Storing::start(&home, port, &database, "--ttl 5s");
+    publish(&home, port, 20);
+    eventually("a row with its payload as JSON", || database.sql(first) == "1");
+    eventually("no rows", || database.rows() == 0);
+    let [received, stored, ..] = storing.counts();
+    assert_eq!((received, stored), (20, 20));
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn a_url_of_the_wrong_kind_or_an_absent_database_is_refused_before_anything_runs() {
+    let home = TempDir::new().expect("a folder");
+    let database = Database::of(Store::Postgres, Login::Trust, false);
+    let (_broker, port) = broker(&home);
+    let (url, broker) = (database.url(), format!("mqtt://127.0.0.1:{port}"));
+    let nowhere = url.replace("/readings", "/nowhere");
+    let none = url.replace("/readings", "");
+    let absent = format!("mqtt://127.0.0.1:{}", free_port());
+    for (arguments, code, words) in [
+        (
+            [&broker, "http://127.0.0.1/readings"],
+            2,
+            "STORE must be postgres://HOST/DATABASE",
+        ),
+        ([&broker, "mysqll://127.0.0.1/readings"], 2, "unknown scheme"),
+        ([&broker, &none], 2, "STORE names no database"),
+        (
+            [&"amqp://127.0.0.1".to_owned(), &url],
+            2,
+            "BROKER must be mqtt://HOST/FILTER",
+        ),
+        (
+            [&broker, &nowhere],
+            11,
+            "cannot use the store: database \"nowhere\" does not exist (3D000)",
+        ),
+        ([&absent, &url], 11, "cannot use the broker: connection refused"),
+    ] {
+        let said = said(wirecost(home.path()).arg("store").args(arguments));
+        assert!(said.stderr.contains(words), "{arguments:?}: {}", said.stderr);
+        assert_eq!(said.code, Some(code), "{arguments:?}");
+    }
+}
