@@ -13,12 +13,31 @@ pub struct Hop {
     pub link: LinkConfig,
     /// The devices.
     hosts: Vec<Range<HostIndex>>,
+    /// The two sites of servers, where it is between servers. The first one's packets go up.
+    servers: Option<[u8; 2]>,
 }
 
 impl Hop {
     /// The hop of these devices.
     pub const fn new(link: LinkConfig, hosts: Vec<Range<HostIndex>>) -> Self {
-        Self { link, hosts }
+        Self {
+            link,
+            hosts,
+            servers: None,
+        }
+    }
+
+    /// The hop between the servers of two sites, whose packets are those of `host`.
+    pub fn between(link: LinkConfig, servers: [u8; 2], host: HostIndex) -> Self {
+        Self {
+            servers: Some(servers),
+            ..Self::new(link, std::iter::once(host..host + 1).collect())
+        }
+    }
+
+    /// The sites of the servers that it is between, and the host that stands for their packets; `None` where it is of devices.
+    pub fn servers(&self) -> Option<([u8; 2], HostIndex)> {
+        self.servers.zip(self.hosts.first().map(|range| range.start))
     }
 
     /// The hop of all devices.
@@ -28,7 +47,7 @@ impl Hop {
 
     /// Whether it is of any device.
     pub fn has_devices(&self) -> bool {
-        self.hosts.iter().any(|range| !range.is_empty())
+        self.servers.is_none() && self.hosts.iter().any(|range| !range.is_empty())
     }
 
     /// Whether the packets of a device cross it.

@@ -7,11 +7,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use wirecost_link::{DirectionConfig, Hop, LinkConfig, Medium};
-use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::hosts::{HostIndex, site_address, site_check_address};
 
 use crate::activity::Activity;
+use crate::check::EchoPlan;
 use crate::driver::Stopper;
-use crate::forwarder::{self, Forwarder};
+use crate::forwarder::{self, Between, Forwarder};
+use crate::port::PacketPort;
 use crate::recorder::Recorder;
 use crate::timerfd::minimize_timer_slack;
 use crate::{Clock, Side, Topology, TopologyConfig, check};
@@ -38,6 +40,8 @@ pub struct EmulationOptions<'a> {
     pub hops: &'a [Hop],
     /// Whether the check uses IPv6.
     pub ipv6: bool,
+    /// The sites with servers, each in a namespace of its own.
+    pub sites: u8,
     /// How packets leave the namespaces; `None` prefers TUN.
     pub medium: Option<Medium>,
     /// The device whose address is used by a program that binds to none.
@@ -57,6 +61,8 @@ pub struct Emulation {
     pub device: Side,
     /// The server's namespace.
     pub server: Side,
+    /// The namespaces of the servers of further sites.
+    pub further: Vec<Side>,
     /// The state shared with the forwarder.
     pub activity: Arc<Activity>,
     /// The link's counters.
@@ -104,14 +110,18 @@ impl Emulation {
             medium: options.medium,
             resident: options.resident,
             sockets_choose: options.sockets_choose,
+            sites: options.sites,
             ..TopologyConfig::default()
         })?;
         let activity = Arc::new(Activity::new(options.resident.map_or(0, |host| host + 1)));
         let meter = Arc::new(Meter::of(options.hops.len()));
         let links = SharedLink::of_hops(options.hops, options.seed, Arc::clone(&meter));
-        let ports = [topology.device_port, topology.server_port];
+        let (further, further_ports): (Vec<Side>, Vec<PacketPort>) = topology.further.into_iter().unzip();
+        let mut ports = vec![topology.device_port, topology.server_port];
+        ports.extend(further_ports);
         let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(&activity));
         let forwarder = forwarder.map_err(EmulationError::doing("set up the link"))?;
+        let forwarder = forwarder.with_links_between(between(options.hops));
         let stop = forwarder.stopper();
         let forwarding = thread::spawn(move || {
             minimize_timer_slack()?;
@@ -121,6 +131,7 @@ impl Emulation {
             clock,
             device: topology.device,
             server: topology.server,
+            further,
             activity,
             meter,
             medium: topology.medium,
@@ -144,9 +155,7 @@ impl Emulation {
         is_over: &mut dyn FnMut(Duration) -> bool,
     ) -> Result<Vec<(Vec<Duration>, String)>, EmulationError> {
         let path = echo::plan(&LinkConfig::default(), PATH_CHECK_HOST, self.ipv6);
-        let plans = (0..).zip(&self.hops);
-        let plans = plans.map(|(index, hop)| echo::plan(&hop.link, check_host(index), self.ipv6));
-        let plans: Vec<_> = plans.collect();
+        let plans: Vec<(Side, EchoPlan)> = (0..).zip(&self.hops).map(|hop| self.check_of(hop)).collect();
         let (side, clock, activity) = (self.device.clone(), self.clock, Arc::clone(&self.activity));
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
@@ -154,10 +163,11 @@ impl Emulation {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
             activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
-            plans
-                .iter()
-                .map(|plan| check::echo(plan, &clock, &told))
-                .collect()
+            let echoes = plans.iter().map(|(side, plan)| {
+                side.enter().map_err(io::Error::other)?;
+                check::echo(plan, &clock, &told)
+            });
+            echoes.collect()
         });
         while !thread.is_finished() {
             if is_over(TICK) {
@@ -170,6 +180,26 @@ impl Emulation {
             (round_trips, said)
         };
         Ok(checked.into_iter().zip(&self.hops).map(said).collect())
+    }
+
+    /// How the link of a hop is checked, and from which side.
+    fn check_of(&self, (index, hop): (HostIndex, &Hop)) -> (Side, EchoPlan) {
+        let plan = echo::plan(&hop.link, check_host(index), self.ipv6);
+        let server = |site: u8| match site {
+            0 => Some(&self.server),
+            later => self.further.get(usize::from(later) - 1),
+        };
+        match hop.servers() {
+            Some(([from, to], _)) => {
+                let plan = EchoPlan {
+                    device: site_check_address(from, self.ipv6),
+                    server: site_address(to, self.ipv6),
+                    ..plan
+                };
+                (server(from).unwrap_or(&self.server).clone(), plan)
+            }
+            None => (self.device.clone(), plan),
+        }
     }
 
     /// Stops the link. Packets in transit are dropped.
@@ -187,6 +217,16 @@ impl Emulation {
             forwarder: join("link", forwarding)?,
         })
     }
+}
+
+/// What stands for the packets between servers on the links between their sites.
+fn between(hops: &[Hop]) -> Vec<Between> {
+    let of = |(index, hop): (HostIndex, &Hop)| {
+        let (sites, host) = hop.servers()?;
+        let check = check_host(index);
+        Some(Between { sites, host, check })
+    };
+    (0..).zip(hops).filter_map(of).collect()
 }
 
 impl Drop for Emulation {

@@ -47,6 +47,28 @@ pub enum TargetError {
 /// Settings of a server's own configuration, by their names there. They replace those of wirecost.
 pub type Settings = BTreeMap<String, u64>;
 
+/// What a server is set to beyond what wirecost gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Settings of its own configuration.
+    pub settings: Settings,
+    /// What it passes on to other servers (Mosquitto).
+    pub bridges: Vec<BridgeTo>,
+}
+
+/// What a broker passes on to another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BridgeTo {
+    /// The name of the connection.
+    pub name: String,
+    /// The other broker.
+    pub address: SocketAddr,
+    /// The topics, as a filter.
+    pub topic: String,
+    /// The most QoS of what is passed on.
+    pub qos: u8,
+}
+
 /// How to start a server, and how to tell that it is ready.
 struct Recipe {
     launch: Launch,
@@ -65,7 +87,7 @@ fn recipe(
     files: &TlsFiles,
     psk: &str,
     ip: IpAddr,
-    settings: &Settings,
+    setup: &Setup,
 ) -> Result<Option<Recipe>, EnvironmentError> {
     let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
     let coap = |build| {
@@ -82,7 +104,7 @@ fn recipe(
     let recipe = match target {
         Target::Builtin | Target::Running => return Ok(None),
         Target::Mosquitto => Recipe {
-            launch: mosquitto::launch(folder, at(1883), Some(files), settings)?,
+            launch: mosquitto::launch(folder, at(1883), Some(files), setup)?,
             program: None,
             probe: mosquitto::probe,
             address: at(1883),
@@ -219,7 +241,7 @@ pub struct ForeignReport {
 }
 
 impl Foreign {
-    /// Starts the server of a target with these settings at an address of `side` and waits until it answers, unless `is_over`;
+    /// Starts the server of a target, set up so, at an address of `side` and waits until it answers, unless `is_over`;
     /// `None` for the built-in servers, which need no process.
     ///
     /// # Errors
@@ -230,11 +252,11 @@ impl Foreign {
         folder: &RunFolder,
         credentials: &Credentials,
         server: IpAddr,
-        settings: &Settings,
+        setup: &Setup,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, TargetError> {
         let files = tls_files(folder);
-        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server, settings)? else {
+        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server, setup)? else {
             return Ok(None);
         };
         let Recipe {

@@ -19,7 +19,7 @@ use std::time::Duration;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::hosts::{HostIndex, device_of};
+use wirecost_proto::hosts::{HostIndex, device_of, site_of};
 use wirecost_proto::path::Links;
 use wirecost_proto::record::RecordedDelivery;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Path};
@@ -49,14 +49,29 @@ const ROUNDS: usize = 1_024;
 /// Larger than any IP packet.
 const PACKET_BYTES: usize = 65_536;
 
-const PORT_TOKENS: [Token; 2] = [Token(0), Token(1)];
-const TIMER_TOKEN: Token = Token(2);
-const STOP_TOKEN: Token = Token(3);
+/// The tokens of ports count from 0.
+const TIMER_TOKEN: Token = Token(1_000);
+const STOP_TOKEN: Token = Token(1_001);
+/// The devices' port. Those of the servers' sites follow it.
+const DEVICES: usize = 0;
+
+/// What stands for the packets between the servers of two sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The sites. The first one's packets go up.
+    pub sites: [u8; 2],
+    /// The host whose link the packets cross.
+    pub host: HostIndex,
+    /// The host whose link the packets of the check cross.
+    pub check: HostIndex,
+}
 
 /// Carries packets between the devices' and the server's side until it is stopped.
 pub struct Forwarder<L> {
-    /// The source ports by direction: `ports[0]` is the devices', `ports[1]` the server's.
-    ports: [PacketPort; 2],
+    /// The devices' port, then one for each site of servers.
+    ports: Vec<PacketPort>,
+    /// The links between sites of servers.
+    between: Vec<Between>,
     links: L,
     recorder: Recorder,
     clock: Clock,
@@ -77,7 +92,8 @@ pub struct Forwarder<L> {
 /// A packet in transit.
 struct Slot {
     bytes: Vec<u8>,
-    direction: Direction,
+    /// The port that it leaves by.
+    to: usize,
     record: u64,
     /// Whether none of its bits was flipped.
     intact: bool,
@@ -119,7 +135,7 @@ pub struct Finished<L> {
     /// How late packets were handed over, in nanoseconds.
     pub lateness: Histogram,
     /// The ports, with their drop counters.
-    pub ports: [PacketPort; 2],
+    pub ports: Vec<PacketPort>,
     /// The priority that the machine granted to the forwarder's thread.
     pub priority: Priority,
     /// What idle CPUs did during the run.
@@ -144,25 +160,30 @@ impl<L> Finished<L> {
 }
 
 impl<L: Links + Send> Forwarder<L> {
-    /// A forwarder between the devices' port and the server's port.
+    /// A forwarder between the devices' port, which is the first, and the ports of the servers' sites.
     ///
     /// # Errors
     /// The kernel has no poll instance, timer or event left.
     pub fn new(
-        ports: [PacketPort; 2],
+        ports: impl Into<Vec<PacketPort>>,
         links: L,
         recorder: Recorder,
         clock: Clock,
         activity: Arc<Activity>,
     ) -> io::Result<Self> {
         let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
-        for (port, token) in ports.iter().zip(PORT_TOKENS) {
-            poll.registry()
-                .register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
+        let ports = ports.into();
+        for (number, port) in ports.iter().enumerate() {
+            poll.registry().register(
+                &mut SourceFd(&port.as_raw_fd()),
+                Token(number),
+                Interest::READABLE,
+            )?;
         }
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         Ok(Self {
             ports,
+            between: Vec::new(),
             links,
             recorder,
             clock,
@@ -188,6 +209,12 @@ impl<L: Links + Send> Forwarder<L> {
             shares_one_cpu,
             ..self
         }
+    }
+
+    /// Carries the packets between servers of these sites.
+    #[must_use]
+    pub fn with_links_between(self, between: Vec<Between>) -> Self {
+        Self { between, ..self }
     }
 
     /// Stops the forwarder from any thread.
@@ -237,10 +264,12 @@ impl<L: Links + Send> Forwarder<L> {
     fn carry(&mut self, buffer: &mut [u8]) -> io::Result<Pause> {
         let spin = if self.shares_one_cpu { SHARED_SPIN } else { SPIN };
         for _ in 0..ROUNDS {
-            let up = self.receive(Direction::Up, buffer)?;
-            let down = self.receive(Direction::Down, buffer)?;
+            let mut any = false;
+            for port in 0..self.ports.len() {
+                any |= self.receive(port, buffer)?;
+            }
             self.deliver_due();
-            if up || down {
+            if any {
                 continue;
             }
             match self.pending.peek() {
@@ -256,22 +285,22 @@ impl<L: Links + Send> Forwarder<L> {
     }
 
     /// Reads up to a batch of packets from one port. Returns whether there were any.
-    fn receive(&mut self, direction: Direction, buffer: &mut [u8]) -> io::Result<bool> {
+    fn receive(&mut self, from: usize, buffer: &mut [u8]) -> io::Result<bool> {
         for taken in 0..BATCH {
-            let port = &mut self.ports[direction as usize];
+            let port = &mut self.ports[from];
             let Some(len) = port.receive(buffer)? else {
                 return Ok(taken > 0);
             };
-            self.enter(direction, &mut buffer[..len]);
+            self.enter(from, &mut buffer[..len]);
         }
         Ok(true)
     }
 
     /// Decides upon a packet. It is recorded with the device's own port: up before the address translator, down after it.
-    fn enter(&mut self, direction: Direction, bytes: &mut [u8]) {
+    fn enter(&mut self, from: usize, bytes: &mut [u8]) {
         let now = self.clock.now();
         self.deliveries.clear();
-        let host = device_host(direction, bytes);
+        let Way { host, direction, to } = self.way(from, bytes);
         let mut link = host.and_then(|host| self.links.link(host));
         let host = link.as_ref().and(host);
         let leaves_from = match &mut link {
@@ -308,15 +337,63 @@ impl<L: Links + Send> Forwarder<L> {
         for copy in 0..self.deliveries.len() {
             let Delivery { at, flip_bit } = self.deliveries[copy];
             let at = now + at.saturating_since(now).saturating_sub(head_start);
-            self.schedule(direction, record, Delivery { at, flip_bit }, bytes);
+            self.schedule(to, record, Delivery { at, flip_bit }, bytes);
         }
     }
 
-    fn schedule(&mut self, direction: Direction, record: u64, delivery: Delivery, bytes: &[u8]) {
+    /// Where a packet goes, by its addresses.
+    fn way(&self, from: usize, bytes: &[u8]) -> Way {
+        let direction = if from == DEVICES {
+            Direction::Up
+        } else {
+            Direction::Down
+        };
+        let host = device_host(direction, bytes);
+        if self.ports.len() == 2 {
+            let to = 1 - from;
+            return Way { host, direction, to };
+        }
+        let packet = ip::Packet::new(bytes).ok();
+        let ends = packet.map(|packet| [packet.source(), packet.destination()].map(site_of));
+        let port = |site: u8| 1 + usize::from(site);
+        match ends {
+            Some([_, Some((site, _))]) if from == DEVICES && port(site) < self.ports.len() => Way {
+                host,
+                direction,
+                to: port(site),
+            },
+            Some([Some((own, own_checks)), Some((other, other_checks))])
+                if port(other) < self.ports.len() =>
+            {
+                let is_up = self.between.iter().find(|link| link.sites == [own, other]);
+                let is_down = self.between.iter().find(|link| link.sites == [other, own]);
+                let host = is_up.or(is_down).map(|link| match own_checks || other_checks {
+                    true => link.check,
+                    false => link.host,
+                });
+                Way {
+                    host,
+                    direction: if is_up.is_some() {
+                        Direction::Up
+                    } else {
+                        Direction::Down
+                    },
+                    to: port(other),
+                }
+            }
+            _ => Way {
+                host,
+                direction,
+                to: if from == DEVICES { port(0) } else { DEVICES },
+            },
+        }
+    }
+
+    fn schedule(&mut self, to: usize, record: u64, delivery: Delivery, bytes: &[u8]) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
                 bytes: Vec::new(),
-                direction,
+                to,
                 record,
                 intact: true,
             });
@@ -325,7 +402,7 @@ impl<L: Links + Send> Forwarder<L> {
         let held = &mut self.slots[slot];
         held.bytes.clear();
         held.bytes.extend_from_slice(bytes);
-        held.direction = direction;
+        held.to = to;
         held.record = record;
         held.intact = delivery.flip_bit.is_none();
         if let Some(bit) = delivery.flip_bit
@@ -351,11 +428,11 @@ impl<L: Links + Send> Forwarder<L> {
             self.pending.pop();
             let Slot {
                 bytes,
-                direction,
+                to,
                 record,
                 intact,
             } = &self.slots[slot];
-            match self.ports[direction.reverse() as usize].send(bytes) {
+            match self.ports[*to].send(bytes) {
                 Ok(()) => {
                     self.statistics.delivered += 1;
                     let late = actual.saturating_since(planned).as_nanos();
@@ -372,6 +449,15 @@ impl<L: Links + Send> Forwarder<L> {
             self.free.push(slot);
         }
     }
+}
+
+/// Where a packet goes.
+struct Way {
+    /// The device, or what stands for two sites of servers; `None` if it belongs to none.
+    host: Option<HostIndex>,
+    direction: Direction,
+    /// The port that it leaves by.
+    to: usize,
 }
 
 /// A packet to a device for which the address translator has no mapping.

@@ -278,10 +278,15 @@ fn plain_environment(home: &Path) -> Vec<(String, String)> {
     ]
 }
 
-/// The path of `program`: on PATH, or in Debian's folders for servers.
+/// The path of `program`: in the folders of PATH, and where a user's PATH has a `bin`, in the `sbin` beside it, where Debian has its
+/// servers.
 fn find(program: &'static str, package: &'static str) -> Result<PathBuf, EnvironmentError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let beside = |folder: PathBuf| {
+        let sbin = folder.ends_with("bin").then(|| folder.with_file_name("sbin"));
+        [Some(folder), sbin].into_iter().flatten()
+    };
+    let folders = std::env::split_paths(&path).flat_map(beside);
     let mut candidates = folders.map(|folder| folder.join(program));
     candidates
         .find(|candidate| candidate.is_file())

@@ -13,7 +13,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use wirecost_link::Medium;
-use wirecost_proto::hosts::{DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address};
+use wirecost_proto::hosts::{
+    DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address, site_address,
+};
 
 use crate::congestion::{Allowed, is_usable};
 use crate::error::{Doing, EnvironmentError, Errno};
@@ -45,6 +47,8 @@ pub struct TopologyConfig {
     /// The device whose address a program on the device side uses unless it binds to another one. `None` is no device,
     /// which makes stray packets visible.
     pub resident: Option<HostIndex>,
+    /// The sites with servers: each has a side of its own. One has all addresses of servers; of several, each has its own.
+    pub sites: u8,
     /// Settings of both sides that differ from `sysctl::REQUIRED`.
     pub overrides: Settings,
     /// Whether the sockets choose their congestion control themselves, so that another default of the namespace is
@@ -60,6 +64,7 @@ impl Default for TopologyConfig {
             medium: None,
             offload: false,
             resident: None,
+            sites: 1,
             overrides: Settings::new(),
             sockets_choose: true,
         }
@@ -127,6 +132,8 @@ pub struct Topology {
     pub device_port: PacketPort,
     /// Packets from and to the servers.
     pub server_port: PacketPort,
+    /// The sides of the servers of further sites, with their ports.
+    pub further: Vec<(Side, PacketPort)>,
     /// How packets leave a side.
     pub medium: Medium,
     /// Whether a user namespace was needed.
@@ -179,7 +186,12 @@ impl Topology {
             warnings: Vec::new(),
         };
         let (device, device_port) = builder.side(&DEVICE_SIDE.with_resident(config.resident))?;
-        let (server, server_port) = builder.side(&SERVER_SIDE)?;
+        let (server, server_port) = match config.sites {
+            0 | 1 => builder.side(&SERVER_SIDE)?,
+            _ => builder.side(&Plan::of_site(0))?,
+        };
+        let further = (1..config.sites).map(|site| builder.side(&Plan::of_site(site)));
+        let further = further.collect::<Result<_, _>>()?;
         let warnings = builder.warnings;
         if is_unprivileged {
             home.enter()?
@@ -191,6 +203,7 @@ impl Topology {
             server,
             device_port,
             server_port,
+            further,
             medium,
             is_unprivileged,
             veth_reason,
@@ -261,9 +274,13 @@ fn forwarder_namespace() -> Result<Namespace, EnvironmentError> {
 /// The differences between the two sides.
 struct Plan {
     name: &'static str,
+    /// The site, from 0; its interfaces differ in it.
+    site: u8,
     prefixes: [Prefix; 2],
     addresses: [IpAddr; 2],
     far_prefixes: [Prefix; 2],
+    /// The networks of the other sites' servers, if there are any.
+    other_servers: Option<[Prefix; 2]>,
     near_address: [u8; 6],
     far_address: [u8; 6],
 }
@@ -293,6 +310,8 @@ const SERVER_PREFIXES: [Prefix; 2] = [
 // Ethernet addresses: locally administered (second lowest bit of the first octet, IEEE 802).
 const DEVICE_SIDE: Plan = Plan {
     name: "device",
+    site: 0,
+    other_servers: None,
     prefixes: DEVICE_PREFIXES,
     addresses: [
         IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)),
@@ -305,6 +324,8 @@ const DEVICE_SIDE: Plan = Plan {
 
 const SERVER_SIDE: Plan = Plan {
     name: "server",
+    site: 0,
+    other_servers: None,
     prefixes: SERVER_PREFIXES,
     addresses: [IpAddr::V4(SERVER_V4), IpAddr::V6(SERVER_V6)],
     far_prefixes: DEVICE_PREFIXES,
@@ -313,6 +334,38 @@ const SERVER_SIDE: Plan = Plan {
 };
 
 impl Plan {
+    /// The side of the servers at one of several sites.
+    fn of_site(site: u8) -> Self {
+        let all = [(SERVER_PREFIXES[0].address, 16), (SERVER_PREFIXES[1].address, 48)];
+        let own = [
+            (Ipv4Addr::new(10, 78, site, 0).into(), 24),
+            (
+                IpAddr::V6(Ipv6Addr::new(0xfd78, 0, 0, site.into(), 0, 0, 0, 0)),
+                64,
+            ),
+        ];
+        let prefix = |(address, length)| Prefix { address, length };
+        let numbered =
+            |[one, two, three, four, five, six]: [u8; 6]| [one, two, three, four ^ site, five, six];
+        Self {
+            site,
+            prefixes: own.map(prefix),
+            addresses: [site_address(site, false), site_address(site, true)],
+            other_servers: Some(all.map(prefix)),
+            near_address: numbered(SERVER_SIDE.near_address),
+            far_address: numbered(SERVER_SIDE.far_address),
+            ..SERVER_SIDE
+        }
+    }
+
+    /// The name of its end of a veth pair.
+    fn near_name(&self) -> String {
+        match self.site {
+            0 => self.name.to_owned(),
+            site => format!("{}{site}", self.name),
+        }
+    }
+
     /// Adds a device's addresses to the interface's own.
     fn with_resident(mut self, host: Option<HostIndex>) -> Self {
         let address = |ipv6| host.and_then(|host| device_address(host, ipv6));
@@ -362,7 +415,7 @@ impl Builder<'_> {
         }
         let pair = VethPair {
             near: VethEnd {
-                name: plan.name,
+                name: &plan.near_name(),
                 address: plan.near_address,
             },
             far: VethEnd {
@@ -420,6 +473,11 @@ impl Builder<'_> {
             netlink
                 .add_route(far, index, own)
                 .doing("RTM_NEWROUTE", || on("route to the other side"))?;
+            if let Some(others) = &plan.other_servers {
+                netlink
+                    .add_route(others[family], index, own)
+                    .doing("RTM_NEWROUTE", || on("route to the servers of other sites"))?;
+            }
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ fn run_mosquitto() -> Result<(), String> {
         folder.path(),
         address,
         Some(&files),
-        &std::collections::BTreeMap::new(),
+        &wirecost_live::foreign::Setup::default(),
     ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
     serves(&topology, &launch, || both(mosquitto::probe(address), secure));

@@ -18,6 +18,9 @@ pub struct Destination {
     pub authority: String,
     /// How devices and server authenticate each other.
     pub trust: Trust,
+    /// The address of the server of the devices that subscribe, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscribers: Option<SocketAddr>,
     /// The emulated link in between, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<OnLink>,
@@ -65,6 +68,7 @@ impl Destination {
             address,
             authority: SERVER_NAME.to_owned(),
             trust: Trust::Own(Box::new(credentials)),
+            subscribers: None,
             link: None,
         }
     }

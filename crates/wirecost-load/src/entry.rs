@@ -195,7 +195,7 @@ fn hop_uses(options: &LoadOptions, links: &[LinkUse]) -> Vec<HopUse> {
     named
         .map(|(link, used)| HopUse {
             hop: link.name(),
-            used: *used,
+            used: used.of_one_hop(),
         })
         .collect()
 }

@@ -4,6 +4,7 @@
 //! processes and threads live in the namespace of the thread that starts them. The rest of the program stays in its own
 //! namespace.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +13,10 @@ use std::{fs, io};
 use wirecost_link::{Counters, LinkConfig, Medium};
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
+use wirecost_live::foreign::BridgeTo;
 use wirecost_live::recorder::{Recorder, Selection};
 use wirecost_proto::Instant;
-use wirecost_proto::hosts::server_address;
+use wirecost_proto::hosts::site_address;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{HopFigures, LinkFigures, Load, WireUse, WireWay};
@@ -23,8 +25,10 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_scenario::options::load::sites::SiteLink;
+use wirecost_scenario::options::load::LoadTarget;
+use wirecost_scenario::options::load::sites::{Bridge, Placement, SiteLink};
 use wirecost_stack::channels::datagram_bytes;
+use wirecost_stack::target::Target;
 
 use super::destination::OnLink;
 use super::keys::KeyLines;
@@ -154,6 +158,7 @@ impl LoadLink {
         let ipv6 = options.ipv6 || outside.as_ref().is_some_and(Outside::is_ipv6);
         let asked = EmulationOptions {
             hops: &options.hops(),
+            sites: placement_of(options).map_or(1, |placement| placement.servers.len() as u8),
             ipv6,
             medium: None,
             resident: None,
@@ -236,18 +241,82 @@ impl LoadLink {
             self.emulation.device.enter().map_err(EmulationError::from)?;
             return Ok(Server::found_at(destination).behind(self.meter()));
         }
-        self.emulation.server.enter().map_err(EmulationError::from)?;
-        let site = Site::Link(server_address(self.ipv6), on_link);
+        let placement = placement_of(options);
+        let further = placement
+            .iter()
+            .flat_map(|placement| (1..placement.servers.len() as u8).rev());
+        // A broker that passes on messages connects to the others as it starts.
+        let further = further.map(|site| self.start_at(site, options, context, on_link));
+        let further = further.collect::<Result<Vec<Server>, LoadError>>()?;
+        let server = self.start_at(0, options, context, on_link)?;
+        self.emulation.device.enter().map_err(EmulationError::from)?;
+        let of_subscribers = placement.map(|placement| placement.of_subscribers);
+        let subscribers = of_subscribers.filter(|site| *site > 0);
+        let subscribers = subscribers.map(|site| self.address_at(site, options));
+        Ok(server.with_others(further, subscribers).behind(self.meter()))
+    }
+
+    fn address_at(&self, site: u8, options: &LoadOptions) -> SocketAddr {
+        SocketAddr::new(site_address(site, self.ipv6), options.stack.port())
+    }
+
+    /// Starts the server of a site on its side.
+    fn start_at(
+        &self,
+        site: u8,
+        options: &LoadOptions,
+        context: &RunContext<'_>,
+        on_link: OnLink,
+    ) -> Result<Server, LoadError> {
+        let side = match site {
+            0 => Some(&self.emulation.server),
+            later => self.emulation.further.get(usize::from(later) - 1),
+        };
+        let side = side.unwrap_or(&self.emulation.server);
+        side.enter().map_err(EmulationError::from)?;
+        let placement = placement_of(options);
+        let name = placement
+            .as_ref()
+            .and_then(|placement| placement.servers.get(usize::from(site)));
+        let own = options
+            .sites
+            .as_ref()
+            .zip(name)
+            .and_then(|(sites, name)| sites.named(name));
+        let mut of_site = options.clone();
+        let mut folder = context.folder.to_owned();
+        if let (Some(own), true) = (own, site > 0) {
+            let target = own.servers.first().copied().unwrap_or(Target::Builtin);
+            (of_site.target, of_site.settings) = (LoadTarget::Started(target), own.settings.clone());
+            folder.push(&own.name);
+            fs::create_dir_all(&folder).map_err(EmulationError::doing("make the folder of a server"))?;
+        }
+        let index = |name: &String| {
+            placement
+                .as_ref()?
+                .servers
+                .iter()
+                .position(|server| server == name)
+        };
+        let bridge = |bridge: &Bridge| {
+            Some(BridgeTo {
+                name: bridge.to.clone(),
+                address: self.address_at(u8::try_from(index(&bridge.to)?).ok()?, options),
+                topic: bridge.topic.clone(),
+                qos: bridge.qos,
+            })
+        };
+        let bridges = own.iter().flat_map(|own| &own.bridges).filter_map(bridge);
         let server = Server::start(
-            options,
+            &of_site,
+            &bridges.collect::<Vec<BridgeTo>>(),
             context.program,
-            context.folder,
+            &folder,
             self.clock(),
-            site,
+            Site::Link(site_address(site, self.ipv6), on_link),
             context.interrupted,
         )?;
-        self.emulation.device.enter().map_err(EmulationError::from)?;
-        Ok(server.behind(self.meter()))
+        Ok(server)
     }
 
     /// Stops the link, reads what its first devices did in the `times` of the load, and writes its capture with the secrets
@@ -302,6 +371,11 @@ impl LoadLink {
             traffic: traffic.flatten(),
         })
     }
+}
+
+/// Where the servers of a load with sites are.
+fn placement_of(options: &LoadOptions) -> Option<Placement> {
+    options.sites.as_ref()?.place().ok()
 }
 
 /// The recorder of a link: of all packets for a capture, otherwise of the first devices, if they can be told from others.

@@ -189,6 +189,7 @@ fn start_target(
         Some(link) => link.start_target(options, context),
         None => Server::start(
             options,
+            &[],
             program,
             folder,
             clock,

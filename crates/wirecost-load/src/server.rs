@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wirecost_live::emulation::Meter;
-use wirecost_live::foreign::{Foreign, TargetError};
+use wirecost_live::foreign::{BridgeTo, Foreign, Setup, TargetError};
 use wirecost_live::patience::Patience;
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
@@ -96,6 +96,8 @@ pub struct Server {
     meter: Option<Arc<Meter>>,
     /// The count of packets on the real path.
     wire: Wire,
+    /// The servers of other sites, to which it passes on messages.
+    others: Vec<Self>,
 }
 
 #[derive(Debug)]
@@ -109,12 +111,13 @@ enum Kind {
 }
 
 impl Server {
-    /// Starts or finds the target. Stops waiting once the run is over.
+    /// Starts or finds the target, which passes on messages by `bridges`. Stops waiting once the run is over.
     ///
     /// # Errors
     /// [`ServerError`] names the missing part.
     pub fn start(
         options: &LoadOptions,
+        bridges: &[BridgeTo],
         program: &Path,
         folder: &Path,
         clock: Clock,
@@ -124,7 +127,9 @@ impl Server {
         let (mut destination, kind) = match &options.target {
             LoadTarget::Url(url) => (found(options, url, is_over)?, Kind::Found),
             LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site, is_over)?,
-            LoadTarget::Started(target) => start_foreign(options, *target, folder, clock, site, is_over)?,
+            LoadTarget::Started(target) => {
+                start_foreign(options, (*target, bridges), folder, clock, site, is_over)?
+            }
         };
         destination.link = site.link();
         Ok(Self {
@@ -132,6 +137,7 @@ impl Server {
             kind,
             meter: None,
             wire: Wire::NotAsked,
+            others: Vec::new(),
         })
     }
 
@@ -142,6 +148,7 @@ impl Server {
             kind: Kind::Found,
             meter: None,
             wire: Wire::NotAsked,
+            others: Vec::new(),
         }
     }
 
@@ -162,6 +169,14 @@ impl Server {
             meter: Some(meter),
             ..self
         }
+    }
+
+    /// Adds the servers of other sites, of which that at `subscribers` is the one of the subscribers.
+    #[must_use]
+    pub(super) fn with_others(mut self, others: Vec<Self>, subscribers: Option<SocketAddr>) -> Self {
+        self.destination.subscribers = subscribers;
+        self.others = others;
+        self
     }
 
     /// Its address and credentials.
@@ -198,6 +213,7 @@ impl Server {
 
     /// Ends the started processes.
     pub fn stop(self) {
+        self.others.into_iter().for_each(Self::stop);
         match self.kind {
             Kind::Found => {}
             // It has reported everything, and ends with this process at the latest.
@@ -280,12 +296,16 @@ fn start_sink(
 /// Starts a server of another maker, with its files in `folder`.
 fn start_foreign(
     options: &LoadOptions,
-    target: Target,
+    (target, bridges): (Target, &[BridgeTo]),
     folder: &Path,
     clock: Clock,
     site: Site,
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Kind), ServerError> {
+    let setup = Setup {
+        settings: options.settings.0.clone(),
+        bridges: bridges.to_vec(),
+    };
     let credentials = Credentials::generate(clock.epoch(), false)?;
     let (folder, side) = (RunFolder::open(folder), Side::here()?);
     let ip = match site {
@@ -293,15 +313,7 @@ fn start_foreign(
         Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
         Site::Link(ip, _) => ip,
     };
-    let foreign = Foreign::start(
-        target,
-        &side,
-        &folder,
-        &credentials,
-        ip,
-        &options.settings.0,
-        is_over,
-    )?;
+    let foreign = Foreign::start(target, &side, &folder, &credentials, ip, &setup, is_over)?;
     let address = SocketAddr::new(ip, options.stack.port());
     let destination = Destination::own(address, credentials.portable()?);
     let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));
@@ -353,6 +365,7 @@ pub(super) fn found(
             authorities: authorities(options)?,
             psk: None,
         },
+        subscribers: None,
         link: None,
     })
 }

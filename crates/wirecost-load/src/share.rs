@@ -20,6 +20,7 @@ use wirecost_proto::random::key_of;
 use wirecost_scenario::options::load::shared::sockets;
 use wirecost_scenario::options::load::{Backoff, LoadOptions};
 use wirecost_security::KeyLog;
+use wirecost_stack::Client;
 
 use super::destination::Destination;
 use super::keys::{KeyLines, key_log, observed_key_log};
@@ -125,12 +126,14 @@ impl Share {
         };
         let clients = self.clients(&channels_of, &endpoints)?;
         let transport = self.options.stack.transport();
-        let remote = self.destination.address;
-        let devices = clients.into_iter().map(|endpoint| LoadDevice {
+        let (remote, subscribers) = (self.destination.address, self.destination.subscribers);
+        let senders = self.devices.len();
+        let device = |(number, endpoint): (usize, Client)| LoadDevice {
             endpoint,
             transport,
-            remote,
-        });
+            remote: subscribers.filter(|_| number >= senders).unwrap_or(remote),
+        };
+        let devices = clients.into_iter().enumerate().map(device);
         let traffic = Arc::<Traffic>::default();
         let director = self
             .director(clock.into(), inbox, outbox)?

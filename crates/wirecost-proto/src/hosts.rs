@@ -28,6 +28,41 @@ pub const fn server_address(ipv6: bool) -> IpAddr {
     }
 }
 
+/// The address of the server at a site, from 0; that of site 0 is [`server_address`].
+pub fn site_address(site: u8, ipv6: bool) -> IpAddr {
+    address_at_site(site, 1, ipv6)
+}
+
+/// The address from which the server's side of a site checks a link to another site.
+pub fn site_check_address(site: u8, ipv6: bool) -> IpAddr {
+    address_at_site(site, 2, ipv6)
+}
+
+fn address_at_site(site: u8, number: u8, ipv6: bool) -> IpAddr {
+    if ipv6 {
+        IpAddr::V6(Ipv6Addr::new(0xfd78, 0, 0, site.into(), 0, 0, 0, number.into()))
+    } else {
+        IpAddr::V4(Ipv4Addr::new(10, 78, site, number))
+    }
+}
+
+/// The site of an address of servers, and whether it is that of checks; `None` for any other host.
+pub fn site_of(address: IpAddr) -> Option<(u8, bool)> {
+    let (network, site, number) = match address {
+        IpAddr::V4(v4) => {
+            let [one, two, site, number] = v4.octets();
+            ([one, two] == [10, 78], site, number)
+        }
+        IpAddr::V6(v6) => {
+            let [first, .., number] = v6.segments();
+            let [_, _, _, site, ..] = v6.segments();
+            let bytes = (u8::try_from(site).ok()?, u8::try_from(number).ok()?);
+            (first == 0xfd78, bytes.0, bytes.1)
+        }
+    };
+    (network && matches!(number, 1 | 2)).then_some((site, number == 2))
+}
+
 /// The address of a device; `None` from [`MAX_DEVICES`] on.
 pub fn device_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
     let offset = (host < MAX_DEVICES).then_some(host + FIRST_DEVICE)?;

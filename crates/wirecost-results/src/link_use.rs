@@ -14,7 +14,7 @@ pub struct LinkUse {
 /// Use of one of several links: the packets between two sites.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HopUse {
-    /// The two sites, joined by `-`. Packets of the first one go up.
+    /// The two sites, joined by `-`. Up is from devices to their server, and between two servers from the first site to the second.
     pub hop: String,
     /// Its use.
     #[serde(flatten)]
@@ -56,6 +56,13 @@ impl HopUse {
 }
 
 impl LinkUse {
+    /// The same of a hop, whose name tells whose bytes they are.
+    #[must_use]
+    pub const fn of_one_hop(mut self) -> Self {
+        (self.up.subscriber_bytes, self.down.subscriber_bytes) = (None, None);
+        self
+    }
+
     /// The sum of this use and the use of another link at the same time. Of two utilisations the higher one counts.
     #[must_use]
     pub fn with(self, other: &Self) -> Self {

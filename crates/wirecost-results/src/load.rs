@@ -212,7 +212,7 @@ pub struct LinkFigures {
 /// A hop of a load with sites: the link between two of them, and what crossed it over the whole load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HopFigures {
-    /// The two sites, joined by `-`. Packets of the first one go up.
+    /// The two sites, joined by `-`. Up is from devices to their server, and between two servers from the first site to the second.
     pub hop: String,
     /// Its packets and bytes, warm-up included.
     pub used: WireUse,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
+use wirecost_scenario::Place;
 
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
@@ -107,6 +108,8 @@ pub struct Note {
 pub struct Claim {
     /// Its name.
     pub id: String,
+    /// Its line in the file.
+    pub at: Place,
     /// Whether it holds published numbers against one another or against a bound, beside the claims of the publication.
     pub is_recomputed: bool,
     /// What the publication says, in our words.

@@ -10,7 +10,7 @@
 //! - [`amount`]: numbers with units; [`arithmetic`]: expressions of them; [`bound`]: what physics allows
 //! - [`mod@reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
 //! - [`model`]: expressions of figures and of the powers of a device
-//! - [`library`]: studies, compiled in or on disk
+//! - [`library`]: studies, compiled in or on disk; `selectors`: whether their figures are in their runs
 //! - [`page`]: judged claims as HTML
 //! - [`plot`]: the plots and tables of the publication, drawn from our figures
 //! - [`diff`]: what changed between two results folders
@@ -31,6 +31,7 @@ pub mod page;
 pub mod plot;
 mod read;
 pub mod reference;
+mod selectors;
 mod strip;
 pub mod text;
 pub mod verdict;

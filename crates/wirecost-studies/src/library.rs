@@ -18,7 +18,7 @@ type File = (&'static str, &'static str);
 static STUDIES: &[(&str, &[File])] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
 /// The file of the claims.
-const CLAIMS: &str = "claims.yaml";
+pub const CLAIMS: &str = "claims.yaml";
 /// The file with the changes of a quick run.
 const QUICK: &str = "quick.yaml";
 
@@ -269,6 +269,21 @@ mod tests {
         ] {
             // The same number may stand against several servers.
             assert!(figures(prefix) >= expected, "{prefix}: {}", figures(prefix));
+        }
+    }
+
+    #[test]
+    fn the_documentation_has_the_counts_of_each_study() {
+        let page = include_str!("../../../docs/studies.md");
+        for name in names() {
+            let claims = Study::named(name).expect(name).claims;
+            let counts = [claims.names().len(), claims.figures(), claims.recomputed().len()];
+            let [claims, figures, recomputed] = counts;
+            let row = format!("| `{name}` | {claims} | {figures} | {recomputed} |");
+            assert!(
+                page.contains(&row),
+                "docs/studies.md has no row that begins with {row}"
+            );
         }
     }
 

@@ -171,6 +171,7 @@ fn claim(node: &Node, key: &str, runs: &[Run]) -> Result<Claim, ScenarioError> {
     let within = table.one("within", share)?;
     let claim = Claim {
         id: table.required("id", text)?,
+        at: node.place.clone(),
         is_recomputed: key == RECOMPUTED,
         says: table.required("says", text)?,
         place: table.one("where", text)?.unwrap_or_default(),

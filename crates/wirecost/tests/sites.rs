@@ -48,6 +48,110 @@ fn crossed(capture: &Path, filter: &str) -> (u64, u64) {
     (rows.len() as u64, bytes)
 }
 
+const BRIDGED: &str = r##"
+wirecost: 1
+stack: mqtt-qos1
+clients: 20
+resource: sensors/%d
+subscribers: {devices: 1, filter: sensors/+, qos: 1}
+sites:
+  field: {}
+  fog: {servers: mosquitto, bridges: [{to: region, topic: "sensors/#", qos: 1}]}
+  region: {servers: mosquitto, bridges: [{to: abroad, topic: "sensors/#", qos: 1}]}
+  abroad: {servers: mosquitto}
+  office: {}
+links:
+  field-fog: {rtt: 2ms, rate: 89Mbit}
+  fog-region: {rtt: 20ms}
+  region-abroad: {rtt: 60ms}
+  office-abroad: {rtt: 10ms}
+at: {senders: field, subscribers: office}
+capture: true
+phases: [{do: publish, rate: 50/s, duration: 2s}, {do: await_replay, timeout: 10s}]
+"##;
+
+fn run_bridged(folder: &Path, sets: &[&str]) -> Said {
+    std::fs::write(folder.join("a.yaml"), BRIDGED).expect("a file");
+    let mut command = wirecost(folder);
+    command.args(["run", "a.yaml", "--quiet", "--out", "run"]);
+    sets.iter().for_each(|set| {
+        command.args(["--set", set]);
+    });
+    said(&mut command)
+}
+
+#[test]
+#[ignore = "needs root, tshark and mosquitto"]
+fn bridges_pass_on_every_message_and_each_hop_has_its_bytes() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    let home = open_folder();
+    let said = run_bridged(home.path(), &[]);
+    assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);
+    let load = load(home.path());
+    let publish = &load["phases"][1];
+    assert_eq!(publish["outcomes"]["acknowledged"], 100, "{load}");
+    assert_eq!(publish["deliveries"]["arrived"], 100, "{load}");
+    let capture = home
+        .path()
+        .join("run")
+        .join(load["capture"].as_str().expect("a capture"));
+    for (index, [from, to]) in [
+        ["10.77.0.0/16", "10.78.0.1"],
+        ["10.78.0.1", "10.78.1.1"],
+        ["10.78.1.1", "10.78.2.1"],
+        ["10.77.0.0/16", "10.78.2.1"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let hop = &load["hops"][index];
+        for (way, from, to) in [("up", from, to), ("down", to, from)] {
+            let (packets, bytes) = crossed(&capture, &format!("ip.src == {from} && ip.dst == {to}"));
+            assert!(packets > 0, "{hop} {way}");
+            let told = (
+                hop["used"][way]["packets"].as_u64(),
+                hop["used"][way]["bytes"].as_u64(),
+            );
+            assert_eq!(told, (Some(packets), Some(bytes)), "{hop} {way}");
+        }
+        // Each link was checked by echoes, which are in no capture.
+        assert!(hop["link"]["achieved"]["rtt_p50_ns"].as_f64().is_some(), "{hop}");
+    }
+    let all = fields(&capture, "ip", &["ip.len"]).len() as u64;
+    let hops = load["hops"].as_array().expect("hops").iter();
+    let counted = hops.flat_map(|hop| ["up", "down"].map(|way| hop["used"][way]["packets"].as_u64()));
+    assert_eq!(counted.flatten().sum::<u64>(), all, "every packet has a hop");
+}
+
+#[test]
+fn wrong_bridges_are_refused_before_anything_runs() {
+    for (set, why) in [
+        (
+            "sites.abroad.bridges=[{to: region, topic: \"#\"}]",
+            "bridges: what region passes on to abroad comes back to it: bridges in a circle pass on for ever",
+        ),
+        (
+            "sites.fog.bridges=[{to: abroad, topic: \"#\"}]",
+            "sites.fog.bridges: fog and abroad are to have a server each, and a link between them",
+        ),
+        (
+            "sites.region.bridges=[]",
+            "at.subscribers: office is joined to abroad, and no bridge passes on to it what fog receives",
+        ),
+        ("engine=sim", "live"),
+        (
+            "stack=mqtt-qos1+tls1.3",
+            "sites: a bridge passes on plain MQTT over IPv4, and the stack is mqtt-qos1+tls1.3",
+        ),
+    ] {
+        let home = open_folder();
+        let said = run_bridged(home.path(), &[set]);
+        assert_eq!(said.code, Some(2), "{set}: {}", said.stderr);
+        assert!(said.stderr.contains(why), "{set}: {}", said.stderr);
+    }
+}
+
 /// The 100 senders of the example are 10.77.0.2 to 10.77.0.101, its subscriber is 10.77.0.102.
 const SENDERS: &str = "ip.addr >= 10.77.0.2 && ip.addr <= 10.77.0.101";
 const SUBSCRIBER: &str = "ip.addr == 10.77.0.102";

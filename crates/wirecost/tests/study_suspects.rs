@@ -4,8 +4,9 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
-use common::{Said, open_folder, said, wirecost};
+use common::{Said, ended, eventually, need_root, open_folder, said, signal, wirecost};
 use serde_json::Value;
 
 const SCENARIO: &str = "wirecost: 1\nengine: sim\nstack: [mqtt-qos1, udp]\ncount: 20\nsize: 100B\n";
@@ -145,6 +146,18 @@ fn wrong_claims_files_are_refused_with_their_line() {
             format!("{{id: A, says: x, published: 1s, {value}, within: -5%}}"),
             "within",
         ),
+        (
+            "{id: A, says: x, published: 1s, value: a/respons_time mean}".to_owned(),
+            "unknown metric",
+        ),
+        (
+            "{id: A, says: x, published: 1s, value: a/response_time p(42)}".to_owned(),
+            "names no figure of response_time",
+        ),
+        (
+            "{id: A, says: x, published: 1 parsec, arithmetic: 1 s + 1 s}".to_owned(),
+            "parsec",
+        ),
     ] {
         fs::write(home.path().join("own.yaml"), format!("{head}- {claim}\n")).expect("a file");
         let said = run(home.path(), "claims own.yaml");
@@ -162,4 +175,124 @@ fn wrong_claims_files_are_refused_with_their_line() {
         said.line("error: "),
         Some("own.yaml:7: the id \"A\" is there twice")
     );
+}
+
+/// A selector that matches nothing is refused at the line of its claim before the first run, as are other wrong files of a study.
+#[test]
+fn a_study_is_checked_before_anything_runs() {
+    let home = open_folder();
+    study(home.path());
+    let original = CLAIMS.to_owned();
+    for (from, to, error, hint) in [
+        (
+            "publish/bytes_per_msg{stack=mqtt-qos1} mean\"\n  suspects",
+            "publish/bytes_per_msg{stack=tcp} mean\"\n  suspects",
+            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=tcp} mean: nothing of the run is {stack=tcp}",
+            "the run has stack=mqtt-qos1|udp",
+        ),
+        (
+            "publish/bytes_per_msg{stack=udp} mean",
+            "publish/bytes_per_msg{stack=udp,link.rtt=40ms} mean",
+            "mine/claims.yaml:13: M1-ratio: publish/bytes_per_msg{stack=udp,link.rtt=40ms} mean",
+            "the run has link.rtt=25ms",
+        ),
+        (
+            "set: {size: 3B}",
+            "set: {stack: udp}",
+            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=mqtt-qos1} mean: nothing of the run is {stack=mqtt-qos1}",
+            "the run has stack=udp",
+        ),
+        (
+            "id: M1-ratio",
+            "id: M1-bytes",
+            "claims.yaml:13: the id \"M1-bytes\" is there twice",
+            "",
+        ),
+        ("within: 1%", "within: -1%", "claims.yaml:", "write 5%"),
+    ] {
+        let text = original.replacen(from, to, 1);
+        assert_ne!(text, original, "{from}");
+        fs::write(home.path().join("mine/claims.yaml"), text).expect("a file");
+        let said = run(home.path(), "study --from mine --out results");
+        assert_eq!(said.code, Some(2), "{to}: {}", said.stderr);
+        assert!(
+            said.stderr.contains(error) && said.stderr.contains(hint),
+            "{to}: {}",
+            said.stderr
+        );
+        assert!(!home.path().join("results").exists(), "{to}: something was run");
+    }
+}
+
+#[test]
+fn an_interrupted_study_continues_to_the_same_verdicts() {
+    let home = open_folder();
+    study(home.path());
+    let whole = run(home.path(), "study --from mine --out whole --json -");
+    assert_eq!(whole.code, Some(0), "{}", whole.stderr);
+    let mut command = wirecost(home.path());
+    command.args(["study", "--from", "mine", "--out", "parts", "--json", "-"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let study = command.spawn().expect("the study starts");
+    eventually("its first run begins", || {
+        home.path().join("parts/publish.yaml").exists()
+    });
+    signal(study.id(), "INT");
+    let broken = ended(study);
+    assert_eq!(broken.code, Some(130), "{}", broken.stderr);
+    assert!(broken.stdout.contains("it was not run"), "{}", broken.stdout);
+    let again = run(home.path(), "study --from mine --out parts --json -");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(again.stdout, whole.stdout);
+}
+
+/// Without RabbitMQ on PATH its claims alone change: they are not run, and what is impossible stays impossible.
+#[test]
+#[ignore = "needs root and rabbitmq-server"]
+fn without_a_server_only_its_claims_change() {
+    need_root();
+    let home = open_folder();
+    study(home.path());
+    let claims = CLAIMS
+        .replace("runs: {", "runs: {rabbit: rabbit.yaml, ")
+        .replace("recomputed:", "\
+- {id: M2, says: a transfer takes no round trip, published: 1ms, value: rabbit/response_time mean, \
+needs: [\"server:rabbitmq\"], bound: {flights: [transfer], rtt: 25ms}}\n\
+- {id: M3, says: a transfer takes a round trip, published: 25ms, value: rabbit/response_time mean, needs: [\"server:rabbitmq\"]}\n\
+recomputed:");
+    fs::write(home.path().join("mine/claims.yaml"), claims).expect("a file");
+    let rabbit =
+        "wirecost: 1\nengine: live\ntarget: rabbitmq\nstack: amqp-unsettled\ncount: 3\nlink: {rtt: 25ms}\n";
+    fs::write(home.path().join("mine/rabbit.yaml"), rabbit).expect("a file");
+    let judged = |out: &str, path: &str| -> Vec<Value> {
+        let mut command = wirecost(home.path());
+        command
+            .args(["study", "--from", "mine", "--json", "-", "--out", out])
+            .env("PATH", path);
+        let said = said(&mut command);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        serde_json::from_str(&said.stdout).expect("judged claims")
+    };
+    let there = judged("there", &std::env::var("PATH").expect("a path"));
+    let absent = judged("absent", &home.path().display().to_string());
+    for (with, without) in there.iter().zip(&absent) {
+        match with["id"].as_str() {
+            Some("M2") => assert_eq!(
+                (&with["verdict"], &without["verdict"]),
+                (&"impossible".into(), &"impossible".into())
+            ),
+            Some("M3") => {
+                assert_ne!(with["verdict"], "not_run", "{with}");
+                assert_eq!(without["verdict"], "not_run", "{without}");
+                assert!(
+                    without["why"]
+                        .as_str()
+                        .is_some_and(|why| why.contains("rabbitmq-server")),
+                    "{without}"
+                );
+            }
+            _ => assert_eq!(with, without),
+        }
+    }
+    assert_eq!((there.len(), absent.len()), (5, 5));
 }

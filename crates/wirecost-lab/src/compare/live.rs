@@ -15,7 +15,7 @@ use std::time::Duration;
 use wirecost_link::Medium;
 use wirecost_live::activity::Activity;
 use wirecost_live::emulation::EmulationError;
-use wirecost_live::foreign::{Foreign, ForeignReport, Settings, TargetError};
+use wirecost_live::foreign::{Foreign, ForeignReport, Setup, TargetError};
 use wirecost_live::forwarder::Forwarder;
 use wirecost_live::observer::Observer;
 use wirecost_live::power::PowerMeter;
@@ -217,7 +217,7 @@ pub fn run(
         folder,
         &credentials,
         server_address(options.ipv6),
-        &Settings::new(),
+        &Setup::default(),
         &is_over,
     )?;
     let channel_options = channel_options(options, options.mtu());

@@ -116,6 +116,7 @@ fn emulation(
         &EmulationOptions {
             hops: &[Hop::of_all(options.link)],
             ipv6: options.ipv6,
+            sites: 1,
             medium: options.medium,
             resident: Some(RESIDENT),
             sockets_choose: true,

@@ -7,10 +7,11 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use wirecost_proto::Instant;
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
-use super::{EmulationError, LINK_CHECK_HOST, Left, PATH_CHECK_HOST};
+use super::{EmulationError, Left};
 use crate::capture::{flush, writer};
 use crate::recorder::deliveries;
 
@@ -39,10 +40,11 @@ pub fn write(path: &Path, left: &mut Left, keys: &str, label: &Label<'_>) -> Res
         .forwarder
         .dropped()
         .map_err(EmulationError::doing("read the interfaces' counters"))?;
+    let first_check = left.forwarder.links.first_check();
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(EmulationError::doing(reading))?;
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
-    let mut sink = Sink::new(file, left.clock.utc_nanos(Instant::START), label);
+    let mut sink = Sink::new(file, left.clock.utc_nanos(Instant::START), label, first_check);
     let packets = recording.records().map_err(EmulationError::doing(reading))?;
     let packets = packets.filter_map(|record| match record {
         Ok(Record::Packet(packet)) => Some(Ok(packet)),
@@ -78,7 +80,7 @@ pub fn write_simulated(
     label: &Label<'_>,
 ) -> Result<Option<String>, EmulationError> {
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
-    let mut sink = Sink::new(file, utc_ns, label);
+    let mut sink = Sink::new(file, utc_ns, label, HostIndex::MAX);
     // A packet's deliveries follow it.
     let mut records = records.iter().peekable();
     while let Some(record) = records.next() {
@@ -102,23 +104,31 @@ struct Sink<'a> {
     /// The start of the packets' clock, in nanoseconds since 1970 UTC.
     utc_ns: u64,
     label: &'a Label<'a>,
+    /// The first of the hosts of checks, which are the highest.
+    first_check: HostIndex,
     fates: BTreeMap<&'static str, u64>,
     error: Option<io::Error>,
 }
 
 impl<'a> Sink<'a> {
-    const fn new(file: Writer<BufWriter<File>>, utc_ns: u64, label: &'a Label<'a>) -> Self {
+    const fn new(
+        file: Writer<BufWriter<File>>,
+        utc_ns: u64,
+        label: &'a Label<'a>,
+        first_check: HostIndex,
+    ) -> Self {
         Self {
             file,
             utc_ns,
             label,
+            first_check,
             fates: BTreeMap::new(),
             error: None,
         }
     }
 
     fn take(&mut self, packet: &RecordedPacket, delivered: Option<Instant>) {
-        if matches!(packet.host, Some(LINK_CHECK_HOST | PATH_CHECK_HOST)) {
+        if packet.host.is_some_and(|host| host >= self.first_check) {
             return;
         }
         *self.fates.entry(packet.fate.name()).or_default() += 1;

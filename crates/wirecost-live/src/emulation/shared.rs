@@ -52,6 +52,11 @@ impl SharedLink {
         }
     }
 
+    /// The first of the hosts of checks, which are the highest.
+    pub const fn first_check(&self) -> HostIndex {
+        PATH_CHECK_HOST - self.checkers.len().saturating_sub(1) as HostIndex
+    }
+
     /// The decisions of each direction of each link.
     pub fn counters(&self) -> Vec<[Counters; 2]> {
         self.shared.counters()

@@ -5,7 +5,7 @@ use super::{
     write_configuration,
 };
 use crate::error::EnvironmentError;
-use crate::foreign::Settings;
+use crate::foreign::{BridgeTo, Setup};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -31,11 +31,11 @@ pub fn launch(
     folder: &Path,
     address: SocketAddr,
     tls: Option<&TlsFiles>,
-    settings: &Settings,
+    setup: &Setup,
 ) -> Result<Launch, EnvironmentError> {
     let program = find(PROGRAM, PACKAGE)?;
     let path = folder.join("mosquitto.conf");
-    write_configuration(&path, &configuration(address, tls, settings))?;
+    write_configuration(&path, &configuration(address, tls, setup))?;
     Ok(Launch {
         program,
         arguments: vec!["-c".into(), path.to_string_lossy().into_owned()],
@@ -45,8 +45,11 @@ pub fn launch(
 }
 
 /// These settings change nothing on the wire: limits that the client can see keep the broker's defaults.
-fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, settings: &Settings) -> String {
-    let settings = settings.iter().map(|(name, value)| format!("{name} {value}"));
+fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, setup: &Setup) -> String {
+    let settings = setup
+        .settings
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"));
     let mut lines = vec![
         "allow_anonymous true".into(),
         "user root".into(), // the broker cannot become another user within a user namespace
@@ -68,6 +71,19 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, settings: &Setting
         lines.push(format!("keyfile {}", files.private_key.display()));
         // The lowest accepted version.
         lines.push("tls_version tlsv1.2".into());
+    }
+    // A bridge connects as soon as the broker starts, and again after a second.
+    for BridgeTo {
+        name,
+        address,
+        topic,
+        qos,
+    } in &setup.bridges
+    {
+        lines.push(format!("connection {name}"));
+        lines.push(format!("address {address}"));
+        lines.push(format!("topic {topic} out {qos}"));
+        lines.push("restart_timeout 1".into());
     }
     lines.join("\n") + "\n"
 }
@@ -92,16 +108,26 @@ mod tests {
 
     #[test]
     fn listens_on_the_given_address_and_port() {
-        let text = configuration("[fd78::1]:1883".parse().unwrap(), None, &Settings::new());
+        let text = configuration("[fd78::1]:1883".parse().unwrap(), None, &Setup::default());
         assert!(text.ends_with("\nlistener 1883 fd78::1\n"));
     }
 
     #[test]
     fn a_setting_follows_the_one_that_it_replaces() {
-        let settings = Settings::from([("max_queued_messages".to_owned(), 1_000)]);
-        let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &settings);
+        let setup = Setup {
+            settings: [("max_queued_messages".to_owned(), 1_000)].into(),
+            bridges: vec![BridgeTo {
+                name: "region".into(),
+                address: "10.78.1.1:1883".parse().unwrap(),
+                topic: "sensors/#".into(),
+                qos: 1,
+            }],
+        };
+        let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &setup);
         let ours = text.find("max_queued_messages 0\n").expect("ours");
         assert!(text[ours..].contains("\nmax_queued_messages 1000\n"), "{text}");
+        let bridge = "\nconnection region\naddress 10.78.1.1:1883\ntopic sensors/# out 1\n";
+        assert!(text.contains(bridge), "{text}");
     }
 
     #[test]
@@ -111,7 +137,7 @@ mod tests {
             private_key: "k.pem".into(),
             authority: "a.pem".into(),
         };
-        let text = configuration("10.78.0.1:1883".parse().unwrap(), Some(&files), &Settings::new());
+        let text = configuration("10.78.0.1:1883".parse().unwrap(), Some(&files), &Setup::default());
         assert!(
             text.contains("\nlistener 8883 10.78.0.1\ncertfile c.pem\nkeyfile k.pem\n"),
             "{text}"

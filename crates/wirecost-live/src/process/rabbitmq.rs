@@ -73,12 +73,11 @@ pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launc
     })
 }
 
+/// The broker is installed if its command is on PATH, as for every other server.
 fn program() -> Result<PathBuf, EnvironmentError> {
+    let command = find(COMMAND, PACKAGE)?;
     let program = PathBuf::from(PROGRAM);
-    if program.is_file() {
-        return Ok(program);
-    }
-    find(COMMAND, PACKAGE)
+    Ok(if program.is_file() { program } else { command })
 }
 
 /// Any client may connect from any address. A log line per connection would cost CPU time.

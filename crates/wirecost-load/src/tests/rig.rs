@@ -80,6 +80,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     /// All devices of a load in one part, and a server.
     pub(super) fn new(options: LoadOptions, server: F) -> Self {
         let destination = Destination {
+            subscribers: None,
             address: ([127, 0, 0, 1], 1).into(),
             authority: "localhost".into(),
             trust: Trust::Foreign {

@@ -19,6 +19,7 @@ fn shares(parts: u32) -> Vec<Share> {
         rate: Some(0.1),
     }];
     let destination = Destination {
+        subscribers: None,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
         authority: "localhost".into(),
         trust: Trust::Foreign {

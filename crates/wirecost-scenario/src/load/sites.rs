@@ -6,14 +6,16 @@ use wirecost_link::LinkConfig;
 
 use crate::error::ScenarioError;
 use crate::link;
-use crate::node::{Key, Node};
+use crate::node::{Key, Node, Value};
 use crate::options::load::settings::Settings;
-use crate::options::load::sites::{At, Fault, Site, SiteLink, Sites};
+use crate::options::load::sites::{At, Bridge, Fault, Site, SiteLink, Sites};
 use crate::options::load::{LoadOptions, LoadTarget};
 use crate::table::{Table, parsed, text, whole};
 
 /// The keys of a site.
-pub const SITE_KEYS: [&str; 2] = ["servers", "settings"];
+pub const SITE_KEYS: [&str; 3] = ["servers", "settings", "bridges"];
+/// The keys of a bridge.
+pub const BRIDGE_KEYS: [&str; 3] = ["to", "topic", "qos"];
 /// The keys of the sites of devices.
 pub const AT_KEYS: [&str; 2] = ["senders", "subscribers"];
 
@@ -126,14 +128,32 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
         return Err(ScenarioError::new(&key.place, why));
     }
     let prefix = format!("sites.{}.", key.name);
-    let none = Node::at(&node.place, crate::node::Value::Table(Vec::new()));
-    let is_empty = node.value == crate::node::Value::Null;
+    let none = Node::at(&node.place, Value::Table(Vec::new()));
+    let is_empty = node.value == Value::Null;
     let own = Table::new(if is_empty { &none } else { node }, &prefix, &SITE_KEYS)?;
     Ok(Site {
         name: key.name.clone(),
         servers: own.many("servers", parsed)?,
         settings: settings(&own)?,
+        bridges: bridges(&own, &format!("{prefix}bridges."))?,
     })
+}
+
+fn bridges(site: &Table<'_>, prefix: &str) -> Result<Vec<Bridge>, ScenarioError> {
+    let list = match site.get("bridges").map(|node| &node.value) {
+        None => return Ok(Vec::new()),
+        Some(Value::List(list)) => list,
+        Some(_) => return Err(site.error("bridges", "a list is expected, e.g. [{to: region, topic: \"#\"}]")),
+    };
+    let bridge = |node: &Node| {
+        let own = Table::new(node, prefix, &BRIDGE_KEYS)?;
+        Ok(Bridge {
+            to: own.required("to", text)?,
+            topic: own.required("topic", text)?,
+            qos: own.one("qos", super::qos)?.unwrap_or(0),
+        })
+    };
+    list.iter().map(bridge).collect()
 }
 
 fn site_link(key: &Key, node: &Node, folder: Option<&Path>) -> Result<SiteLink, ScenarioError> {

@@ -41,6 +41,9 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         }
         .map_err(failure)?;
         restrict(&mut study, &arguments.claim)?;
+        study
+            .check_selectors(arguments.quick)
+            .map_err(|error| error.in_file(&claims_file(arguments)))?;
         output::note(format_args!("{}", list::head(&study, arguments.quick)));
         let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
         let out = match (&root, names.len()) {
@@ -78,6 +81,16 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         true => Ok(ExitCode::from(exit::INTERRUPTED)),
         false => Ok(code),
     }
+}
+
+/// The file of the claims of a study, for messages.
+fn claims_file(arguments: &StudyArguments) -> String {
+    let name = Path::new(library::CLAIMS);
+    let path = arguments
+        .from
+        .as_deref()
+        .map_or_else(|| name.to_owned(), |folder| folder.join(name));
+    path.display().to_string()
 }
 
 /// A study whose claims are judged.

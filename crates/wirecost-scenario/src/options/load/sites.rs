@@ -4,7 +4,7 @@
 //! field (devices) -- link -- fog (server) -- link -- office (devices that subscribe)
 //! ```
 //!
-//! A site has devices or servers. A packet crosses the one link between the site that sends and the site that receives it: that
+//! A site has devices or servers; a broker may pass on what it receives to that of another site. A packet crosses the one link between the site that sends and the site that receives it: that
 //! link is its hop. Nothing is routed through a third site.
 
 use std::ops::Range;
@@ -54,12 +54,26 @@ pub struct Site {
     /// The settings of its server.
     #[serde(skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
+    /// What its server passes on to those of other sites.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bridges: Vec<Bridge>,
+}
+
+/// What a broker passes on to another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bridge {
+    /// The site of the other broker.
+    pub to: String,
+    /// The topics, as a filter.
+    pub topic: String,
+    /// The most QoS of what is passed on.
+    pub qos: u8,
 }
 
 /// A link between two sites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteLink {
-    /// The names of the two sites. The first one's packets go up.
+    /// The names of the two sites. Up is from devices to their server, and between two servers from the first site to the second.
     pub ends: [String; 2],
     /// The link.
     pub config: LinkConfig,
@@ -83,6 +97,11 @@ pub struct Placement {
     pub settings: Settings,
     /// The link of the devices that send.
     pub link: LinkConfig,
+    /// The names of the sites with servers that what is sent reaches, in the order in which it does. Their indices are those of
+    /// their addresses; the first one is that of the devices that send.
+    pub servers: Vec<String>,
+    /// The index of the server of the subscribers.
+    pub of_subscribers: u8,
 }
 
 fn fault(key: impl Into<String>, why: String) -> Fault {
@@ -107,22 +126,26 @@ impl Sites {
     pub fn place(&self) -> Result<Placement, Fault> {
         self.check_links()?;
         self.check_servers()?;
+        self.check_bridges()?;
         let (server, link) = self.server_of(&self.at.senders, "at.senders")?;
         let subscribers = self.at.subscribers.as_deref();
         let own = self.site(server);
         let target = own.and_then(|site| site.servers.first());
+        let servers = self.reached(server);
+        let mut of_subscribers = Some(0);
         if let Some(site) = subscribers {
             let (other, _) = self.server_of(site, "at.subscribers")?;
-            if other != server {
+            of_subscribers = servers.iter().position(|name| name == other);
+            if of_subscribers.is_none() {
                 let why = format!(
-                    "{site} is joined to {other}, and what is sent reaches {server} alone: join {site} to {server}"
+                    "{site} is joined to {other}, and no bridge passes on to it what {server} receives"
                 );
                 return Err(fault("at.subscribers", why));
             }
         }
         let idle = self.all.iter().find(|site| {
             let has_devices = site.name == self.at.senders || Some(site.name.as_str()) == subscribers;
-            !has_devices && site.name != server
+            !has_devices && !servers.contains(&site.name)
         });
         if let Some(idle) = idle {
             let why = "nothing of the load is there: leave it out".to_owned();
@@ -132,6 +155,10 @@ impl Sites {
             target: target.copied().unwrap_or(Target::Builtin),
             settings: own.map(|site| site.settings.clone()).unwrap_or_default(),
             link: link.config,
+            of_subscribers: of_subscribers
+                .and_then(|index| u8::try_from(index).ok())
+                .unwrap_or_default(),
+            servers,
         })
     }
 
@@ -179,6 +206,46 @@ impl Sites {
         Ok(())
     }
 
+    fn check_bridges(&self) -> Result<(), Fault> {
+        for site in &self.all {
+            for bridge in &site.bridges {
+                let key = || format!("sites.{}.bridges", site.name);
+                let (from, to) = (&site.name, &bridge.to);
+                let is_joined = self
+                    .links_of(from)
+                    .iter()
+                    .any(|link| from != to && link.ends.contains(to));
+                let has_server = self.site(to).is_some_and(|site| !site.servers.is_empty());
+                if site.servers.is_empty() || !has_server || !is_joined {
+                    let why = format!("{from} and {to} are to have a server each, and a link between them");
+                    return Err(fault(key(), why));
+                }
+                if self.reached(to).contains(from) {
+                    let why = format!(
+                        "what {from} passes on to {to} comes back to it: bridges in a circle pass on for ever"
+                    );
+                    return Err(fault(key(), why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sites that what the server at a site receives reaches by bridges, that site first.
+    fn reached(&self, from: &str) -> Vec<String> {
+        let mut reached = vec![from.to_owned()];
+        let mut next = 0;
+        while let Some(site) = reached.get(next).and_then(|name| self.site(name)) {
+            for bridge in &site.bridges {
+                if !reached.contains(&bridge.to) {
+                    reached.push(bridge.to.clone());
+                }
+            }
+            next += 1;
+        }
+        reached
+    }
+
     /// The site with the server of the devices at a site, and the link to it. `key` says where the site is named.
     fn server_of(&self, name: &str, key: &'static str) -> Result<(&str, &SiteLink), Fault> {
         let Some(site) = self.site(name) else {
@@ -202,6 +269,18 @@ impl Sites {
     }
 }
 
+impl Sites {
+    /// The site with this name.
+    pub fn named(&self, name: &str) -> Option<&Site> {
+        self.site(name)
+    }
+
+    /// Whether a broker passes on anything.
+    pub fn has_bridges(&self) -> bool {
+        self.all.iter().any(|site| !site.bridges.is_empty())
+    }
+}
+
 impl SiteLink {
     /// Its name, in scenarios and results.
     pub fn name(&self) -> String {
@@ -221,7 +300,18 @@ impl LoadOptions {
             senders: sending,
             subscribers: receiving,
         } = &sites.at;
-        let hop = |link: &SiteLink| {
+        let servers = sites
+            .place()
+            .map(|placement| placement.servers)
+            .unwrap_or_default();
+        let index = |name: &String| servers.iter().position(|server| server == name);
+        let bridges = subscribers.end;
+        let hop = |(number, link): (u32, &SiteLink)| {
+            let [one, other] = &link.ends;
+            if let Some((one, other)) = index(one).zip(index(other)) {
+                let between = [one, other].map(|site| u8::try_from(site).unwrap_or(u8::MAX));
+                return Hop::between(link.config, between, bridges + number);
+            }
             let is_at = |site: &String| link.ends.contains(site);
             let hosts: Vec<Range<HostIndex>> = [
                 is_at(sending).then(|| senders.clone()),
@@ -232,7 +322,7 @@ impl LoadOptions {
             .collect();
             Hop::new(link.config, hosts)
         };
-        sites.links.iter().map(hop).collect()
+        (0..).zip(&sites.links).map(hop).collect()
     }
 }
 

@@ -40,6 +40,7 @@ impl LoadOptions {
     /// # Errors
     /// [`Refusal`] is the first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
+        refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
         self.check_stack()?;
         self.check_times()?;
@@ -144,6 +145,30 @@ impl LoadOptions {
         self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why brokers cannot pass on messages to one another.
+    fn cannot_bridge(&self) -> Option<String> {
+        let sites = self.sites.as_ref().filter(|sites| sites.has_bridges())?;
+        let is_mosquitto = |name: &String| {
+            sites
+                .named(name)
+                .is_some_and(|site| site.servers == [Target::Mosquitto])
+        };
+        let servers = sites
+            .place()
+            .map(|placement| placement.servers)
+            .unwrap_or_default();
+        if self.engine == LoadEngine::Sim || !servers.iter().all(is_mosquitto) {
+            return Some("a bridge is between two mosquitto servers, and live: use servers: mosquitto and the engine live".into());
+        }
+        if !self.stack.is_mqtt() || self.stack.channel != Channel::Plain || self.ipv6 {
+            return Some(format!(
+                "a bridge passes on plain MQTT over IPv4, and the stack is {}",
+                self.stack
+            ));
+        }
+        None
     }
 
     /// Why its first device cannot send its trace.
