@@ -1,6 +1,5 @@
 //! Real servers that wirecost starts.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -14,6 +13,7 @@ use wirecost_stack::Credentials;
 use wirecost_stack::target::Target;
 
 use crate::patience::Patience;
+use crate::process::setup::Setup;
 use crate::process::usage::Usage;
 use crate::process::{
     Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
@@ -42,31 +42,6 @@ pub enum TargetError {
         /// The cause.
         source: io::Error,
     },
-}
-
-/// Settings of a server's own configuration, by their names there. They replace those of wirecost.
-pub type Settings = BTreeMap<String, u64>;
-
-/// What a server is set to beyond what wirecost gives it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setup {
-    /// Settings of its own configuration.
-    pub settings: Settings,
-    /// What it passes on to other servers (Mosquitto).
-    pub bridges: Vec<BridgeTo>,
-}
-
-/// What a broker passes on to another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BridgeTo {
-    /// The name of the connection.
-    pub name: String,
-    /// The other broker.
-    pub address: SocketAddr,
-    /// The topics, as a filter.
-    pub topic: String,
-    /// The most QoS of what is passed on.
-    pub qos: u8,
 }
 
 /// How to start a server, and how to tell that it is ready.

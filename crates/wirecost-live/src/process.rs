@@ -16,6 +16,7 @@ pub mod mariadb;
 pub mod mosquitto;
 pub mod postgresql;
 pub mod rabbitmq;
+pub mod setup;
 pub mod usage;
 pub mod worker;
 

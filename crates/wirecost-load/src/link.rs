@@ -13,7 +13,7 @@ use std::{fs, io};
 use wirecost_link::{Counters, LinkConfig, Medium};
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
-use wirecost_live::foreign::BridgeTo;
+use wirecost_live::process::setup::BridgeTo;
 use wirecost_live::recorder::{Recorder, Selection};
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::site_address;

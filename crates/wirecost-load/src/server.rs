@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wirecost_live::emulation::Meter;
-use wirecost_live::foreign::{BridgeTo, Foreign, Setup, TargetError};
+use wirecost_live::foreign::{Foreign, TargetError};
 use wirecost_live::patience::Patience;
+use wirecost_live::process::setup::{BridgeTo, Setup};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
 use wirecost_probe::resolve::{ResolveError, resolve};

@@ -29,7 +29,6 @@ use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
 use crate::options::sending::{Connection, HttpSizes};
-use crate::sending;
 
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
@@ -220,7 +219,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.chunk = table.one("chunk", parsed)?;
     set(&mut load.nagle, table.one("nagle", flag)?);
     set(&mut load.connection, table.one("connection", parsed)?);
-    load.http = sending::http_sizes(&table)?;
+    load.http = http_sizes(&table)?;
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -455,6 +454,17 @@ fn trace(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<Trace>,
     trace
         .map(Some)
         .map_err(|error| own.error("trace", format!("{name}, {error}")))
+}
+
+/// Reads what HTTP requests and answers carry beyond the least.
+///
+/// # Errors
+/// A size cannot be read.
+pub(crate) fn http_sizes(table: &Table<'_>) -> Result<HttpSizes, ScenarioError> {
+    Ok(HttpSizes {
+        request_headers: table.one("request_headers", parsed)?,
+        response_body: table.one("response_body", parsed)?,
+    })
 }
 
 /// Reads the table of a payload, whose readings follow from the seed.

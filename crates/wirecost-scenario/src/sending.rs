@@ -7,19 +7,7 @@ use crate::load::{self, ScenarioInputs};
 use crate::options::compare::Options;
 use crate::options::content::{Contents, READINGS_KEYS};
 use crate::options::load::Payload;
-use crate::options::sending::HttpSizes;
 use crate::table::{Table, flag, parsed, set};
-
-/// Reads what HTTP requests and answers carry beyond the least.
-///
-/// # Errors
-/// A size cannot be read.
-pub(crate) fn http_sizes(table: &Table<'_>) -> Result<HttpSizes, ScenarioError> {
-    Ok(HttpSizes {
-        request_headers: table.one("request_headers", parsed)?,
-        response_body: table.one("response_body", parsed)?,
-    })
-}
 
 /// Reads how messages are handed to the network. A payload stands for the sizes.
 ///
@@ -34,7 +22,7 @@ pub(crate) fn read(
     sending.chunk = table.one("chunk", parsed)?;
     set(&mut sending.nagle, table.one("nagle", flag)?);
     set(&mut sending.offload, table.one("offload", flag)?);
-    sending.http = http_sizes(table)?;
+    sending.http = load::http_sizes(table)?;
     let Some(node) = table.get("payload") else {
         return Ok(());
     };

@@ -5,7 +5,7 @@ use super::{
     write_configuration,
 };
 use crate::error::EnvironmentError;
-use crate::foreign::{BridgeTo, Setup};
+use crate::process::setup::{BridgeTo, Setup};
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
