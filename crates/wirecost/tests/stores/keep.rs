@@ -216,11 +216,7 @@ fn a_url_of_the_wrong_kind_or_an_absent_database_is_refused_before_anything_runs
         ),
         ([&broker, "mysqll://127.0.0.1/readings"], 2, "unknown scheme"),
         ([&broker, &none], 2, "STORE names no database"),
-        (
-            [&"amqp://127.0.0.1".to_owned(), &url],
-            2,
-            "BROKER must be mqtt://HOST/FILTER",
-        ),
+        (["amqp://127.0.0.1", &url], 2, "BROKER must be mqtt://HOST/FILTER"),
         (
             [&broker, &nowhere],
             11,

@@ -303,7 +303,7 @@ impl Director<Part> for StoreDirector {
     }
 
     fn due(&mut self, _: Instant) -> Due {
-        let part = self.is_due.iter_mut().position(|is_due| std::mem::take(is_due));
+        let part = self.is_due.iter_mut().position(std::mem::take);
         part.map_or(Due::Later(None), Due::Device)
     }
 

@@ -136,13 +136,8 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
         refusal(stack, |load| load.subscribers = subscribers)
     };
     let about = About::Key("subscribers");
-    assert_eq!(
-        subscribed("http1", "x", None),
-        (
-            about,
-            "http1 has no subscribers: those are MQTT's, and CoAP's observers".into()
-        )
-    );
+    let asks = "http1 pushes nothing: say how often each subscriber asks, like poll: 500ms (--poll 500ms)";
+    assert_eq!(subscribed("http1", "x", None), (about, asks.into()));
     assert!(subscribed("coap-con", "x", Some("g")).1.contains("shared"));
     assert!(subscribed("mqtt-qos1", "a/#/b", None).1.contains("ill-formed"));
 }
