@@ -124,7 +124,7 @@ def test_a_child_that_is_killed_is_named(tmp_path: Path) -> None:
     killer = threading.Thread(target=kill)
     killer.start()
     with pytest.raises(wc.WirecostError, match="signal 9 ended the program") as caught:
-        wc.compare("mqtt-qos1", engine="sim", count=20000, out=tmp_path / "run")
+        wc.compare("mqtt-qos1", engine="sim", count=500_000, out=tmp_path / "run")
     killer.join()
     one_sentence_and_one_hint(caught.value)
     assert caught.value.code == -9
