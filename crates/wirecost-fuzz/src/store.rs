@@ -11,9 +11,10 @@ use crate::script::Script;
 
 /// The kind of database that the first byte chooses.
 const fn store(choice: u8) -> Store {
-    match choice & 1 {
-        0 => Store::Postgres,
-        _ => Store::Mariadb,
+    match choice & 0x11 {
+        0x00 => Store::Postgres,
+        0x01 => Store::Mariadb,
+        _ => Store::Mongodb,
     }
 }
 
@@ -28,7 +29,7 @@ pub fn client(bytes: &[u8]) -> bool {
         password: is(2).then(|| "secret".to_owned()),
         column: if is(4) { Column::Json } else { Column::Bytes },
         setup: if is(8) {
-            vec!["CREATE TABLE".to_owned()]
+            vec!["{\"create\": \"readings\"}".to_owned()]
         } else {
             Vec::new()
         },

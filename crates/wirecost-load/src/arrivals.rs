@@ -107,8 +107,12 @@ impl Iterator for Merged {
 
     fn next(&mut self) -> Option<Arrival> {
         let scheduled = self.schedule.peek().map_or(u64::MAX, |arrival| arrival.offset);
-        if let Some(arrival) = self.recorded.pop_front_if(|arrival| arrival.offset <= scheduled) {
-            return Some(arrival);
+        if self
+            .recorded
+            .front()
+            .is_some_and(|arrival| arrival.offset <= scheduled)
+        {
+            return self.recorded.pop_front();
         }
         let arrival = self.schedule.next()?;
         Some(Arrival {

@@ -285,6 +285,7 @@ impl Diagnosis<'_> {
             Scheme::H3 => "http3",
             Scheme::Postgres => "postgres",
             Scheme::Mariadb => "mariadb",
+            Scheme::Mongodb => "mongodb",
             Scheme::Mqtts
             | Scheme::Mqttsns
             | Scheme::Coaps

@@ -243,6 +243,8 @@ impl Stack {
             | Application::Http1
             | Application::Http3
             | Application::Store(Store::Postgres) => (1_000_000_000, "the most that wirecost sends"),
+            // maxBsonObjectSize, less the other fields.
+            Application::Store(Store::Mongodb) => (16_000_000, "about the most that a document has"),
             // max_allowed_packet, less the other fields.
             Application::Store(Store::Mariadb) => (
                 16_000_000,

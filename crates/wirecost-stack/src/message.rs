@@ -63,7 +63,7 @@ impl Template {
             Self::Http(template) if bytes > 0 => {
                 Self::Http(Arc::new(Arc::unwrap_or_clone(template).with_field_bytes(bytes)))
             }
-            other => other,
+            other @ (Self::Bare(_) | Self::Mqtt(_) | Self::Coap(_) | Self::Amqp(_) | Self::Http(_)) => other,
         }
     }
 

@@ -8,7 +8,7 @@ use super::kind::{Application, Stack};
 use wirecost_store::Store;
 
 /// The name of every application protocol.
-const NAMES: [(&str, Application); 21] = [
+const NAMES: [(&str, Application); 22] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -30,6 +30,7 @@ const NAMES: [(&str, Application); 21] = [
     ("http3", Application::Http3),
     ("postgres", Application::Store(Store::Postgres)),
     ("mariadb", Application::Store(Store::Mariadb)),
+    ("mongodb", Application::Store(Store::Mongodb)),
 ];
 
 /// The part of a name that means a protected object.

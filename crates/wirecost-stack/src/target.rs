@@ -75,7 +75,14 @@ impl Target {
         match self {
             // mosquitto.conf(5): 0 is no limit. In flight are messages of QoS 1 and 2 without their acknowledgement.
             Self::Mosquitto => &["max_inflight_messages", "max_queued_messages"],
-            _ => &[],
+            Self::Builtin
+            | Self::Rabbitmq
+            | Self::Caddy
+            | Self::Libcoap
+            | Self::LibcoapGnutls
+            | Self::Postgresql
+            | Self::Mariadb
+            | Self::Running => &[],
         }
     }
 

@@ -46,6 +46,8 @@ pub enum Scheme {
     Postgres,
     /// MariaDB or MySQL.
     Mariadb,
+    /// MongoDB.
+    Mongodb,
 }
 
 /// The protocol within the channel.
@@ -88,6 +90,7 @@ impl Protocol {
             Self::Udp => "bare payload on UDP",
             Self::Store(Store::Postgres) => "PostgreSQL",
             Self::Store(Store::Mariadb) => "MariaDB",
+            Self::Store(Store::Mongodb) => "MongoDB",
         }
     }
 
@@ -99,7 +102,7 @@ impl Protocol {
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 17] = [
+    const TABLE: [(Self, &'static str, Protocol); 18] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
         (Self::Mqttsn, "mqttsn", Protocol::MqttSn),
@@ -117,6 +120,7 @@ impl Scheme {
         (Self::Udp, "udp", Protocol::Udp),
         (Self::Postgres, "postgres", Protocol::Store(Store::Postgres)),
         (Self::Mariadb, "mariadb", Protocol::Store(Store::Mariadb)),
+        (Self::Mongodb, "mongodb", Protocol::Store(Store::Mongodb)),
     ];
 
     /// The scheme's name.
@@ -191,7 +195,7 @@ impl Scheme {
             Self::Amqps => Self::Amqp,
             Self::Http => Self::Https,
             Self::Https | Self::H3 => Self::Http,
-            Self::Tcp | Self::Udp | Self::Postgres | Self::Mariadb => self,
+            Self::Tcp | Self::Udp | Self::Postgres | Self::Mariadb | Self::Mongodb => self,
         }
     }
 }

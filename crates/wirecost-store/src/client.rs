@@ -21,7 +21,7 @@ use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Out
 
 pub use crate::command::{Command, Config, Event, Failure, Key, Refusal};
 use crate::dialect::{Dialect, Row, Step};
-use crate::{Store, mariadb, postgres};
+use crate::{Store, mariadb, mongodb, postgres};
 
 /// The longest packet that the client accepts from a server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -314,6 +314,7 @@ impl Client {
                 let row = Row {
                     sender,
                     number,
+                    unix_ms: self.config.unix_ms_at_start.map(|start| unix_ms(start, self.now)),
                     content: &content,
                 };
                 self.inserts += u64::from(key.is_none());
@@ -412,5 +413,11 @@ fn dialect(config: &Config) -> Box<dyn Dialect> {
     match config.store {
         Store::Postgres => Box::new(postgres::Session::new(config)),
         Store::Mariadb => Box::new(mariadb::Session::new(config)),
+        Store::Mongodb => Box::new(mongodb::Session::new(config)),
     }
+}
+
+fn unix_ms(at_start: u64, now: Instant) -> i64 {
+    let milliseconds = at_start.saturating_add(now.as_nanos() / 1_000_000);
+    i64::try_from(milliseconds).unwrap_or(i64::MAX)
 }

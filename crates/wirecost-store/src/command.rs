@@ -25,8 +25,11 @@ pub struct Config {
     pub sender: String,
     /// The type of the column `payload`.
     pub column: Column,
-    /// Statements before the insert is prepared, each without parameters and results.
+    /// Statements before the insert is prepared, each without parameters and results; commands in JSON (MongoDB).
     pub setup: Vec<String>,
+    /// The time since 1970 at the start of the client's clock, in milliseconds: for databases that do not know when they store
+    /// (MongoDB). `None` leaves the column `stored` out there.
+    pub unix_ms_at_start: Option<u64>,
     /// Random bytes for the login.
     pub nonce: [u8; 18],
     /// How long the server may take to answer while the client connects or closes.
@@ -46,6 +49,7 @@ impl Config {
             sender: sender.into(),
             column: Column::Bytes,
             setup: Vec::new(),
+            unix_ms_at_start: None,
             nonce: [0; 18],
             answer_timeout: ANSWER_TIMEOUT,
             describes_received: true,

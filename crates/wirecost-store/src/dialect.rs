@@ -12,6 +12,8 @@ use crate::{Malformed, Parts};
 pub(crate) struct Row<'a> {
     pub(crate) sender: &'a str,
     pub(crate) number: u64,
+    /// The time since 1970 in milliseconds.
+    pub(crate) unix_ms: Option<i64>,
     pub(crate) content: &'a Content,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! - [`client`]: connects, prepares the statement once, inserts, reports answers, closes; the same for every database
 //! - [`server`]: accepts connections and answers inserts; it keeps no rows
-//! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL
+//! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL;
+//!   [`mongodb`]: the messages of MongoDB
 //! - [`keeper`]: readings that wait for a database, up to a bound
 //! - `command`: commands, settings and events of the client; `dialect`: what differs between databases
 //! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
@@ -28,6 +29,7 @@ mod command;
 mod dialect;
 pub mod keeper;
 pub mod mariadb;
+pub mod mongodb;
 pub mod postgres;
 mod reader;
 mod scram;
@@ -50,14 +52,17 @@ pub enum Store {
     Postgres,
     /// MariaDB or MySQL.
     Mariadb,
+    /// MongoDB.
+    Mongodb,
 }
 
 impl Store {
-    /// The statement that creates the table, unless it exists.
-    pub fn create_table(self, column: Column) -> String {
+    /// The statement that creates the table, unless it exists; `None` where the first insert does that.
+    pub fn create_table(self, column: Column) -> Option<String> {
         match self {
-            Self::Postgres => postgres::create_table(column),
-            Self::Mariadb => mariadb::create_table(column),
+            Self::Postgres => Some(postgres::create_table(column)),
+            Self::Mariadb => Some(mariadb::create_table(column)),
+            Self::Mongodb => None,
         }
     }
 
@@ -66,6 +71,7 @@ impl Store {
         match self {
             Self::Postgres => postgres::expiry(ttl),
             Self::Mariadb => mariadb::expiry(ttl),
+            Self::Mongodb => mongodb::expiry(ttl),
         }
     }
 
@@ -74,6 +80,7 @@ impl Store {
         match self {
             Self::Postgres => postgres::PORT,
             Self::Mariadb => mariadb::PORT,
+            Self::Mongodb => mongodb::PORT,
         }
     }
 }
@@ -83,6 +90,7 @@ impl fmt::Display for Store {
         f.write_str(match self {
             Self::Postgres => "PostgreSQL",
             Self::Mariadb => "MariaDB",
+            Self::Mongodb => "MongoDB",
         })
     }
 }
@@ -109,7 +117,7 @@ pub enum Column {
     /// Any bytes.
     #[default]
     Bytes,
-    /// A JSON text: `jsonb` of PostgreSQL, `JSON` of MariaDB.
+    /// A JSON text: `jsonb` of PostgreSQL, `JSON` of MariaDB, a value of BSON in MongoDB.
     Json,
 }
 

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase};
 
 use crate::dialect::{Answer, ServerDialect};
-use crate::{Malformed, Parts, Store, mariadb, postgres};
+use crate::{Malformed, Parts, Store, mariadb, mongodb, postgres};
 
 /// The longest packet that the server accepts, in bytes: the largest payload that wirecost sends, and its fields.
 const LONGEST_PACKET: usize = 1_000_100_000;
@@ -71,6 +71,7 @@ impl Server {
         let mut conversation: Box<dyn ServerDialect> = match self.store {
             Store::Postgres => Box::new(postgres::Conversation::default()),
             Store::Mariadb => Box::new(mariadb::Conversation::default()),
+            Store::Mongodb => Box::new(mongodb::Conversation::default()),
         };
         if let Some(answer) = conversation.greeting() {
             self.output.push_back(ServerOutput::Transmit(flow, answer));

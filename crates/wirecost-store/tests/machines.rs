@@ -10,11 +10,11 @@ use wirecost_store::client::{Client, Command, Config, Event, Failure};
 use wirecost_store::server::{self, Server};
 use wirecost_store::{Column, Store};
 
-const STORES: [Store; 2] = [Store::Postgres, Store::Mariadb];
+const STORES: [Store; 3] = [Store::Postgres, Store::Mariadb, Store::Mongodb];
 
 fn config(store: Store) -> Config {
     Config {
-        setup: vec![store.create_table(Column::Bytes)],
+        setup: store.create_table(Column::Bytes).into_iter().collect(),
         ..Config::new(store, "readings", "device-1")
     }
 }
@@ -76,7 +76,9 @@ fn every_insert_is_acknowledged_in_order_and_described_alike_at_both_ends() {
         assert_eq!(pair.unconsumed(), 0, "{store}");
         let payload: u32 = spans(&pair, Layer::Payload, Phase::Message);
         assert_eq!(payload, 70_129, "{store}");
-        assert!(spans(&pair, Layer::Application, Phase::Close) > 0, "{store}");
+        // MongoDB's clients end the stream without a word.
+        let says_goodbye = spans(&pair, Layer::Application, Phase::Close) > 0;
+        assert_eq!(says_goodbye, store != Store::Mongodb, "{store}");
     }
 }
 

@@ -273,6 +273,21 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_the_counts_of_each_study() {
+        let page = include_str!("../../../docs/studies.md");
+        for name in names() {
+            let claims = Study::named(name).expect(name).claims;
+            let counts = [claims.names().len(), claims.figures(), claims.recomputed().len()];
+            let [claims, figures, recomputed] = counts;
+            let row = format!("| `{name}` | {claims} | {figures} | {recomputed} |");
+            assert!(
+                page.contains(&row),
+                "docs/studies.md has no row that begins with {row}"
+            );
+        }
+    }
+
+    #[test]
     fn a_study_that_is_not_there_is_named() {
         let error = Study::named("weather").expect_err("no such study");
         assert_eq!(error.to_string(), "there is no study \"weather\"");

@@ -1,23 +1,22 @@
 //! Judged claims as a page: one file that asks nothing of the network and works without scripts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use wirecost_proto::units::counted;
 
-use crate::amount::{Amount, Dimension};
 use crate::claims::{Claims, Difference, Grid, Note};
 use crate::evidence::Evidence;
-use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
-use crate::library::folder_name;
+use crate::judge::{Judged, JudgedPoint};
 use crate::plot::{self, COLOURS, Entry, Line};
-use crate::reference::Reference;
-use crate::strip::{self, Axis};
 use crate::verdict::Verdict;
 
+mod claim;
 mod closing;
+mod overview;
+
+use claim::ClaimView;
+use overview::{Board, First};
 
 /// A study on a page.
 #[derive(Clone, Copy, Debug)]
@@ -54,19 +53,34 @@ pub enum PageError {
 pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.add_template("claims.html", include_str!("../templates/claims.html"))?;
-    let title = match studies {
-        [study] => study.claims.study.clone(),
-        _ => "Published studies".to_owned(),
+    let (title, command) = match studies {
+        [study] => (study.claims.study.clone(), study.claims.study.as_str()),
+        _ => ("Published studies".to_owned(), "all"),
     };
-    let all: Vec<&Judged> = studies.iter().flat_map(|study| study.judged).collect();
+    let all: Vec<&JudgedPoint> = studies
+        .iter()
+        .flat_map(|study| study.judged)
+        .flat_map(|claim| &claim.points)
+        .collect();
     let view = Page {
         title,
+        command,
         css: include_str!("../templates/claims.css"),
-        conclusion: conclusion(&all),
+        conclusion: conclusion(studies, &all),
         tally: Verdict::ALL
             .into_iter()
             .filter_map(|verdict| Part::of(verdict, &all))
             .collect(),
+        boards: studies.iter().map(Board::of).collect(),
+        impossible: overview::impossible(studies),
+        lists: [
+            ("The other way round here", overview::contradicted(studies)),
+            ("What would have to be true", overview::explained(studies)),
+        ]
+        .into_iter()
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(title, rows)| List { title, rows })
+        .collect(),
         studies: studies
             .iter()
             .map(|study| StudyView::of(study, studies.len() == 1))
@@ -76,42 +90,47 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
 }
 
 /// What the verdicts say together, in two sentences.
-fn conclusion(all: &[&Judged]) -> String {
-    let count = |verdict: Verdict| all.iter().filter(|claim| claim.verdict == verdict).count();
+fn conclusion(studies: &[Shown<'_>], all: &[&JudgedPoint]) -> String {
+    let count = |verdict: Verdict| all.iter().filter(|point| point.verdict == verdict).count();
+    let claims: usize = studies.iter().map(|study| study.claims.names().len()).sum();
     let open = count(Verdict::NotRun) + count(Verdict::Undecidable) + count(Verdict::NotSeparable);
-    let decided = all.len() - open;
-    let mut text = format!(
-        "{} of {} could be decided: {} reproduced, {} of another size, {} contradicted, {} physically impossible.",
-        decided,
-        counted(all.len() as u64, "claim"),
+    let head = match studies {
+        [_] => String::new(),
+        many => format!("{} publications, ", many.len()),
+    };
+    format!(
+        "{head}{} with {}. {} could be decided: {} reproduced here, {} of another size, {} the other way round, {} physically impossible.",
+        counted(claims as u64, "claim"),
+        counted(all.len() as u64, "figure"),
+        all.len() - open,
         count(Verdict::Reproduced),
         count(Verdict::Differs),
         count(Verdict::Contradicted),
         count(Verdict::Impossible),
-    );
-    if open > 0 {
-        let parts = [
-            (count(Verdict::NotRun), "not run"),
-            (count(Verdict::Undecidable), "lacking something in the source"),
-            (count(Verdict::NotSeparable), "with intervals that overlap"),
-        ];
-        let parts = parts.iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-        text.push_str(&format!(" The others: {}.", parts.join(", ")));
-    }
-    text
+    )
 }
 
 #[derive(Serialize)]
 struct Page<'a> {
     title: String,
+    command: &'a str,
     css: &'static str,
     conclusion: String,
     tally: Vec<Part>,
+    boards: Vec<Board<'a>>,
+    impossible: Vec<First<'a>>,
+    lists: Vec<List<'a>>,
     studies: Vec<StudyView<'a>>,
 }
 
-/// The claims with one verdict.
+/// Some claims under a heading.
+#[derive(Serialize)]
+struct List<'a> {
+    title: &'static str,
+    rows: Vec<First<'a>>,
+}
+
+/// The figures with one verdict.
 #[derive(Serialize)]
 struct Part {
     name: &'static str,
@@ -120,8 +139,8 @@ struct Part {
 }
 
 impl Part {
-    fn of(verdict: Verdict, all: &[&Judged]) -> Option<Self> {
-        let count = all.iter().filter(|claim| claim.verdict == verdict).count();
+    fn of(verdict: Verdict, all: &[&JudgedPoint]) -> Option<Self> {
+        let count = all.iter().filter(|point| point.verdict == verdict).count();
         (count > 0).then(|| Self {
             name: verdict.name(),
             class: class(verdict),
@@ -159,14 +178,7 @@ impl<'a> StudyView<'a> {
             true => String::new(),
             false => format!("{}/", claims.study),
         };
-        let claim = |claim: &'a Judged| {
-            let differs = touching(claims, claim);
-            ClaimView {
-                packets: packets(claim, evidence, &folder),
-                differs,
-                ..ClaimView::of(claim)
-            }
-        };
+        let claim = |claim: &'a Judged| ClaimView::of(claim, claims, evidence, &folder);
         Ok(Self {
             name: &claims.study,
             source: &claims.source,
@@ -216,6 +228,8 @@ struct TableView<'a> {
 /// The plots that there is something to draw in.
 fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>>, PageError> {
     let mut views = Vec::new();
+    // A line has one colour in all plots.
+    let mut names: Vec<String> = Vec::new();
     for plot in &claims.plots {
         let wrong = |why| PageError::Plot {
             title: plot.title.clone(),
@@ -225,6 +239,12 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
         if drawing.is_empty() {
             continue;
         }
+        for line in &drawing.lines {
+            if !names.contains(&line.name) {
+                names.push(line.name.clone());
+            }
+        }
+        let colour = |name: &str| names.iter().position(|known| known == name).unwrap_or_default() % COLOURS;
         let entry = |line: &Line, value: &String| Entry {
             ours: line.ours.get(value).map(|figure| figure.amount.to_string()),
             published: line
@@ -235,16 +255,16 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
                 .map(|(_, number)| number.to_string())
                 .collect(),
         };
-        let line = |(at, line): (usize, &Line)| LineView {
+        let line = |line: &Line| LineView {
             name: line.name.clone(),
-            colour: at % COLOURS,
+            colour: colour(&line.name),
             entries: drawing.values.iter().map(|value| entry(line, value)).collect(),
         };
         views.push(PlotView {
             title: &plot.title,
-            svg: plot::svg(plot, &drawing),
+            svg: plot::svg(plot, &drawing, &colour),
             over: &plot.over,
-            lines: drawing.lines.iter().enumerate().map(line).collect(),
+            lines: drawing.lines.iter().map(line).collect(),
             values: drawing.values,
         });
     }
@@ -265,177 +285,4 @@ fn tables<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<TableView<'
         })
     };
     claims.tables.iter().map(view).collect()
-}
-
-/// Differences of set-up that touch the quantity of a claim.
-fn touching(claims: &Claims, claim: &Judged) -> String {
-    let quantity = match claim.dimension {
-        Dimension::TIME => "time",
-        Dimension::DATA => "bytes",
-        Dimension::ENERGY => "energy",
-        Dimension::RATE => "rate",
-        _ => return String::new(),
-    };
-    let touches = |row: &&Difference| row.touches.iter().any(|touched| touched == quantity);
-    let names = claims
-        .setup
-        .iter()
-        .filter(touches)
-        .map(|row| row.differs.as_str());
-    names.collect::<Vec<_>>().join(", ")
-}
-
-/// The packets behind a claim: the report of a run, and the command that shows them.
-#[derive(Serialize)]
-struct PacketsView {
-    run: String,
-    report: String,
-    filter: Option<String>,
-}
-
-fn packets(claim: &Judged, evidence: &Evidence, folder: &str) -> Vec<PacketsView> {
-    let mut runs: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
-    for figure in claim.points.iter().flat_map(|point| &point.figures) {
-        let selector = Reference::read(&figure.reference).map(|reference| reference.selector.to_table());
-        let stacks = selector.ok().and_then(|mut selector| selector.remove("stack"));
-        runs.entry((&figure.run, &figure.engine))
-            .or_default()
-            .extend(stacks.into_iter().flatten());
-    }
-    let view = |((run, engine), stacks): ((&str, &str), BTreeSet<String>)| {
-        let path = format!("{folder}{}", folder_name(run));
-        let file = if engine == "live" { "all" } else { engine };
-        let named = stacks
-            .iter()
-            .map(|stack| format!("frame.comment contains \"{stack} \""));
-        let named = named.collect::<Vec<_>>().join(" or ");
-        let filter = if named.is_empty() {
-            String::new()
-        } else {
-            format!(" -Y '{named}'")
-        };
-        PacketsView {
-            run: run.to_owned(),
-            report: format!("{path}/report.html"),
-            filter: evidence
-                .has_packets(run)
-                .then(|| format!("tshark -r {path}/capture/{file}.pcapng{filter}")),
-        }
-    };
-    runs.into_iter().map(view).collect()
-}
-
-#[derive(Serialize)]
-struct ClaimView<'a> {
-    id: &'a str,
-    says: &'a str,
-    place: &'a str,
-    verdict: &'static str,
-    class: String,
-    why: String,
-    points: Vec<PointView<'a>>,
-    suspects: Vec<String>,
-    figures: Vec<FigureView<'a>>,
-    engines: Vec<String>,
-    packets: Vec<PacketsView>,
-    differs: String,
-}
-
-impl<'a> ClaimView<'a> {
-    fn of(claim: &'a Judged) -> Self {
-        let axis = Axis::of(claim.points.iter());
-        let last = claim.points.len().saturating_sub(1);
-        let point = |(index, point): (usize, &'a JudgedPoint)| PointView {
-            at: point.at.values().cloned().collect::<Vec<_>>().join(", "),
-            strip: strip::svg(point, axis, claim.dimension, index == last),
-            published: point.published.as_deref(),
-            bound: point.bound.as_deref(),
-            ours: point.ours.as_deref(),
-            verdict: point.verdict.name(),
-            class: class(point.verdict),
-        };
-        let suspect = |suspect: &JudgedSuspect| sentence(&capitalised(&suspect.sentence()));
-        Self {
-            id: &claim.id,
-            says: &claim.says,
-            place: &claim.place,
-            verdict: claim.verdict.name(),
-            class: class(claim.verdict),
-            why: claim
-                .worst_point()
-                .map(|point| sentence(&point.why))
-                .unwrap_or_default(),
-            points: claim.points.iter().enumerate().map(point).collect(),
-            suspects: claim.suspects.iter().map(suspect).collect(),
-            engines: claim
-                .points
-                .iter()
-                .filter_map(|point| point.engines_differ.as_deref())
-                .take(1)
-                .map(|text| sentence(&capitalised(text)))
-                .collect(),
-            packets: Vec::new(),
-            differs: String::new(),
-            figures: claim
-                .points
-                .iter()
-                .flat_map(|point| &point.figures)
-                .map(FigureView::of)
-                .collect(),
-        }
-    }
-}
-
-/// The text with a full stop; nothing stays nothing.
-fn sentence(text: &str) -> String {
-    match text {
-        "" => String::new(),
-        text => format!("{text}."),
-    }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
-}
-
-#[derive(Serialize)]
-struct PointView<'a> {
-    at: String,
-    strip: String,
-    published: Option<&'a str>,
-    bound: Option<&'a str>,
-    ours: Option<&'a str>,
-    verdict: &'static str,
-    class: String,
-}
-
-#[derive(Serialize)]
-struct FigureView<'a> {
-    reference: &'a str,
-    text: &'a str,
-    interval: String,
-    engine: &'a str,
-    n: u64,
-}
-
-impl<'a> FigureView<'a> {
-    fn of(figure: &'a FigureRecord) -> Self {
-        let interval = match figure.interval {
-            _ if figure.exact => "exact".to_owned(),
-            Some(ends) => {
-                let [low, high] = ends.map(|end| Amount::new(end, figure.dimension).to_string());
-                format!("{low} to {high}")
-            }
-            None => String::new(),
-        };
-        Self {
-            reference: &figure.reference,
-            text: &figure.text,
-            interval,
-            engine: &figure.engine,
-            n: figure.n,
-        }
-    }
 }

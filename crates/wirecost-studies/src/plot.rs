@@ -223,7 +223,7 @@ value: \"publish/response_time{stack=tcp,size=$size,link.rtt=$link.rtt} p(50)\"\
             (line.name.as_str(), texts),
             ("tcp", vec!["8ms".to_owned(), "28ms".to_owned()])
         );
-        let svg = svg(&claims.plots[0], &drawing);
+        let svg = svg(&claims.plots[0], &drawing, &|_| 0);
         assert!(
             svg.contains("tcp, 128B: published 8ms (L3)") && svg.contains("1kB: published 28ms"),
             "{svg}"

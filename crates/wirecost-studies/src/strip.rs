@@ -7,7 +7,7 @@ use crate::judge::JudgedPoint;
 
 /// The size of a strip in its own units.
 const WIDTH: f64 = 420.0;
-const HEIGHT: f64 = 34.0;
+const HEIGHT: f64 = 36.0;
 /// The height of a strip without labels.
 const BAR: f64 = 20.0;
 /// The least width of a bar.
@@ -87,7 +87,7 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension,
         );
         if has_labels {
             let text = Amount::new(tick, dimension);
-            let (y, anchor) = (BAR + 11.0, anchor(x));
+            let (y, anchor) = (BAR + 12.0, anchor(x));
             let _ = write!(
                 svg,
                 "<text x=\"{x:.1}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{text}</text>"

@@ -44,7 +44,7 @@ const fn is_modelled(figure: &FigureRecord) -> bool {
     figure.modelled_by.is_some()
 }
 
-/// `1 impossible, 3 reproduced: 4 claims with 9 points`.
+/// `1 impossible, 3 reproduced: 4 rows with 9 figures`.
 pub fn tally(judged: &[Judged]) -> String {
     let count = |verdict: Verdict| judged.iter().filter(|claim| claim.verdict == verdict).count();
     let counts: Vec<String> = Verdict::ALL
@@ -56,8 +56,8 @@ pub fn tally(judged: &[Judged]) -> String {
     format!(
         "{}: {} with {}",
         counts.join(", "),
-        counted(judged.len() as u64, "claim"),
-        counted(points as u64, "point")
+        counted(judged.len() as u64, "row"),
+        counted(points as u64, "figure")
     )
 }
 
@@ -185,7 +185,7 @@ mod tests {
 T1  reproduced     a sum: 3
                    ours 3 = 1 + 2
 
-1 impossible, 1 reproduced: 2 claims with 3 points
+1 impossible, 1 reproduced: 2 rows with 3 figures
 "
         );
     }

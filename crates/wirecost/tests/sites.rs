@@ -361,7 +361,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
         ("at.senders=moon", "at.senders: there is no site moon"),
         (
             "sites.fog.servers=caddy",
-            "target: caddy does not speak mqtt-qos1: it speaks http1",
+            "target: a load in virtual time has the built-in server",
         ),
         (
             "sites.fog.settings={max_users: 1}",

@@ -4,6 +4,7 @@ use wirecost_proto::Direction;
 
 use super::http1::Http1;
 use super::mariadb::Mariadb;
+use super::mongodb::Mongodb;
 use super::mqtt::Mqtt;
 use super::postgres::Postgres;
 use super::tls::{Tls, is_record};
@@ -77,6 +78,7 @@ fn by_port(server_port: u16) -> Protocol {
         5671 | 5672 => Protocol::Amqp(Box::default()),
         5432 => Protocol::Postgres(Postgres::open()),
         3306 => Protocol::Mariadb(Mariadb::default()),
+        27017 => Protocol::Mongodb(Mongodb::default()),
         _ => Protocol::Unknown("unknown"),
     }
 }

@@ -1,7 +1,7 @@
 //! Protocols on a byte stream, described as the bytes arrive.
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
-//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`], [`mariadb`]: the protocols
+//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`], [`mariadb`], [`mongodb`]: the protocols
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -13,6 +13,7 @@ mod coap;
 mod detect;
 mod http1;
 mod mariadb;
+mod mongodb;
 mod mqtt;
 mod postgres;
 pub(crate) mod tls;
@@ -28,6 +29,7 @@ use amqp::Amqp;
 use detect::{Detected, detect};
 use http1::Http1;
 use mariadb::Mariadb;
+use mongodb::Mongodb;
 use mqtt::Mqtt;
 use postgres::Postgres;
 use tls::Tls;
@@ -69,6 +71,7 @@ pub(crate) enum Protocol {
     Amqp(Box<Amqp>),
     Postgres(Postgres),
     Mariadb(Mariadb),
+    Mongodb(Mongodb),
     Tls(Box<Tls>),
     /// A protocol that this crate does not know.
     Unknown(&'static str),
@@ -144,6 +147,7 @@ impl Stream {
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
             Protocol::Postgres(_) => "PostgreSQL".to_owned(),
             Protocol::Mariadb(_) => "MariaDB or MySQL".to_owned(),
+            Protocol::Mongodb(_) => "MongoDB".to_owned(),
             Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
         }
@@ -219,6 +223,7 @@ impl Stream {
                 Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
                 Protocol::Postgres(postgres) => postgres.message(direction, bytes)?,
                 Protocol::Mariadb(mariadb) => mariadb.packet(direction, bytes)?,
+                Protocol::Mongodb(mongodb) => mongodb.message(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
                 Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
             };

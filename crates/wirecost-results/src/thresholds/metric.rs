@@ -148,6 +148,7 @@ impl Metric {
             "header_bytes" => session(cell, |section| {
                 both_ways(section, |bytes| bytes.transport, aggregation)
             }),
+            "application_bytes_up" => count(message?.up.application, aggregation),
             "round_trips" => message?.round_trips,
             "connect_round_trips" => connect?.round_trips,
             "first_message_round_trips" => cell.first_message_round_trips,
@@ -309,7 +310,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 64] = [
+pub static METRICS: [Metric; 65] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -328,6 +329,7 @@ pub static METRICS: [Metric; 64] = [
     of_cells("session_bytes_down", Quantity::Bytes, Shape::PerMessage),
     of_cells("session_packets", Quantity::Number, Shape::PerMessage),
     of_cells("header_bytes", Quantity::Bytes, Shape::PerMessage),
+    of_cells("application_bytes_up", Quantity::Bytes, Shape::PerMessageEachWay),
     of_cells("round_trips", Quantity::Number, Shape::Value),
     of_cells("connect_round_trips", Quantity::Number, Shape::Value),
     of_cells("first_message_round_trips", Quantity::Number, Shape::Value),

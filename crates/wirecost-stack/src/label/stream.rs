@@ -7,6 +7,7 @@ use wirecost_mqtt::codec::framing::packet_len;
 use wirecost_proto::{Direction, Layer};
 use wirecost_store::Store;
 use wirecost_store::mariadb::codec as mariadb;
+use wirecost_store::mongodb::codec as mongodb;
 use wirecost_store::postgres::codec::{backend, frontend, message_len, startup_len};
 
 use super::{Content, push_new};
@@ -27,6 +28,7 @@ pub(super) fn messages(application: Application, direction: Direction, content: 
         Application::Tcp => vec!["message".into()],
         Application::Store(Store::Postgres) => postgres_messages(direction, content.bytes),
         Application::Store(Store::Mariadb) => mariadb_packets(direction, content.bytes),
+        Application::Store(Store::Mongodb) => mongodb_messages(direction, content.bytes),
         Application::Udp
         | Application::MqttSn(_)
         | Application::CoapNon
@@ -151,6 +153,18 @@ pub(super) fn mariadb_packets(direction: Direction, mut bytes: &[u8]) -> Vec<Str
             (Direction::Down, ..) => "definition",
         };
         push_new(&mut names, name.to_owned());
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// The command of each message up; the answers have no name.
+pub(super) fn mongodb_messages(direction: Direction, mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Ok(Some(len)) = mongodb::message_len(bytes) {
+        let command = mongodb::command(bytes).filter(|_| direction == Direction::Up);
+        let name = command.map_or("answer".into(), String::from_utf8_lossy);
+        push_new(&mut names, name.into_owned());
         bytes = bytes.get(len..).unwrap_or_default();
     }
     names

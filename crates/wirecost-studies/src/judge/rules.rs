@@ -145,7 +145,15 @@ fn value(
         ..Outcome::new(
             verdict,
             format!("ours is {} of the published", percent(times)),
-            text_of(&figure),
+            match is_share(published) {
+                true => format!(
+                    "{} ({}, n {})",
+                    percent(figure.amount.value),
+                    figure.engine,
+                    figure.n
+                ),
+                false => text_of(&figure),
+            },
         )
     })
 }
@@ -291,12 +299,17 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         ),
         (None, Some(at)) => (
             Verdict::NotSeparable,
-            inseparable_text(&compared[at], name(at), name(at + 1)),
+            inseparable_text(
+                &compared[at],
+                [name(at), name(at + 1)],
+                [&figures[at], &figures[at + 1]],
+            ),
         ),
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
-    let ours: Vec<String> = figures.iter().map(Figure::shown).collect();
-    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+    let ours = names.iter().zip(&figures);
+    let ours = ours.map(|(name, figure)| format!("{name} {}", figure.shown()));
+    Ok(Outcome::new(verdict, why, ours.collect::<Vec<_>>().join(", ")).of(figures))
 }
 
 /// What tells the figures apart: the values of the dimensions in which they differ.
@@ -321,12 +334,14 @@ fn telling(all: &[Reference]) -> Vec<String> {
     tables.iter().zip(all).map(name).collect()
 }
 
-fn inseparable_text(compared: &Compared, one: &str, other: &str) -> String {
+fn inseparable_text(compared: &Compared, [one, other]: [&str; 2], figures: [&Figure; 2]) -> String {
+    let [value, other_value] = figures.map(|figure| figure.amount.value);
     match compared {
         Compared::Inseparable { needed: Some(needed) } => {
             format!("{one} and {other} overlap; about {needed} samples of each would separate them")
         }
-        _ => format!("{one} and {other} are equal"),
+        _ if value == other_value => format!("{one} and {other} are equal"),
+        _ => format!("the intervals of {one} and {other} overlap"),
     }
 }
 
@@ -475,8 +490,7 @@ fn arithmetic(published: Option<&Published>, text: &str, result: Amount, within:
     } else {
         Verdict::Differs
     };
-    let is_share = published.is_some_and(|published| published.text.ends_with('%'));
-    let shown = if is_share {
+    let shown = if published.is_some_and(is_share) {
         percent(result.value)
     } else {
         result.to_string()
@@ -511,6 +525,11 @@ fn text_of(figure: &Figure) -> String {
         ),
         None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),
     }
+}
+
+/// Whether a number is published as a percentage.
+fn is_share(published: &Published) -> bool {
+    published.text.ends_with('%')
 }
 
 fn percent(share: f64) -> String {

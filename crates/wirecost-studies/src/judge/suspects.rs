@@ -53,10 +53,13 @@ impl JudgedSuspect {
     /// The result in one sentence, without a full stop.
     pub fn sentence(&self) -> String {
         let Self { name, points, .. } = self;
-        let Some(first) = points
+        // Of points that are alike, the one that the set-up changes most.
+        let alike = points
             .iter()
-            .find(|point| point.comes_out == (self.comes_out > 0) && point.ours.is_some())
-        else {
+            .rev()
+            .filter(|point| point.comes_out == (self.comes_out > 0) && point.ours.is_some());
+        let size = |point: &&SuspectPoint| point.changes.iter().map(Change::size).fold(0.0, f64::max);
+        let Some(first) = alike.max_by(|one, other| size(one).total_cmp(&size(other))) else {
             let why = points.iter().find_map(|point| point.missing.as_deref());
             return format!("not run under: {name} ({})", why.unwrap_or("it has no points"));
         };

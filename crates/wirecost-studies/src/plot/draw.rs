@@ -139,8 +139,8 @@ fn number(value: &str) -> Option<f64> {
     Published::read(value).ok().map(|number| number.amount.value)
 }
 
-/// The plot; empty if there is nothing to draw.
-pub(crate) fn svg(plot: &Plot, drawing: &Drawing) -> String {
+/// The plot; empty if there is nothing to draw. `colour` is the number of a line's colour in the style sheet.
+pub(crate) fn svg(plot: &Plot, drawing: &Drawing, colour: &dyn Fn(&str) -> usize) -> String {
     let Some(axes) = Axes::of(plot, drawing) else {
         return String::new();
     };
@@ -148,8 +148,8 @@ pub(crate) fn svg(plot: &Plot, drawing: &Drawing) -> String {
     let mut svg =
         format!("<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">");
     draw_axes(&mut svg, axes, drawing, dimension(drawing));
-    for (at, line) in drawing.lines.iter().enumerate() {
-        draw_line(&mut svg, axes, drawing, line, at % COLOURS);
+    for line in &drawing.lines {
+        draw_line(&mut svg, axes, drawing, line, colour(&line.name));
     }
     svg.push_str("</svg>");
     svg

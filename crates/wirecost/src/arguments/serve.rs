@@ -127,6 +127,8 @@ pub enum Protocol {
     Postgres,
     /// MariaDB's protocol for one table; it keeps no rows
     Mariadb,
+    /// MongoDB's protocol; it keeps no documents
+    Mongodb,
 }
 
 /// A user of a server.

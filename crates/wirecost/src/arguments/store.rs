@@ -11,7 +11,8 @@ use wirecost_stack::url::Url;
 /// `wirecost store`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "BROKER is mqtt://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE or mariadb://USER@HOST/DATABASE. Passwords \
+    after_help = "BROKER is mqtt://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or \
+    mongodb://HOST/DATABASE. Passwords \
     come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. Ctrl-C stores what is held, for at most 10 s, \
     and prints the counts.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 broker or store unreachable at the start, 12 refused by one of them."

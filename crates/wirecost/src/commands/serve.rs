@@ -216,7 +216,7 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         }
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
-        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb => {
+        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb | Protocol::Mongodb => {
             format!("openssl s_client -CAfile {file} -connect {address}")
         }
         Protocol::Udp | Protocol::MqttSn => {
@@ -278,6 +278,7 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
         Protocol::Udp => Application::Udp,
         Protocol::Postgres => Application::Store(Store::Postgres),
         Protocol::Mariadb => Application::Store(Store::Mariadb),
+        Protocol::Mongodb => Application::Store(Store::Mongodb),
     };
     Stack::plain(application)
 }
@@ -295,6 +296,7 @@ const fn name(protocol: Protocol) -> &'static str {
         Protocol::Udp => "bare UDP",
         Protocol::Postgres => "PostgreSQL",
         Protocol::Mariadb => "MariaDB",
+        Protocol::Mongodb => "MongoDB",
     }
 }
 

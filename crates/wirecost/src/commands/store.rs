@@ -6,7 +6,7 @@ mod part;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -103,7 +103,7 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
     }
     let Protocol::Store(kind) = store.scheme.protocol() else {
         let message =
-            format!("STORE must be postgres://HOST/DATABASE or mariadb://HOST/DATABASE, got {store}");
+            format!("STORE must be postgres://, mariadb:// or mongodb://HOST/DATABASE, got {store}");
         return Err(Failure::usage(message));
     };
     if store.resource.is_empty() {
@@ -150,6 +150,10 @@ fn subscribe(arguments: &StoreArguments) -> Result<mqtt::Command, Failure> {
 
 /// The client of the store, and the settings of what is held for it.
 fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Settings), Failure> {
+    let since_1970 = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let unix_ms = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
     let mut nonce = [0; 18];
     Entropy::system().fill(&mut nonce).map_err(Failure::internal)?;
     let name = percent_decoded(&arguments.store.resource);
@@ -157,7 +161,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
     let login = arguments.store.login.as_ref();
     let of_url = login.map_or("", |login| login.password.as_str());
     let file = arguments.store_password_file.as_deref();
-    let mut setup = vec![kind.create_table(Column::Json)];
+    let mut setup: Vec<String> = kind.create_table(Column::Json).into_iter().collect();
     let mut sweep = None;
     if let Some(ttl) = arguments.ttl {
         if ttl.is_zero() {
@@ -171,6 +175,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
         user: login.map_or(defaults.user.clone(), |login| login.user.clone()),
         password: password(of_url, file, STORE_PASSWORD)?,
         column: Column::Json,
+        unix_ms_at_start: Some(unix_ms),
         setup,
         nonce,
         answer_timeout: ANSWER_TIMEOUT,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
-use wirecost_store::{Column, Store};
+use wirecost_store::{Column, mariadb, postgres};
 
 use crate::common::{eventually, need_program, need_root, signal};
 
@@ -16,6 +16,22 @@ const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "
 
 /// The password of the user `wirecost`, where the server asks for one.
 pub(crate) const PASSWORD: &str = "a password";
+
+/// A database that the tests start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sql {
+    Postgres,
+    Mariadb,
+}
+
+impl Sql {
+    fn create_table(self) -> String {
+        match self {
+            Self::Postgres => postgres::create_table(Column::Bytes),
+            Self::Mariadb => mariadb::create_table(Column::Bytes),
+        }
+    }
+}
 
 /// How the server lets clients in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +42,7 @@ pub(crate) enum Login {
 
 /// A server with the database `readings`. Dropping it ends it.
 pub(crate) struct Database {
-    pub(crate) store: Store,
+    pub(crate) store: Sql,
     pub(crate) port: u16,
     folder: TempDir,
     server: Option<Child>,
@@ -34,7 +50,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// A server with the table of readings, if it is asked for.
-    pub(crate) fn of(store: Store, login: Login, with_table: bool) -> Self {
+    pub(crate) fn of(store: Sql, login: Login, with_table: bool) -> Self {
         need_root();
         let folder = TempDir::new().expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("permissions");
@@ -45,21 +61,21 @@ impl Database {
             server: None,
         };
         let made = match store {
-            Store::Postgres => database.make_postgresql(login),
-            Store::Mariadb => database.make_mariadb(login),
+            Sql::Postgres => database.make_postgresql(login),
+            Sql::Mariadb => database.make_mariadb(login),
         };
         assert!(
             made.is_ok_and(|status| status.success()),
-            "{store}: the data folder"
+            "{store:?}: the data folder"
         );
         database.start();
-        if store == Store::Postgres {
+        if store == Sql::Postgres {
             database
                 .ask("postgres", "CREATE DATABASE readings")
                 .expect("psql");
         }
         if with_table {
-            database.sql(&store.create_table(Column::Bytes));
+            database.sql(&store.create_table());
         }
         database
     }
@@ -67,8 +83,8 @@ impl Database {
     /// The URL of its database `readings`.
     pub(crate) fn url(&self) -> String {
         let scheme = match self.store {
-            Store::Postgres => "postgres",
-            Store::Mariadb => "mariadb",
+            Sql::Postgres => "postgres",
+            Sql::Mariadb => "mariadb",
         };
         format!("{scheme}://127.0.0.1:{}/readings", self.port)
     }
@@ -120,7 +136,7 @@ impl Database {
     pub(crate) fn start(&mut self) {
         let (port, folder) = (self.port, self.folder.path().display());
         let mut command = match self.store {
-            Store::Postgres => {
+            Sql::Postgres => {
                 let mut command = postgres_program("postgres");
                 command.arg("-D").arg(self.data()).args(["-p", &port.to_string()]);
                 command.args([
@@ -131,7 +147,7 @@ impl Database {
                 ]);
                 command
             }
-            Store::Mariadb => {
+            Sql::Mariadb => {
                 let mut command = Command::new("mariadbd");
                 command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
                 command.args([
@@ -146,8 +162,8 @@ impl Database {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         self.server = Some(child.expect("the server starts"));
         let first = match self.store {
-            Store::Postgres => "postgres",
-            Store::Mariadb => "readings",
+            Sql::Postgres => "postgres",
+            Sql::Mariadb => "readings",
         };
         eventually("the database answers", || self.ask(first, "SELECT 1").is_some());
     }
@@ -172,8 +188,8 @@ impl Database {
     pub(crate) fn kill(&mut self) {
         // PostgreSQL's first process ends its children when it is told to quit at once; a killed one cannot.
         let name = match self.store {
-            Store::Postgres => "QUIT",
-            Store::Mariadb => "KILL",
+            Sql::Postgres => "QUIT",
+            Sql::Mariadb => "KILL",
         };
         if let Some(server) = &self.server {
             signal(server.id(), name);
@@ -187,13 +203,13 @@ impl Database {
     /// The answer to a statement in the database `readings`, its columns separated by `|`.
     pub(crate) fn sql(&self, statement: &str) -> String {
         self.ask("readings", statement)
-            .unwrap_or_else(|| panic!("{}: {statement}", self.store))
+            .unwrap_or_else(|| panic!("{:?}: {statement}", self.store))
     }
 
     fn ask(&self, database: &str, statement: &str) -> Option<String> {
         let port = self.port.to_string();
         let mut command = match self.store {
-            Store::Postgres => {
+            Sql::Postgres => {
                 let mut command = Command::new("psql");
                 command
                     .env("PGPASSWORD", PASSWORD)
@@ -201,7 +217,7 @@ impl Database {
                 command.args(["-U", "wirecost", "-p", &port, "-d", database, "-c", statement]);
                 command
             }
-            Store::Mariadb => {
+            Sql::Mariadb => {
                 let mut command = Command::new("mariadb");
                 // The root of a fresh server has no password.
                 command.args([

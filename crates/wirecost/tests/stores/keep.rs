@@ -7,10 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use wirecost_store::Store;
 
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
-use crate::database::{Database, Login, free_port};
+use crate::database::{Database, Login, Sql, free_port};
 
 /// How long the database stands still.
 const STOPPED: Duration = Duration::from_secs(10);
@@ -129,16 +128,16 @@ fn publish(home: &TempDir, port: u16, count: u64) -> Said {
 #[test]
 #[ignore = "needs root and postgresql"]
 fn readings_outlast_a_postgresql_that_stops_is_killed_and_comes_back() {
-    outlasts(Store::Postgres, "--max-held 64MB", false);
+    outlasts(Sql::Postgres, "--max-held 64MB", false);
 }
 
 #[test]
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn what_finds_no_room_while_mariadb_is_away_is_counted_as_lost() {
-    outlasts(Store::Mariadb, "--max-held 50kB", true);
+    outlasts(Sql::Mariadb, "--max-held 50kB", true);
 }
 
-fn outlasts(store: Store, more: &str, loses: bool) {
+fn outlasts(store: Sql, more: &str, loses: bool) {
     let home = TempDir::new().expect("a folder");
     let mut database = Database::of(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
@@ -165,8 +164,8 @@ fn outlasts(store: Store, more: &str, loses: bool) {
     assert_eq!(stored + lost, received);
     assert_eq!(lost > 0, loses, "{lost} lost");
     let distinct = match store {
-        Store::Postgres => "SELECT count(DISTINCT (sender, number)) FROM readings",
-        Store::Mariadb => "SELECT count(DISTINCT sender, number) FROM readings",
+        Sql::Postgres => "SELECT count(DISTINCT (sender, number)) FROM readings",
+        Sql::Mariadb => "SELECT count(DISTINCT sender, number) FROM readings",
     };
     assert_eq!(database.sql(distinct), stored.to_string());
     assert!((stored..=stored + resent).contains(&database.rows()));
@@ -175,19 +174,19 @@ fn outlasts(store: Store, more: &str, loses: bool) {
 #[test]
 #[ignore = "needs root and postgresql"]
 fn postgresql_has_no_rows_after_their_time() {
-    expires(Store::Postgres, "SELECT min(payload->>'n') FROM readings");
+    expires(Sql::Postgres, "SELECT min(payload->>'n') FROM readings");
 }
 
 #[test]
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn mariadb_has_no_rows_after_their_time() {
     expires(
-        Store::Mariadb,
+        Sql::Mariadb,
         "SELECT min(JSON_VALUE(payload, '$.n')) FROM readings",
     );
 }
 
-fn expires(store: Store, first: &str) {
+fn expires(store: Sql, first: &str) {
     let home = TempDir::new().expect("a folder");
     let database = Database::of(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
@@ -203,7 +202,7 @@ fn expires(store: Store, first: &str) {
 #[ignore = "needs root and postgresql"]
 fn a_url_of_the_wrong_kind_or_an_absent_database_is_refused_before_anything_runs() {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(Store::Postgres, Login::Trust, false);
+    let database = Database::of(Sql::Postgres, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let (url, broker) = (database.url(), format!("mqtt://127.0.0.1:{port}"));
     let nowhere = url.replace("/readings", "/nowhere");
@@ -213,7 +212,7 @@ fn a_url_of_the_wrong_kind_or_an_absent_database_is_refused_before_anything_runs
         (
             [&broker, "http://127.0.0.1/readings"],
             2,
-            "STORE must be postgres://HOST/DATABASE",
+            "STORE must be postgres://, mariadb:// or mongodb://HOST/DATABASE",
         ),
         ([&broker, "mysqll://127.0.0.1/readings"], 2, "unknown scheme"),
         ([&broker, &none], 2, "STORE names no database"),

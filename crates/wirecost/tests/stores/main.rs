@@ -5,6 +5,7 @@ mod common;
 
 mod database;
 mod keep;
+mod mongodb;
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,11 +13,10 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use wirecost_store::Store;
 
 use common::tshark::fields;
 use common::{Run, Said, ended, eventually, need_program, need_root, said, wirecost};
-use database::{Database, Login, PASSWORD};
+use database::{Database, Login, PASSWORD, Sql};
 
 /// Servers that wirecost starts listen at their registered ports: one at a time.
 static PORTS: Mutex<()> = Mutex::new(());
@@ -49,16 +49,16 @@ fn published(said: &Said) -> Value {
 #[test]
 #[ignore = "needs root and postgresql"]
 fn every_message_that_postgresql_acknowledged_is_a_row() {
-    rows_are_messages(Store::Postgres);
+    rows_are_messages(Sql::Postgres);
 }
 
 #[test]
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn every_message_that_mariadb_acknowledged_is_a_row() {
-    rows_are_messages(Store::Mariadb);
+    rows_are_messages(Sql::Mariadb);
 }
 
-fn rows_are_messages(store: Store) {
+fn rows_are_messages(store: Sql) {
     let database = Database::of(store, Login::Trust, true);
     let arguments = format!(
         "{} -c 10 -r 500/s -n 1000 --size 100B --inflight 16",
@@ -70,8 +70,8 @@ fn rows_are_messages(store: Store) {
     let distinct = "SELECT count(DISTINCT sender, number), min(number), max(number), count(DISTINCT sender), \
                     min(length(payload)), max(length(payload)) FROM readings";
     let distinct = match store {
-        Store::Postgres => distinct.replace("sender, number)", "(sender, number))"),
-        Store::Mariadb => distinct.to_owned(),
+        Sql::Postgres => distinct.replace("sender, number)", "(sender, number))"),
+        Sql::Mariadb => distinct.to_owned(),
     };
     assert_eq!(database.sql(&distinct), "1000|0|99|10|100|100");
 }
@@ -129,7 +129,7 @@ fn rows_of_a_started_server(stack: &str, target: &str, count: &str) {
 #[ignore = "needs root and postgresql"]
 fn postgresql_takes_a_password_by_scram_and_refuses_a_wrong_one_in_its_words() {
     password_is_proven(
-        Store::Postgres,
+        Sql::Postgres,
         "password authentication failed for user \"wirecost\" (28P01)",
     );
 }
@@ -138,12 +138,12 @@ fn postgresql_takes_a_password_by_scram_and_refuses_a_wrong_one_in_its_words() {
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn mariadb_takes_a_password_and_refuses_a_wrong_one_in_its_words() {
     password_is_proven(
-        Store::Mariadb,
+        Sql::Mariadb,
         "Access denied for user 'wirecost'@'localhost' (using password: YES) (1045)",
     );
 }
 
-fn password_is_proven(store: Store, words: &str) {
+fn password_is_proven(store: Sql, words: &str) {
     let database = Database::of(store, Login::Password, true);
     let publish = published(&load(&format!(
         "{} --user wirecost -c 2 -r 50/s -n 20",
@@ -169,7 +169,7 @@ fn password_is_proven(store: Store, words: &str) {
 #[ignore = "needs root and postgresql"]
 fn a_database_or_a_table_that_postgresql_does_not_have_is_named() {
     absent_is_named(
-        Store::Postgres,
+        Sql::Postgres,
         [
             "database \"nowhere\" does not exist (3D000)",
             "relation \"readings\" does not exist (42P01)",
@@ -181,7 +181,7 @@ fn a_database_or_a_table_that_postgresql_does_not_have_is_named() {
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn a_database_or_a_table_that_mariadb_does_not_have_is_named() {
     absent_is_named(
-        Store::Mariadb,
+        Sql::Mariadb,
         [
             "Unknown database 'nowhere' (1049)",
             "Table 'readings.readings' doesn't exist (1146)",
@@ -189,7 +189,7 @@ fn a_database_or_a_table_that_mariadb_does_not_have_is_named() {
     );
 }
 
-fn absent_is_named(store: Store, words: [&str; 2]) {
+fn absent_is_named(store: Sql, words: [&str; 2]) {
     let database = Database::of(store, Login::Trust, false);
     let url = database.url();
     for (url, words) in [url.replace("/readings", "/nowhere"), url].iter().zip(words) {

@@ -31,6 +31,7 @@ pub fn head(study: &Study, is_quick: bool) -> String {
     let runs = study.claims.needed();
     let about = study
         .takes(is_quick)
+        .filter(|_| !runs.is_empty())
         .map(|time| format!(", about {}", rounded(time)));
     format!(
         "{}: {}, {}; {}{}",

@@ -1,0 +1,76 @@
+//! The reference server's side of a connection.
+
+use bson::{Document, doc};
+use wirecost_proto::Phase;
+
+use super::codec::{body, command, insert_parts, message, message_len, request};
+use crate::dialect::{Answer, Reply, ServerDialect};
+use crate::{Malformed, Parts};
+
+/// The version of MongoDB 7.0.
+const WIRE_VERSION: i32 = 21;
+
+/// A connection.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    is_inserting: bool,
+    requests: i32,
+}
+
+impl Conversation {
+    fn answer(&mut self, answers: i32, document: &Document) -> Result<Answer, Malformed> {
+        let document = document.to_vec().map_err(|_| Malformed {
+            expected: "an answer that can be encoded",
+        })?;
+        self.requests = self.requests.wrapping_add(1);
+        let mut bytes = Vec::new();
+        message(self.requests, answers, &mut bytes, |out| body(&document, out));
+        let phase = match self.is_inserting {
+            true => Phase::Message,
+            false => Phase::Connect,
+        };
+        Ok(Answer::Other(bytes, phase))
+    }
+}
+
+impl ServerDialect for Conversation {
+    fn greeting(&mut self) -> Option<Answer> {
+        None
+    }
+
+    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        message_len(bytes)
+    }
+
+    fn receive(&mut self, packet: &[u8]) -> Result<Reply, Malformed> {
+        let name = command(packet).ok_or(Malformed {
+            expected: "a command",
+        })?;
+        let is_insert = name == b"insert";
+        self.is_inserting |= is_insert;
+        let document = match name {
+            b"hello" | b"isMaster" | b"ismaster" => doc! {
+                "isWritablePrimary": true, "maxBsonObjectSize": 16_777_216, "maxMessageSizeBytes": 48_000_000,
+                "maxWriteBatchSize": 100_000, "minWireVersion": 0, "maxWireVersion": WIRE_VERSION, "readOnly": false,
+                "ok": 1.0,
+            },
+            b"insert" => doc! { "n": 1, "ok": 1.0 },
+            _ => doc! { "ok": 1.0 },
+        };
+        let plain = Parts::plain(packet.len());
+        Ok(Reply {
+            parts: if is_insert {
+                insert_parts(packet).unwrap_or(plain)
+            } else {
+                plain
+            },
+            phase: if self.is_inserting {
+                Phase::Message
+            } else {
+                Phase::Connect
+            },
+            is_insert,
+            answer: Some(self.answer(request(packet), &document)?),
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! The client's side of a connection.
+//!
+//! ```text
+//! client                                          server
+//!   hello                 -- AwaitHello   -->
+//!                                             <-- its versions
+//!   createIndexes         -- AwaitSetup   -->          (for each setup command)
+//!                                             <-- ok
+//!   insert                -- Ready        -->
+//!                                             <-- ok
+//! ```
+
+use std::collections::VecDeque;
+
+use bson::{Bson, DateTime, Document, doc};
+use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
+
+use super::codec::{HEADER_BYTES, body, document, message, message_len, sequence};
+use crate::command::{Config, Failure, Refusal};
+use crate::dialect::{Dialect, Row, Step};
+use crate::{Column, Malformed, Store, TABLE};
+
+/// The first version of the protocol that has OP_MSG (MongoDB 3.6).
+const OLDEST_WIRE_VERSION: i32 = 6;
+/// OutOfDiskSpace.
+const FULL: i32 = 14031;
+/// The type and the name of the last field, where it is binary data.
+const BINARY_PAYLOAD: &[u8] = b"\x05payload\0";
+/// Type and name of a field that is called payload.
+const PAYLOAD_HEAD: usize = 9;
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    state: State,
+    name: String,
+    column: Column,
+    setup: VecDeque<String>,
+    requests: i32,
+    /// The command of an insert, without its documents.
+    insert: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    AwaitHello,
+    AwaitSetup,
+    Ready,
+}
+
+impl Session {
+    pub(crate) fn new(config: &Config) -> Self {
+        let insert = doc! { "insert": TABLE, "ordered": true, "$db": config.name.as_str() };
+        Self {
+            state: State::AwaitHello,
+            name: config.name.clone(),
+            column: config.column,
+            setup: config.setup.iter().cloned().collect(),
+            requests: 0,
+            insert: encoded(&insert),
+        }
+    }
+
+    fn send(&mut self, command: &Document, out: &mut Vec<u8>) {
+        let request = self.next_request();
+        message(request, 0, out, |out| body(&encoded(command), out));
+    }
+
+    const fn next_request(&mut self) -> i32 {
+        self.requests = self.requests.wrapping_add(1);
+        self.requests
+    }
+
+    /// Sends the next setup command; the client is ready after the last.
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Result<Step, Failure> {
+        let Some(text) = self.setup.pop_front() else {
+            self.state = State::Ready;
+            return Ok(Step::Ready);
+        };
+        let mut command = from_json(text.as_bytes()).ok_or(Malformed {
+            expected: "setup commands in JSON",
+        })?;
+        command.insert("$db", self.name.as_str());
+        self.send(&command, out);
+        self.state = State::AwaitSetup;
+        Ok(Step::More)
+    }
+
+    /// The field `payload` with its type and name, of which the first bytes are not payload.
+    fn field(&self, content: &[u8]) -> Vec<u8> {
+        if self.column == Column::Bytes {
+            let len = i32::try_from(content.len()).unwrap_or(i32::MAX).to_le_bytes();
+            return [BINARY_PAYLOAD, &len, &[0]].concat();
+        }
+        let value = serde_json::from_slice::<serde_json::Value>(content).ok();
+        let value = value.and_then(|value| Bson::try_from(value).ok());
+        let value = value.unwrap_or_else(|| Bson::String(String::from_utf8_lossy(content).into_owned()));
+        let field = encoded(&doc! { "payload": value });
+        elements(&field).to_vec()
+    }
+}
+
+impl Dialect for Session {
+    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+        match message_len(bytes) {
+            Err(_) if self.state == State::AwaitHello => Err(Failure::OtherProtocol(Store::Mongodb)),
+            len => Ok(len?),
+        }
+    }
+
+    fn greet(&mut self, out: &mut Vec<u8>) {
+        self.send(&doc! { "hello": 1, "$db": "admin" }, out);
+    }
+
+    fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
+        debug_assert!(packet.len() > HEADER_BYTES, "message_len has checked it");
+        let answer = document(packet)?;
+        match (self.state, refusal(&answer)) {
+            (State::Ready, refusal) => Ok(Step::Answer(refusal.map_or(Ok(()), Err))),
+            (_, Some(refusal)) => Err(Failure::Refused(refusal.words)),
+            (State::AwaitHello, None) if integer(&answer, "maxWireVersion") < OLDEST_WIRE_VERSION => {
+                Err(Failure::from(Malformed {
+                    expected: "a version of MongoDB from 3.6",
+                }))
+            }
+            (State::AwaitHello | State::AwaitSetup, None) => self.go_on(out),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) {
+        let mut columns = doc! { "sender": row.sender, "number": row.number.cast_signed() };
+        if let Some(milliseconds) = row.unix_ms {
+            columns.insert("stored", DateTime::from_millis(milliseconds));
+        }
+        let columns = encoded(&columns);
+        let (columns, field) = (elements(&columns), self.field(row.content.bytes()));
+        let is_binary = self.column == Column::Bytes;
+        let content = if is_binary { row.content.len() } else { 0 };
+        let len = 4 + columns.len() + field.len() + content + 1;
+        let request = self.next_request();
+        let mut head = Vec::new();
+        message(request, 0, &mut head, |out| {
+            body(&self.insert, out);
+            sequence(len, out);
+        });
+        let whole = i32::try_from(head.len() + len).unwrap_or(i32::MAX);
+        head[..4].copy_from_slice(&whole.to_le_bytes());
+        head.extend(i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes());
+        head.extend(columns);
+        let (phase, cause) = (Phase::Message, Cause::Original);
+        if is_binary {
+            head.extend(&field);
+            out.push(&head, Layer::Application, phase, cause);
+            row.content.push(0..content, phase, cause, out);
+        } else {
+            let (name, value) = field.split_at(PAYLOAD_HEAD);
+            head.extend(name);
+            out.push(&head, Layer::Application, phase, cause);
+            out.push(value, Layer::Payload, phase, cause);
+        }
+        out.push(&[0], Layer::Application, phase, cause);
+    }
+
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) {
+        let mut command = from_json(statement.as_bytes()).unwrap_or_else(|| doc! { "ping": 1 });
+        command.insert("$db", self.name.as_str());
+        self.send(&command, out);
+    }
+
+    fn bye(&self, _: &mut Vec<u8>) {}
+}
+
+/// A document's bytes. Only a key with a zero byte cannot be encoded; the result is then an empty document.
+fn encoded(document: &Document) -> Vec<u8> {
+    document.to_vec().unwrap_or_else(|_| vec![5, 0, 0, 0, 0])
+}
+
+/// The fields in a document's bytes.
+fn elements(document: &[u8]) -> &[u8] {
+    document.get(4..document.len() - 1).unwrap_or_default()
+}
+
+fn from_json(text: &[u8]) -> Option<Document> {
+    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    match Bson::try_from(value).ok()? {
+        Bson::Document(document) => Some(document),
+        _ => None,
+    }
+}
+
+/// Why a command was not carried out.
+fn refusal(answer: &Document) -> Option<Refusal> {
+    let failed = answer
+        .get_array("writeErrors")
+        .ok()
+        .and_then(|errors| errors.first()?.as_document());
+    let failed = match failed {
+        Some(failed) => failed,
+        None if integer(answer, "ok") == 1 => return None,
+        None => answer,
+    };
+    let code = integer(failed, "code");
+    let text = failed.get_str("errmsg").unwrap_or("no reason");
+    Some(Refusal {
+        words: PeerText::new(&format!("{text} ({code})")),
+        is_full: code == FULL,
+    })
+}
+
+/// A number of any type, 0 where there is none.
+fn integer(document: &Document, key: &str) -> i32 {
+    match document.get(key) {
+        Some(Bson::Int32(number)) => *number,
+        Some(Bson::Int64(number)) => i32::try_from(*number).unwrap_or(0),
+        Some(Bson::Double(number)) => *number as i32,
+        Some(Bson::Boolean(true)) => 1,
+        _ => 0,
+    }
+}
