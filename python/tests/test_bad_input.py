@@ -116,7 +116,7 @@ def test_merging_nothing_is_refused() -> None:
 def test_a_child_that_is_killed_is_named(tmp_path: Path) -> None:
     def kill() -> None:
         until = time.monotonic() + 30
-        while not (tmp_path / "run/journal.jsonl").is_file() and time.monotonic() < until:
+        while not ((tmp_path / "run/journal.jsonl").is_file() and _program._children) and time.monotonic() < until:
             time.sleep(0.01)
         for child in list(_program._children):
             child.send_signal(signal.SIGKILL)
