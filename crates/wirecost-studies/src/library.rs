@@ -263,7 +263,9 @@ mod tests {
             ("H4", 5),
             ("H5-", 3),
             ("H6-", 12),
-            ("R24", 7),
+            // The delays of push and of polling, with their ratio.
+            ("H1", 7),
+            ("R24", 1),
             ("R28", 9),
             ("F", 11),
         ] {

@@ -82,9 +82,10 @@ pub(super) fn why(point: &JudgedPoint) -> String {
     }
 }
 
-/// `2.511 = 221 B / 88 B` of a number that follows from other published numbers.
+/// `2.511 = 221 B / 88 B` of a number that follows from other published numbers; a statement of a run has a reason.
 fn formula(point: &JudgedPoint) -> Option<&str> {
-    point.ours.as_deref().filter(|_| point.figures.is_empty())
+    let is_arithmetic = point.figures.is_empty() && point.why.is_empty();
+    point.ours.as_deref().filter(|_| is_arithmetic)
 }
 
 /// The text with a full stop; nothing stays nothing.

@@ -39,10 +39,11 @@ impl Scale {
         }
         let (low, high) = match is_log {
             true => (low / 1.3, high * 1.3),
-            false => (
-                low.min(0.0),
-                if high > low { high * 1.05 } else { low.abs() + 1.0 },
-            ),
+            false if low < 0.0 => {
+                let margin = (high - low).max(1.0) * 0.05;
+                (low - margin, high + margin)
+            }
+            false => (0.0, if high > 0.0 { high * 1.05 } else { 1.0 }),
         };
         Some(Self {
             low,
