@@ -99,13 +99,12 @@ def test_executor_names_a_worker_of_another_version_before_the_first_task(scenar
 
 
 def without_the_program(*_: object) -> None:
-    os.environ["WIRECOST_PROGRAM"] = ""
-    os.environ["PATH"] = "/nonexistent"
+    os.environ["WIRECOST_PROGRAM"] = "/nonexistent/wirecost"
 
 
 def test_executor_names_a_worker_without_the_program(scenario: Path, tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, initializer=without_the_program) as executor:
-        with pytest.raises(wc.WirecostError, match="the program wirecost is not installed here") as caught:
+        with pytest.raises(wc.WirecostError, match="/nonexistent/wirecost cannot be run: No such file") as caught:
             wc.run(scenario, executor=executor, shards=2, force=True, out=tmp_path / "run")
     assert "pip install" in str(caught.value.hint)
     assert os.listdir(tmp_path) == ["sweep.yaml"]

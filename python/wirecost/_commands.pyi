@@ -24,10 +24,12 @@ def compare(
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
     chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
+    request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
+    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message [default: none]
     resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
-    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls; or the URL of one that runs already, on the real pa
+    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that runs al
     reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again when the next mes
     cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
@@ -100,6 +102,8 @@ def load(
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
     payload_template: Values | None = None,  # Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970,
     chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
+    request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
+    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message [default: none]
     get: bool = False,  # Fetch the resource with GET instead of sending (CoAP, HTTP)
     retain: bool = False,  # Send retained messages (MQTT)
     start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that
@@ -121,8 +125,9 @@ def load(
     will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
     cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server, for tests only
-    subscribers: Values | None = None,  # Number of additional devices that receive (MQTT subscribers, CoAP observers)
-    filter: Values | None = None,  # Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders]
+    subscribers: Values | None = None,  # Number of additional devices that receive (MQTT subscribers, CoAP observers, HTTP clients that poll)
+    filter: Values | None = None,  # Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders; messages,
+    poll: Values | None = None,  # How often each subscriber asks for the messages since its last question (HTTP)
     shared: Values | None = None,  # Group name of a shared subscription: each message goes to one subscriber of the group (MQTT)
     subscribe_qos: Values | None = None,  # QoS of the subscriptions [default: the QoS of the messages]
     late_subscribers: bool = False,  # Subscribers connect after the messages were sent, and receive the retained ones

@@ -111,6 +111,7 @@ def run_child(words: list[str], *, watch: Callable[[], None] | None = None, ever
     this process dies, the kernel ends the child.
     """
     child = start([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _children.add(child)
     outputs = ["", ""]
 
     def drain(place: int, stream: IO[str]) -> None:
@@ -121,7 +122,6 @@ def run_child(words: list[str], *, watch: Callable[[], None] | None = None, ever
     readers = [threading.Thread(target=drain, args=pair, daemon=True) for pair in enumerate(streams)]
     for reader in readers:
         reader.start()
-    _children.add(child)
     interrupts = 0
     while child.poll() is None:
         try:
