@@ -80,7 +80,9 @@ fn lacking(need: &str) -> Option<String> {
             (!is_there).then(|| format!("wirecost {name} is not in this version"))
         }
         Some(("server", _)) => None,
-        Some(("option", name)) => Some(format!("this version has no option {name}")),
+        Some((kind @ ("option" | "target" | "scenario"), name)) => {
+            Some(format!("this version has no {kind} {name}"))
+        }
         Some(("figure", name)) if METRICS.iter().any(|metric| metric.name == name) => None,
         Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
