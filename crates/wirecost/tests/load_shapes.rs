@@ -283,7 +283,7 @@ fn a_payload_is_a_file_or_a_text() {
 fn a_missing_feature_of_a_stack_is_a_usage_error() {
     let home = TempDir::new().expect("a folder");
     for (arguments, reason) in [
-        ("http1 --subscribers 3", "no subscribers"),
+        ("http1 --subscribers 3", "pushes nothing"),
         ("mqtt-qos1 --get", "no requests"),
         ("coap-con --retain", "no retained messages"),
         ("udp --connect-only", "no connections"),
