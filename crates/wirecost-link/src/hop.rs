@@ -35,7 +35,7 @@ impl Hop {
         }
     }
 
-    /// The sites of the servers that it is between, and the host that stands for their packets; `None` where it is of devices.
+    /// The sites of the servers at both ends, and the host whose link their packets cross; `None` for a hop of devices.
     pub fn servers(&self) -> Option<([u8; 2], HostIndex)> {
         self.servers.zip(self.hosts.first().map(|range| range.start))
     }

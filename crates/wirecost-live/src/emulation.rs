@@ -219,7 +219,7 @@ impl Emulation {
     }
 }
 
-/// What stands for the packets between servers on the links between their sites.
+/// The hops between servers, each with its sites and the hosts whose links its packets cross.
 fn between(hops: &[Hop]) -> Vec<Between> {
     let of = |(index, hop): (HostIndex, &Hop)| {
         let (sites, host) = hop.servers()?;

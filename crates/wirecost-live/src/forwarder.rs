@@ -55,7 +55,7 @@ const STOP_TOKEN: Token = Token(1_001);
 /// The devices' port. Those of the servers' sites follow it.
 const DEVICES: usize = 0;
 
-/// What stands for the packets between the servers of two sites.
+/// Two sites whose servers exchange packets, and the hosts whose links these packets cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Between {
     /// The sites. The first one's packets go up.
@@ -453,7 +453,7 @@ impl<L: Links + Send> Forwarder<L> {
 
 /// Where a packet goes.
 struct Way {
-    /// The device, or what stands for two sites of servers; `None` if it belongs to none.
+    /// The host whose link the packet crosses; `None` if it is neither of a device nor between two sites of servers.
     host: Option<HostIndex>,
     direction: Direction,
     /// The port that it leaves by.

@@ -15,7 +15,7 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 const PROGRAM: &str = "postgres";
 const PACKAGE: &str = "postgresql";
 
-/// The database, and what a stack's client connects to unless it is told otherwise.
+/// The database that wirecost makes. The clients of the stacks connect to it unless a URL names another.
 const DATABASE: &str = "test";
 
 /// How long the server may take to become ready: it makes its data folder first.
@@ -44,7 +44,7 @@ exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_direc
 
 /// How to start the server on `address`, with its data and log in `folder`.
 ///
-/// It refuses to run as root, so it runs as nobody in a user namespace of its own, in which nobody is the user that runs
+/// PostgreSQL refuses to run as root. wirecost runs it as nobody in a user namespace of its own, in which nobody is the user that runs
 /// wirecost. Settings that cost time are its defaults: every insert is on disk before its answer (`fsync` and
 /// `synchronous_commit` are on).
 ///

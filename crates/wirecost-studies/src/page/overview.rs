@@ -79,7 +79,7 @@ pub(super) struct First<'a> {
     study: &'a str,
     id: &'a str,
     says: String,
-    /// What it is told by, in a few words.
+    /// The reason of the verdict, in a few words.
     why: String,
     strip: String,
 }

@@ -186,7 +186,7 @@ impl Database {
 
     /// Kills the server, with everything that it has not written.
     pub(crate) fn kill(&mut self) {
-        // PostgreSQL's first process ends its children when it is told to quit at once; a killed one cannot.
+        // On SIGQUIT, PostgreSQL's first process ends its children. After SIGKILL it could not.
         let name = match self.store {
             Sql::Postgres => "QUIT",
             Sql::Mariadb => "KILL",
