@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::agents::LoadAgents;
 use super::environment::Emulator;
 use super::folder::{ResultsError, RunFolder};
 use super::summary::{Link, Outcomes, Times};
@@ -126,6 +127,9 @@ pub struct Load {
     /// The settings of the target that differ from those that wirecost gives it; absent without such a setting.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, u64>,
+    /// The agents that generated; absent where this machine did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Box<LoadAgents>>,
     /// The bottleneck.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.
@@ -167,6 +171,16 @@ impl LoopKind {
 }
 
 impl Load {
+    /// Adds the agents that generated it, and the warnings about them.
+    pub fn take_agents(&mut self, agents: LoadAgents, warnings: Vec<Warning>) {
+        if warnings.iter().any(|warning| warning.invalidates) {
+            self.valid = false;
+            self.phases.iter_mut().for_each(|phase| phase.valid = false);
+        }
+        self.warnings.extend(warnings);
+        self.agents = Some(Box::new(agents));
+    }
+
     /// Whether it ran in virtual time.
     pub fn is_modelled(&self) -> bool {
         self.engine == "sim"

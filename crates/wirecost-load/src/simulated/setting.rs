@@ -63,6 +63,7 @@ impl<'a> Setting<'a> {
                 number: 0,
                 devices: 0..options.clients,
                 subscribers: 0..options.receivers(),
+                offset_ns: 0,
             },
             credentials,
             channels,

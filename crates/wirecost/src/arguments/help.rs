@@ -195,6 +195,11 @@ const LOAD: &[Group] = &[
         ],
     },
     Group {
+        heading: "Agents on other machines",
+        common: &["agents", "listen"],
+        further: &["join_file", "join_address", "agents_wait", "clock_error_max"],
+    },
+    Group {
         heading: "Link between devices and the server of STACK; each of these options adds it",
         common: LINK.common,
         further: LINK.further,
