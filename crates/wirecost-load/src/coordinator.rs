@@ -333,7 +333,11 @@ impl<'a> Coordinator<'a> {
                 state.has_ended = true;
                 self.outcome.failure.get_or_insert(GeneratorError::Part(reason));
             }
-            FromPart::Lost { reason, at_ns } => self.lose(part, reason, at_ns),
+            FromPart::Lost {
+                reason,
+                heard_ns,
+                at_ns,
+            } => self.lose(part, reason, [heard_ns, at_ns]),
             FromPart::Interval(interval) => self.count(part, *interval),
             FromPart::Keys(lines) => self.outcome.keys.add(lines),
             FromPart::AllKeys => state.has_said_keys = true,

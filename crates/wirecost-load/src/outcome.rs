@@ -53,6 +53,8 @@ pub struct LostPart {
     /// Its number.
     pub part: u32,
     /// When the agent was last heard, since the start of the load.
+    pub heard: Duration,
+    /// When it was given up.
     pub at: Duration,
     /// Why, in one sentence.
     pub reason: String,

@@ -74,6 +74,8 @@ pub enum FromPart {
         /// Why, in one sentence.
         reason: String,
         /// When the agent was last heard, in nanoseconds of `CLOCK_MONOTONIC`.
+        heard_ns: u64,
+        /// When it was given up.
         at_ns: u64,
     },
     /// The part has ended.

@@ -55,10 +55,13 @@ pub struct AgentFigures {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentLoss {
     /// When it was last heard, in seconds since the beginning of the load.
-    pub at_s: f64,
+    pub last_heard_s: f64,
+    /// When it was given up, in seconds since the beginning of the load. Until then it may have sent what its schedule named.
+    pub lost_s: f64,
     /// Why it counts as lost.
     pub reason: String,
-    /// Messages that its schedule had named until then and that it had not reported. They count as offered and `unknown`.
+    /// Messages that its schedule named until it was given up and that it had not reported. They count as offered and
+    /// `unknown`.
     pub unreported: u64,
     /// Messages that its schedule named after that. They count nowhere else. Null in a closed loop, which has no schedule.
     pub missing: Option<u64>,

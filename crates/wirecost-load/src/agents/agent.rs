@@ -30,8 +30,9 @@ use crate::workers::worker;
 
 /// How long the coordinator may take to accept a connection, for the handshake and to answer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the coordinator, which asks once a second, may be silent.
-pub const SILENCE: Duration = Duration::from_secs(10);
+/// How long the coordinator, which asks once a second, may be silent: less than an agent may be, which has then stopped when it
+/// is given up.
+pub const SILENCE: Duration = Duration::from_secs(4);
 /// How often an agent looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
 

@@ -245,7 +245,7 @@ impl Gathering {
         inside.members.retain(|member| {
             let loss = member.loss();
             if let Some(loss) = &loss {
-                note(&format!("{} has gone: {}", member.title(), loss.reason));
+                note(&loss.reason);
             }
             loss.is_none()
         });

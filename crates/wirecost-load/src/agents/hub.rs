@@ -23,7 +23,7 @@ const BETWEEN_ROUNDS: Duration = Duration::from_secs(1);
 /// How long a round of all agents is waited for.
 const ROUND_PATIENCE: Duration = Duration::from_millis(500);
 /// The time from the order to begin a phase to its beginning, in addition to the time on the way.
-const LEAD: Duration = Duration::from_millis(30);
+const LEAD: Duration = Duration::from_millis(100);
 /// How often to look whether a round is over.
 const LOOK: Duration = Duration::from_micros(500);
 

@@ -98,6 +98,8 @@ pub struct Begun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// When it was last heard, on the coordinator's clock.
+    pub heard_ns: u64,
+    /// When it was given up. What its schedule named until then may have been sent.
     pub at_ns: u64,
     /// Why.
     pub reason: String,
@@ -137,7 +139,8 @@ impl Member {
                 Err(error) => Err(error),
             };
             if let Err(error) = read {
-                self.lose(now_ns(&self.clock), error.to_string());
+                let now_ns = now_ns(&self.clock);
+                self.lose([now_ns, now_ns], error.to_string());
             }
         }
     }
@@ -209,31 +212,29 @@ impl Member {
     /// Counts the agent as lost if it has been silent for too long.
     pub(super) fn check(&self) {
         let heard_ns = lock(&self.state).heard_ns;
-        if now_ns(&self.clock).saturating_sub(heard_ns) > nanos(SILENCE) {
-            self.lose(heard_ns, format!("it has not answered for {} s", SILENCE.as_secs()));
+        let now_ns = now_ns(&self.clock);
+        if now_ns.saturating_sub(heard_ns) > nanos(SILENCE) {
+            self.lose([heard_ns, now_ns], format!("it has not answered for {} s", SILENCE.as_secs()));
         }
     }
 
-    fn lose(&self, at_ns: u64, reason: String) {
+    fn lose(&self, [heard_ns, at_ns]: [u64; 2], reason: String) {
         let mut state = lock(&self.state);
         if state.loss.is_some() {
             return;
         }
-        state.loss = Some(Loss {
+        let loss = Loss {
+            heard_ns,
             at_ns,
-            reason: reason.clone(),
-        });
+            reason: format!("{} was lost: {reason}", self.title()),
+        };
+        state.loss = Some(loss.clone());
         state.left = 0;
         let alive = state.job.as_mut().map(|job| (std::mem::take(&mut job.alive), job.outbox.clone()));
         drop(state);
         self.channel.close();
-        let reason = format!("{} was lost: {reason}", self.title());
-        let Some((parts, outbox)) = alive else {
-            return;
-        };
-        for part in parts {
-            let reason = reason.clone();
-            drop(outbox.send((part, FromPart::Lost { reason, at_ns })));
+        if let Some((parts, outbox)) = alive {
+            tell_loss(&loss, &parts, &outbox);
         }
     }
 
@@ -296,13 +297,8 @@ impl Member {
             },
         });
         drop(state);
-        if let Some(Loss { at_ns, reason }) = loss {
-            let reason = format!("{} was lost: {reason}", self.title());
-            for part in alive {
-                let reason = reason.clone();
-                drop(outbox.send((part, FromPart::Lost { reason, at_ns })));
-            }
-            return;
+        if let Some(loss) = loss {
+            return tell_loss(&loss, &alive, &outbox);
         }
         let job = Box::new(Job::of(shares));
         // If the socket has failed, the reader notices it.
@@ -366,5 +362,23 @@ impl Member {
     /// The resources that it has used.
     pub(super) fn spent(&self) -> AgentUse {
         lock(&self.state).spent
+    }
+}
+
+/// Reports the parts of a lost agent.
+fn tell_loss(loss: &Loss, parts: &BTreeSet<u32>, outbox: &Sender<(u32, FromPart)>) {
+    let Loss {
+        heard_ns,
+        at_ns,
+        reason,
+    } = loss;
+    for part in parts {
+        let lost = FromPart::Lost {
+            reason: reason.clone(),
+            heard_ns: *heard_ns,
+            at_ns: *at_ns,
+        };
+        // Sending fails if the load is over.
+        drop(outbox.send((*part, lost)));
     }
 }

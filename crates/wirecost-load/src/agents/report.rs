@@ -66,7 +66,8 @@ fn figures(task: &Task, outcome: &LoadOutcome) -> AgentFigures {
         clock_drift_error_ppm: drift.map(|drift| drift.error_ppm),
         clock_exchanges: offsets.exchanges(),
         lost: lost.first().map(|first| AgentLoss {
-            at_s: first.at.as_secs_f64(),
+            last_heard_s: first.heard.as_secs_f64(),
+            lost_s: first.at.as_secs_f64(),
             reason: first.reason.clone(),
             unreported: lost.iter().map(|part| part.unknown).sum(),
             missing: lost.iter().map(|part| part.missing).sum(),
@@ -102,7 +103,7 @@ fn lost(agent: &AgentFigures) -> Option<Warning> {
         WarningKind::AgentLost,
         format!(
             "{}, in second {:.1}: {} messages that it had not reported are unknown, and {missing}",
-            loss.reason, loss.at_s, loss.unreported
+            loss.reason, loss.last_heard_s, loss.unreported
         ),
     ))
 }

@@ -43,22 +43,25 @@ impl Scheduled {
 
 impl Coordinator<'_> {
     /// Notes that a part is lost with its agent.
-    pub(super) fn lose(&mut self, part: u32, reason: String, at_ns: u64) {
+    pub(super) fn lose(&mut self, part: u32, reason: String, times_ns: [u64; 2]) {
         let Some(state) = self.part_states.get_mut(part as usize).filter(|state| !state.has_ended) else {
             return;
         };
         state.has_ended = true;
         state.connected = 0;
         let start_ns = self.context.clock.monotonic_nanos(Instant::START);
-        let at = Instant::from_nanos(at_ns.saturating_sub(start_ns));
+        let began = self.began;
+        let since = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns)).saturating_since(began);
+        let [heard, at] = times_ns.map(since);
         let is_told = self.outcome.lost.iter().any(|lost| lost.reason == reason);
         if !is_told {
-            let second = at.saturating_since(self.began).as_secs_f64();
+            let second = heard.as_secs_f64();
             self.context.watcher.note(&format!("{reason}, in second {second:.1} of the load; the others go on"));
         }
         self.outcome.lost.push(LostPart {
             part,
-            at: at.saturating_since(self.began),
+            heard,
+            at,
             reason,
             unknown: 0,
             missing: Some(0),

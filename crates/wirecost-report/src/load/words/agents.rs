@@ -26,7 +26,7 @@ pub(crate) fn agent(agent: &AgentFigures) -> String {
     };
     let drift = agent.clock_drift_ppm.zip(agent.clock_drift_error_ppm);
     let drift = drift.map_or(String::new(), |(ppm, error)| format!(", drift {ppm:+.1} ± {error:.1} ppm"));
-    let lost = agent.lost.as_ref().map_or(String::new(), |lost| format!("; LOST in second {:.1}", lost.at_s));
+    let lost = agent.lost.as_ref().map_or(String::new(), |lost| format!("; LOST in second {:.1}", lost.last_heard_s));
     format!(
         "{name}{}, {}, {}, {}{subscribers}; clock {:+.6} s ± {}{drift}{lost}",
         agent.address,
@@ -85,7 +85,7 @@ mod tests {
             clock_drift_ppm: Some(12.13),
             clock_drift_error_ppm: Some(0.91),
             lost: Some(AgentLoss {
-                at_s: 7.04,
+                last_heard_s: 7.04,
                 ..AgentLoss::default()
             }),
             ..AgentFigures::default()
