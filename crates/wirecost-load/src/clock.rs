@@ -38,7 +38,9 @@ impl Origin {
     #[must_use]
     pub const fn on_a_clock_behind(self, offset_ns: i64) -> Self {
         Self {
-            monotonic_ns: self.monotonic_ns.saturating_add_signed(offset_ns.saturating_neg()),
+            monotonic_ns: self
+                .monotonic_ns
+                .saturating_add_signed(offset_ns.saturating_neg()),
             ..self
         }
     }

@@ -144,6 +144,7 @@ impl<'a> Coordinator<'a> {
             }
             self.run_phase(index);
         }
+        self.await_last_deliveries();
         self.parts.tell_all(ToPart::Quit);
         self.wait_for_the_end();
         self.settle_deliveries();

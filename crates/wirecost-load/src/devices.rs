@@ -126,7 +126,11 @@ impl Devices {
                         activity.stop(&mut self.part, now, now + LAST_WAIT);
                     }
                 }
-                ToPart::Quit => self.is_over = true,
+                ToPart::Quit => {
+                    // What has arrived since the end of the last phase.
+                    self.hand_over(now);
+                    self.is_over = true;
+                }
             }
         }
     }

@@ -143,7 +143,11 @@ fn run_here(
         return Ok(None);
     }
     let source_addresses = match agents {
-        Some(agents) => agents.members().iter().map(|member| member.address.to_string()).collect(),
+        Some(agents) => agents
+            .members()
+            .iter()
+            .map(|member| member.address.to_string())
+            .collect(),
         None => source_addresses(options, address, link.is_some()),
     };
     checked::check(options, address, &outcome)?;
@@ -151,7 +155,12 @@ fn run_here(
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
-        idle_cpus: if is_awake { IdleCpus::Awake } else { IdleCpus::Asleep }.to_string(),
+        idle_cpus: if is_awake {
+            IdleCpus::Awake
+        } else {
+            IdleCpus::Asleep
+        }
+        .to_string(),
         wire_not_counted: wire_not_counted.or_else(|| agents.map(|_| NOT_ON_AGENTS.to_owned())),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };

@@ -17,12 +17,10 @@ use std::sync::Arc;
 use aws_lc_rs::{constant_time, digest, hmac};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{
-    CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConnection, Connection, DigitallySignedStruct, Error, ServerConnection, SignatureScheme,
-    version,
+    CertificateError, ClientConnection, Connection, DigitallySignedStruct, Error, ServerConnection,
+    SignatureScheme, version,
 };
 
 use crate::certificate::Identity;
@@ -61,7 +59,9 @@ pub enum SessionError {
 impl From<Error> for SessionError {
     fn from(error: Error) -> Self {
         match error {
-            Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure) => Self::OtherCertificate,
+            Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure) => {
+                Self::OtherCertificate
+            }
             other => Self::Tls(other.to_string()),
         }
     }
@@ -161,7 +161,12 @@ impl Session {
     /// # Errors
     /// The identity cannot be used.
     pub fn server(identity: &Identity) -> Result<Self, SessionError> {
-        let chain = identity.chain().iter().cloned().map(CertificateDer::from).collect();
+        let chain = identity
+            .chain()
+            .iter()
+            .cloned()
+            .map(CertificateDer::from)
+            .collect();
         let key: PrivateKeyDer<'static> = PrivatePkcs8KeyDer::from(identity.private_key().to_vec()).into();
         let mut config = rustls::ServerConfig::builder_with_provider(provider::standard())
             .with_protocol_versions(&[&version::TLS13])?
@@ -185,7 +190,9 @@ impl Session {
             .with_custom_certificate_verifier(Arc::new(Pinned { pin, algorithms }))
             .with_no_client_auth();
         let name = ServerName::try_from(NAME).map_err(|error| SessionError::Tls(error.to_string()))?;
-        Ok(Self::with_room(ClientConnection::new(Arc::new(config), name)?.into()))
+        Ok(Self::with_room(
+            ClientConnection::new(Arc::new(config), name)?.into(),
+        ))
     }
 
     /// A message may be longer than the library's default limit: its caller takes all of its bytes at once.

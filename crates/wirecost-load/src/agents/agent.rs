@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::sync::mpsc::{Receiver, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,9 @@ fn dial(file: &JoinFile, clock: Clock) -> Result<(Arc<Channel>, Lines), AgentErr
     let stream = stream.ok_or_else(|| unreachable(reason))?;
     let session = Session::client(file.pin).map_err(|error| unreachable(error.to_string()))?;
     Channel::open(stream, session, clock, PATIENCE).map_err(|error| match error {
-        ChannelError::Session(SessionError::OtherCertificate) => AgentError::OtherRun(file.coordinator.clone()),
+        ChannelError::Session(SessionError::OtherCertificate) => {
+            AgentError::OtherRun(file.coordinator.clone())
+        }
         other => unreachable(other.to_string()),
     })
 }
@@ -150,7 +152,12 @@ fn unreachable(file: &JoinFile, error: &dyn std::fmt::Display) -> AgentError {
 }
 
 /// Proves that this agent has the secret.
-fn join(channel: &Channel, file: &JoinFile, context: &AgentContext<'_>, limits: &Limits) -> Result<(), ChannelError> {
+fn join(
+    channel: &Channel,
+    file: &JoinFile,
+    context: &AgentContext<'_>,
+    limits: &Limits,
+) -> Result<(), ChannelError> {
     let mut bytes = [0; 16];
     Entropy::system()
         .fill(&mut bytes)
@@ -170,16 +177,24 @@ fn join(channel: &Channel, file: &JoinFile, context: &AgentContext<'_>, limits: 
 }
 
 /// Waits until the coordinator lets this agent take part. Returns its number; `None` if its user has ended it.
-fn welcome(lines: &mut Lines, file: &JoinFile, context: &AgentContext<'_>) -> Result<Option<u32>, AgentError> {
+fn welcome(
+    lines: &mut Lines,
+    file: &JoinFile,
+    context: &AgentContext<'_>,
+) -> Result<Option<u32>, AgentError> {
     let asked = Instant::now();
     loop {
         let next = lines.next(LOOK).map_err(|error| unreachable(file, &error))?;
         match next.map(|(line, _)| (ToAgent::from_line(&line), line)) {
             Some((Some(ToAgent::Welcome { number }), _)) => return Ok(Some(number)),
-            Some((Some(ToAgent::Refused { reason }), _)) => return Err(AgentError::Refused(PeerText::new(&reason))),
+            Some((Some(ToAgent::Refused { reason }), _)) => {
+                return Err(AgentError::Refused(PeerText::new(&reason)));
+            }
             Some((_, line)) => return Err(unreachable(file, &ChannelError::Message(PeerText::new(&line)))),
             None if (context.interrupted)() => return Ok(None),
-            None if asked.elapsed() >= PATIENCE => return Err(unreachable(file, &ChannelError::Silent(PATIENCE))),
+            None if asked.elapsed() >= PATIENCE => {
+                return Err(unreachable(file, &ChannelError::Silent(PATIENCE)));
+            }
             None => {}
         }
     }
@@ -247,7 +262,9 @@ impl Agent {
             user_ns: nanos(used.user),
             system_ns: nanos(used.system),
             resident_bytes: used.resident_bytes,
-            steal: running.map_or(0.0, |running| MachineLoad::read().steal_share_since(&running.before)),
+            steal: running.map_or(0.0, |running| {
+                MachineLoad::read().steal_share_since(&running.before)
+            }),
             is_awake: running.is_some_and(|running| running.awake.idle_cpus() == IdleCpus::Awake),
         }
     }
@@ -262,7 +279,8 @@ impl Agent {
         {
             let own_ns = at_ns.saturating_add_signed(running.offset_ns);
             let late_ns = received_ns.saturating_sub(own_ns);
-            self.channel.send(to_line(&FromAgent::Ordered { phase, late_ns }))?;
+            self.channel
+                .send(to_line(&FromAgent::Ordered { phase, late_ns }))?;
         }
         if let Some(inbox) = running.inboxes.get(&part) {
             inbox.put(message);
@@ -286,7 +304,8 @@ impl Agent {
     fn start(&self, shares: Vec<Share>, offset_ns: i64) -> Result<Running, String> {
         let shares = shares.into_iter().map(|share| Share { offset_ns, ..share });
         let (outbox, heard) = channel();
-        let (inboxes, threads) = worker::start(shares.collect(), &outbox).map_err(|error| error.to_string())?;
+        let (inboxes, threads) =
+            worker::start(shares.collect(), &outbox).map_err(|error| error.to_string())?;
         drop(outbox);
         let channel = Arc::clone(&self.channel);
         let passing = thread::Builder::new().name("parts".into());
@@ -318,7 +337,10 @@ impl Agent {
 /// Passes the messages of parts on, until all have ended or the coordinator has gone.
 fn pass_on(heard: &Receiver<(u32, FromPart)>, channel: &Channel) {
     for (part, message) in heard {
-        if channel.send(to_line(&FromAgent::Part(Addressed { part, message }))).is_err() {
+        if channel
+            .send(to_line(&FromAgent::Part(Addressed { part, message })))
+            .is_err()
+        {
             return;
         }
     }

@@ -9,6 +9,8 @@ use wirecost_live::Clock;
 use wirecost_proto::PeerText;
 use wirecost_security::pinned::{Session, SessionError};
 
+use super::line::{LineBuffer, NotALine};
+
 /// How long the socket may take no bytes before a message counts as lost with its connection.
 const WRITING: Duration = Duration::from_secs(5);
 /// Bytes read at a time.
@@ -34,8 +36,8 @@ pub enum ChannelError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A line is too long, or no text.
-    #[error("a line that is no message")]
-    Line,
+    #[error(transparent)]
+    Line(#[from] NotALine),
     /// A line is no message.
     #[error("a line that is no message: {0}")]
     Message(PeerText),
@@ -60,13 +62,10 @@ pub struct Lines {
     stream: TcpStream,
     chunk: Vec<u8>,
     /// What the peer has said, from the first line that was not taken.
-    said: Vec<u8>,
-    /// The bytes of `said` that have no end of a line.
-    searched: usize,
+    buffer: LineBuffer,
     /// When the last bytes arrived, on the clock of the machine.
     stamp_ns: u64,
     heard: Instant,
-    most: usize,
 }
 
 impl Channel {
@@ -92,11 +91,9 @@ impl Channel {
             channel: Arc::clone(&channel),
             stream,
             chunk: vec![0; CHUNK],
-            said: Vec::new(),
-            searched: 0,
+            buffer: LineBuffer::new(FIRST_LINE),
             stamp_ns: 0,
             heard: Instant::now(),
-            most: FIRST_LINE,
         };
         let until = Instant::now() + patience;
         loop {
@@ -159,7 +156,7 @@ impl Lines {
     pub fn next(&mut self, patience: Duration) -> Result<Option<(String, u64)>, ChannelError> {
         let until = Instant::now() + patience;
         loop {
-            if let Some(line) = self.take()? {
+            if let Some(line) = self.buffer.take()? {
                 return Ok(Some((line, self.stamp_ns)));
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -171,7 +168,7 @@ impl Lines {
 
     /// Allows longer lines from now on.
     pub const fn trust(&mut self) {
-        self.most = LINE;
+        self.buffer.most = LINE;
     }
 
     /// How long nothing has arrived.
@@ -179,29 +176,10 @@ impl Lines {
         self.heard.elapsed()
     }
 
-    /// The next complete line.
-    fn take(&mut self) -> Result<Option<String>, ChannelError> {
-        let end = self.said[self.searched..].iter().position(|byte| *byte == b'\n');
-        let Some(end) = end.map(|end| self.searched + end) else {
-            self.searched = self.said.len();
-            return match self.said.len() > self.most {
-                true => Err(ChannelError::Line),
-                false => Ok(None),
-            };
-        };
-        let rest = self.said.split_off(end + 1);
-        let mut line = std::mem::replace(&mut self.said, rest);
-        line.pop();
-        self.searched = 0;
-        match line.len() > self.most {
-            true => Err(ChannelError::Line),
-            false => String::from_utf8(line).map(Some).map_err(|_| ChannelError::Line),
-        }
-    }
-
     /// Reads once. Returns whether anything came within `patience`.
     fn read(&mut self, patience: Duration) -> Result<bool, ChannelError> {
-        self.stream.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+        self.stream
+            .set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
         let read = match self.stream.read(&mut self.chunk) {
             Ok(0) => return Err(ChannelError::Closed),
             Ok(read) => read,
@@ -210,11 +188,10 @@ impl Lines {
         };
         self.stamp_ns = now_ns(&self.channel.clock);
         self.heard = Instant::now();
-        let taken = lock(&self.channel.session).take(&self.chunk[..read], &mut self.said);
-        taken.map_err(|error| {
+        let taken = lock(&self.channel.session).take(&self.chunk[..read], self.buffer.bytes());
+        taken.inspect_err(|_| {
             // The peer learns why; if it does not, it sees the end of the connection.
             drop(self.channel.flush());
-            error
         })?;
         Ok(true)
     }

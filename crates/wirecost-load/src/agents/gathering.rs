@@ -17,6 +17,7 @@ use wirecost_security::pinned::{Pin, Secret, Session};
 use super::channel::{Channel, ChannelError, Lines, lock};
 use super::hub::Agents;
 use super::join_file::JoinFile;
+use super::line::NotALine;
 use super::member::{FIRST_ROUND, Member, ROUND};
 use super::message::{FromAgent, Join, ToAgent, to_line};
 
@@ -138,7 +139,10 @@ impl Gathering {
         asked: u32,
         version: &str,
     ) -> Result<Self, AgentsError> {
-        let refused = |source| AgentsError::Listen { address: listen, source };
+        let refused = |source| AgentsError::Listen {
+            address: listen,
+            source,
+        };
         let listener = TcpListener::bind(listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
@@ -211,10 +215,13 @@ impl Gathering {
             }
             if last_round.elapsed() >= BETWEEN_ROUNDS {
                 last_round = Instant::now();
-                members.iter().filter(|member| member.rounds() > 0).for_each(|member| {
-                    member.check();
-                    member.begin_round(ROUND);
-                });
+                members
+                    .iter()
+                    .filter(|member| member.rounds() > 0)
+                    .for_each(|member| {
+                        member.check();
+                        member.begin_round(ROUND);
+                    });
             }
             thread::sleep(LOOK);
         }
@@ -233,7 +240,9 @@ impl Gathering {
             }
         }
         let clock = self.entrance.clock;
-        Agents::begin(members, clock, self).map(Some).map_err(AgentsError::Thread)
+        Agents::begin(members, clock, self)
+            .map(Some)
+            .map_err(AgentsError::Thread)
     }
 
     /// The agents that are there. One that has gone again makes room for another.
@@ -256,9 +265,15 @@ impl Gathering {
         let asked = self.entrance.asked as usize;
         let there: Vec<String> = members.iter().map(|member| member.title()).collect();
         let is_there = |name: &&String| members.iter().any(|member| member.name.as_ref() == Some(name));
-        let mut missing: Vec<String> = self.names.iter().filter(|name| !is_there(name)).cloned().collect();
+        let mut missing: Vec<String> = self
+            .names
+            .iter()
+            .filter(|name| !is_there(name))
+            .cloned()
+            .collect();
         if self.names.is_empty() {
-            let numbers = (1..=self.entrance.asked).filter(|number| members.iter().all(|member| member.number != *number));
+            let numbers = (1..=self.entrance.asked)
+                .filter(|number| members.iter().all(|member| member.number != *number));
             missing = numbers.map(|number| format!("agent {number}")).collect();
         }
         let verb = if missing.len() == 1 { "is" } else { "are" };
@@ -288,20 +303,32 @@ impl Drop for Gathering {
 
 /// `agent 1  10.0.1.7  8 CPUs  clock +81204.113513 s ± 41 us, measured over 64 exchanges`.
 fn described(member: &Member) -> String {
-    let name = member.name.as_ref().map_or(String::new(), |name| format!("  {}", PeerText::new(name)));
+    let name = member
+        .name
+        .as_ref()
+        .map_or(String::new(), |name| format!("  {}", PeerText::new(name)));
     let clock = member.known().map_or_else(
         || "clock unknown".to_owned(),
         |known| {
             let offset_ns = known.offset_ns();
             let sign = if offset_ns < 0 { '-' } else { '+' };
-            let (seconds, rest) = (offset_ns.unsigned_abs() / 1_000_000_000, offset_ns.unsigned_abs() % 1_000_000_000);
+            let (seconds, rest) = (
+                offset_ns.unsigned_abs() / 1_000_000_000,
+                offset_ns.unsigned_abs() % 1_000_000_000,
+            );
             let (exchanges, _) = member.exchanges();
             let error = micros(known.error_ns());
-            format!("clock {sign}{seconds}.{:06} s ± {error}, measured over {exchanges} exchanges", rest / 1_000)
+            format!(
+                "clock {sign}{seconds}.{:06} s ± {error}, measured over {exchanges} exchanges",
+                rest / 1_000
+            )
         },
     );
     let cpus = if member.cpus == 1 { "CPU" } else { "CPUs" };
-    format!("agent {}{name}  {}  {} {cpus}  {clock}", member.number, member.address, member.cpus)
+    format!(
+        "agent {}{name}  {}  {} {cpus}  {clock}",
+        member.number, member.address, member.cpus
+    )
 }
 
 impl Entrance {
@@ -332,7 +359,11 @@ impl Entrance {
                 member.read(&mut lines);
             }
         };
-        if thread::Builder::new().name("agent".into()).spawn(entering).is_err() {
+        if thread::Builder::new()
+            .name("agent".into())
+            .spawn(entering)
+            .is_err()
+        {
             self.entering.fetch_sub(1, Ordering::SeqCst);
         }
     }
@@ -349,11 +380,13 @@ impl Entrance {
             return Err(ChannelError::Silent(PATIENCE));
         };
         let Some(FromAgent::Join(join)) = FromAgent::from_line(&line) else {
-            return Err(ChannelError::Line);
+            return Err(ChannelError::Line(NotALine));
         };
         match self.admitted(join, address, &channel) {
             Ok(member) => {
-                channel.send(to_line(&ToAgent::Welcome { number: member.number }))?;
+                channel.send(to_line(&ToAgent::Welcome {
+                    number: member.number,
+                }))?;
                 lines.trust();
                 Ok(Some((member, lines)))
             }
@@ -367,7 +400,12 @@ impl Entrance {
         }
     }
 
-    fn admitted(&self, join: Join, address: SocketAddr, channel: &Arc<Channel>) -> Result<Arc<Member>, String> {
+    fn admitted(
+        &self,
+        join: Join,
+        address: SocketAddr,
+        channel: &Arc<Channel>,
+    ) -> Result<Arc<Member>, String> {
         let mut inside = lock(&self.inside);
         if let Err(reason) = self.check(&mut inside, &join) {
             let line = format!("an agent at {} was refused: {reason}", address.ip());
@@ -376,7 +414,13 @@ impl Entrance {
         }
         let is_free = |number: &u32| inside.members.iter().all(|member| member.number != *number);
         let number = (1..=self.asked).find(is_free).unwrap_or(self.asked);
-        let member = Member::new(number, address.ip().to_canonical(), join, Arc::clone(channel), self.clock);
+        let member = Member::new(
+            number,
+            address.ip().to_canonical(),
+            join,
+            Arc::clone(channel),
+            self.clock,
+        );
         inside.members.push(Arc::clone(&member));
         inside.members.sort_by_key(|member| member.number);
         Ok(member)
@@ -397,11 +441,17 @@ impl Entrance {
             return Err("its secret has been used".into());
         }
         if inside.members.len() >= self.asked as usize {
-            return Err(format!("the join file has been used by all of its agents, {} of {}", self.asked, self.asked));
+            return Err(format!(
+                "the join file has been used by all of its agents, {} of {}",
+                self.asked, self.asked
+            ));
         }
         let is_double = |member: &Arc<Member>| join.name.is_some() && member.name == join.name;
         if let Some(other) = inside.members.iter().find(|member| is_double(member)) {
-            return Err(format!("{} has the same name; give each agent another --name", other.title()));
+            return Err(format!(
+                "{} has the same name; give each agent another --name",
+                other.title()
+            ));
         }
         Ok(())
     }

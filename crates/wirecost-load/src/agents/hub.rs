@@ -50,7 +50,11 @@ pub struct Task {
 }
 
 impl Agents {
-    pub(super) fn begin(members: Vec<Arc<Member>>, clock: Clock, gathering: Gathering) -> std::io::Result<Self> {
+    pub(super) fn begin(
+        members: Vec<Arc<Member>>,
+        clock: Clock,
+        gathering: Gathering,
+    ) -> std::io::Result<Self> {
         let members: Arc<[Arc<Member>]> = members.into();
         let is_over = Arc::new(AtomicBool::new(false));
         let (own, over) = (Arc::clone(&members), Arc::clone(&is_over));
@@ -84,7 +88,11 @@ impl Agents {
     ///
     /// # Errors
     /// There are too few devices, or an agent cannot hold its own.
-    pub fn shares(&self, options: &LoadOptions, destination: &Destination) -> Result<Vec<Vec<Share>>, AgentsError> {
+    pub fn shares(
+        &self,
+        options: &LoadOptions,
+        destination: &Destination,
+    ) -> Result<Vec<Vec<Share>>, AgentsError> {
         let devices = options.clients.saturating_add(options.receivers());
         let agents = self.members.len();
         if (devices as usize) < agents {
@@ -93,9 +101,15 @@ impl Agents {
                 devices: devices.into(),
             });
         }
-        let loops = loops(options, &self.members.iter().map(|member| member.cpus).collect::<Vec<_>>());
+        let loops = loops(
+            options,
+            &self.members.iter().map(|member| member.cpus).collect::<Vec<_>>(),
+        );
         let mut all = Share::split(&Arc::new(options.clone()), destination, loops.iter().sum()).into_iter();
-        let shares: Vec<Vec<Share>> = loops.iter().map(|loops| all.by_ref().take(*loops as usize).collect()).collect();
+        let shares: Vec<Vec<Share>> = loops
+            .iter()
+            .map(|loops| all.by_ref().take(*loops as usize).collect())
+            .collect();
         for (member, shares) in self.members.iter().zip(&shares) {
             let devices: u64 = shares.iter().map(|share| u64::from(share.count())).sum();
             if devices > member.sockets && !options.shared_socket {
@@ -191,7 +205,11 @@ fn loops(options: &LoadOptions, cpus: &[u32]) -> Vec<u32> {
     let loops: Vec<u32> = cpus.iter().map(asked).collect();
     let all: u64 = loops.iter().map(|loops| u64::from(*loops)).sum();
     // A loop without a device would have no work.
-    if all > u64::from(devices) { vec![1; cpus.len()] } else { loops }
+    if all > u64::from(devices) {
+        vec![1; cpus.len()]
+    } else {
+        loops
+    }
 }
 
 /// Compares clocks once a second, and finds agents that do not answer.
@@ -214,7 +232,8 @@ fn compare_now(members: &[Arc<Member>]) {
     let before: Vec<u64> = members.iter().map(|member| member.rounds()).collect();
     members.iter().for_each(|member| member.begin_round(ROUND));
     let until = Instant::now() + ROUND_PATIENCE;
-    let is_done = |(member, before): (&Arc<Member>, &u64)| member.rounds() > *before || member.loss().is_some();
+    let is_done =
+        |(member, before): (&Arc<Member>, &u64)| member.rounds() > *before || member.loss().is_some();
     while !members.iter().zip(&before).all(is_done) && Instant::now() < until {
         thread::sleep(LOOK);
     }
@@ -227,7 +246,10 @@ impl Task {
         let bounds = self.member.offsets().at(begun.at_ns)?;
         let late = i64::try_from(begun.late_ns).unwrap_or(i64::MAX);
         Some([
-            begun.offset_ns.saturating_sub(bounds.high_ns).saturating_add(late),
+            begun
+                .offset_ns
+                .saturating_sub(bounds.high_ns)
+                .saturating_add(late),
             begun.offset_ns.saturating_sub(bounds.low_ns).saturating_add(late),
         ])
     }
@@ -235,7 +257,9 @@ impl Task {
     /// How far the clock of its parts was from the coordinator's clock at most, in nanoseconds.
     pub(super) fn error_ns(&self) -> u64 {
         let offsets = self.member.offsets();
-        offsets.error_since(self.use_.from_ns, self.use_.offset_ns).unwrap_or(u64::MAX)
+        offsets
+            .error_since(self.use_.from_ns, self.use_.offset_ns)
+            .unwrap_or(u64::MAX)
     }
 }
 

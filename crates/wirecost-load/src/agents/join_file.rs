@@ -55,13 +55,19 @@ impl JoinFile {
         let wrong = |what: &str| NotAJoinFile(what.to_owned());
         // The library's message would repeat the secret.
         let read: Text = serde_json::from_str(text).map_err(|_| wrong("it has other fields"))?;
-        let is_address = |text: &str| text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+        let is_address = |text: &str| {
+            text.rsplit_once(':')
+                .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+        };
         if !is_address(&read.coordinator) {
             return Err(wrong("the coordinator is not HOST:PORT"));
         }
         Ok(Self {
             coordinator: read.coordinator,
-            pin: read.certificate_sha256.parse().map_err(|_| wrong("the hash is not one of SHA-256"))?,
+            pin: read
+                .certificate_sha256
+                .parse()
+                .map_err(|_| wrong("the hash is not one of SHA-256"))?,
             secret: read.secret.parse().map_err(|_| wrong("it has no secret"))?,
         })
     }
@@ -71,7 +77,11 @@ impl JoinFile {
     /// # Errors
     /// There is such a file already, or it cannot be written.
     pub fn create(&self, path: &Path) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         file.write_all(self.to_text().as_bytes()).inspect_err(|_| {
             // A file without its end is of no use.
             drop(fs::remove_file(path));

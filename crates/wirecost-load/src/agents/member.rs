@@ -107,7 +107,13 @@ pub struct Loss {
 
 impl Member {
     /// An agent that has been let in. `read` must run on a thread of its own from now on.
-    pub(super) fn new(number: u32, address: IpAddr, join: Join, channel: Arc<Channel>, clock: Clock) -> Arc<Self> {
+    pub(super) fn new(
+        number: u32,
+        address: IpAddr,
+        join: Join,
+        channel: Arc<Channel>,
+        clock: Clock,
+    ) -> Arc<Self> {
         let state = State {
             heard_ns: now_ns(&clock),
             ..State::default()
@@ -126,7 +132,10 @@ impl Member {
 
     /// Number, name and address: `agent 2 (field-lab, 10.0.2.9)`.
     pub fn title(&self) -> String {
-        let name = self.name.as_ref().map_or(String::new(), |name| format!("{}, ", PeerText::new(name)));
+        let name = self
+            .name
+            .as_ref()
+            .map_or(String::new(), |name| format!("{}, ", PeerText::new(name)));
         format!("agent {} ({name}{})", self.number, self.address)
     }
 
@@ -176,7 +185,11 @@ impl Member {
             heard_ns,
         });
         let lasted = heard_ns.saturating_sub(state.round_began_ns);
-        state.left = if lasted > nanos(LONGEST_ROUND) { 0 } else { state.left - 1 };
+        state.left = if lasted > nanos(LONGEST_ROUND) {
+            0
+        } else {
+            state.left - 1
+        };
         if state.left == 0 {
             state.offsets.end_round();
             state.rounds += 1;
@@ -214,7 +227,10 @@ impl Member {
         let heard_ns = lock(&self.state).heard_ns;
         let now_ns = now_ns(&self.clock);
         if now_ns.saturating_sub(heard_ns) > nanos(SILENCE) {
-            self.lose([heard_ns, now_ns], format!("it has not answered for {} s", SILENCE.as_secs()));
+            self.lose(
+                [heard_ns, now_ns],
+                format!("it has not answered for {} s", SILENCE.as_secs()),
+            );
         }
     }
 
@@ -230,7 +246,10 @@ impl Member {
         };
         state.loss = Some(loss.clone());
         state.left = 0;
-        let alive = state.job.as_mut().map(|job| (std::mem::take(&mut job.alive), job.outbox.clone()));
+        let alive = state
+            .job
+            .as_mut()
+            .map(|job| (std::mem::take(&mut job.alive), job.outbox.clone()));
         drop(state);
         self.channel.close();
         if let Some((parts, outbox)) = alive {
@@ -289,7 +308,11 @@ impl Member {
         let loss = state.loss.clone();
         state.job = Some(JobState {
             outbox: outbox.clone(),
-            alive: if loss.is_some() { BTreeSet::new() } else { alive.clone() },
+            alive: if loss.is_some() {
+                BTreeSet::new()
+            } else {
+                alive.clone()
+            },
             use_: JobUse {
                 from_ns,
                 offset_ns,
@@ -325,7 +348,10 @@ impl Member {
             }
             *at_ns = at_ns.saturating_add_signed(begun.offset_ns - job.use_.offset_ns);
         }
-        drop(self.channel.send(to_line(&ToAgent::Part(Addressed { part, message }))));
+        drop(
+            self.channel
+                .send(to_line(&ToAgent::Part(Addressed { part, message }))),
+        );
     }
 
     /// Forgets the load. Returns what the agent was told about time in it.

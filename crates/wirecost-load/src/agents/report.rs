@@ -36,8 +36,12 @@ pub fn of(tasks: &[Task], outcome: &mut LoadOutcome) -> AgentsReport {
     AgentsReport {
         figures: LoadAgents {
             asked: u32::try_from(each.len()).unwrap_or(u32::MAX),
-            to_the_end: u32::try_from(each.iter().filter(|agent| agent.lost.is_none()).count()).unwrap_or(u32::MAX),
-            begun_within_s: phases.filter_map(|phase| begun_within_ns(tasks, phase)).max().map(seconds),
+            to_the_end: u32::try_from(each.iter().filter(|agent| agent.lost.is_none()).count())
+                .unwrap_or(u32::MAX),
+            begun_within_s: phases
+                .filter_map(|phase| begun_within_ns(tasks, phase))
+                .max()
+                .map(seconds),
             delay_error_s: delay_error_ns.map(seconds),
             each,
         },
@@ -54,7 +58,10 @@ fn figures(task: &Task, outcome: &LoadOutcome) -> AgentFigures {
     let lost: Vec<&LostPart> = outcome.lost.iter().filter(own).collect();
     AgentFigures {
         number: member.number,
-        name: member.name.as_ref().map(|name| PeerText::new(name).as_str().to_owned()),
+        name: member
+            .name
+            .as_ref()
+            .map(|name| PeerText::new(name).as_str().to_owned()),
         address: member.address.to_string(),
         cpus: member.cpus,
         loops: u32::try_from(shares.len()).unwrap_or(u32::MAX),
@@ -112,7 +119,10 @@ fn contradicted(task: &Task) -> Option<Warning> {
     task.member.offsets().is_contradicted().then(|| {
         Warning::invalid(
             WarningKind::ClockStepped,
-            format!("the monotonic clock of {} jumped while it ran", task.member.title()),
+            format!(
+                "the monotonic clock of {} jumped while it ran",
+                task.member.title()
+            ),
         )
     })
 }
@@ -126,10 +136,14 @@ fn without_delays(outcome: &mut LoadOutcome, error_ns: u64) -> Option<Warning> {
         let intervals = outcome.intervals.iter_mut().filter(own);
         let mut intervals: Vec<&mut Interval> = intervals.collect();
         let measured = intervals.iter().filter(|interval| !interval.warm_up);
-        measured.filter_map(|interval| interval.one_way_delay.as_ref()).for_each(|own| delays.merge(own));
+        measured
+            .filter_map(|interval| interval.one_way_delay.as_ref())
+            .for_each(|own| delays.merge(own));
         let median = delays.quantile(0.5);
         if !delays.is_empty() && error_ns as f64 > median as f64 * ERROR_SHARE {
-            intervals.iter_mut().for_each(|interval| interval.one_way_delay = None);
+            intervals
+                .iter_mut()
+                .for_each(|interval| interval.one_way_delay = None);
             shortest = Some(shortest.map_or(median, |other| other.min(median)));
         }
     }

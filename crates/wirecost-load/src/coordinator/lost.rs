@@ -44,7 +44,11 @@ impl Scheduled {
 impl Coordinator<'_> {
     /// Notes that a part is lost with its agent.
     pub(super) fn lose(&mut self, part: u32, reason: String, times_ns: [u64; 2]) {
-        let Some(state) = self.part_states.get_mut(part as usize).filter(|state| !state.has_ended) else {
+        let Some(state) = self
+            .part_states
+            .get_mut(part as usize)
+            .filter(|state| !state.has_ended)
+        else {
             return;
         };
         state.has_ended = true;
@@ -56,7 +60,9 @@ impl Coordinator<'_> {
         let is_told = self.outcome.lost.iter().any(|lost| lost.reason == reason);
         if !is_told {
             let second = heard.as_secs_f64();
-            self.context.watcher.note(&format!("{reason}, in second {second:.1} of the load; the others go on"));
+            self.context.watcher.note(&format!(
+                "{reason}, in second {second:.1} of the load; the others go on"
+            ));
         }
         self.outcome.lost.push(LostPart {
             part,
@@ -83,14 +89,16 @@ impl Coordinator<'_> {
     }
 
     fn settle_loss(&mut self, lost: &mut LostPart, index: usize) {
-        let (Some(phase), Some(times)) = (self.options.phases.get(index), self.outcome.phases.get(index)) else {
+        let (Some(phase), Some(times)) = (self.options.phases.get(index), self.outcome.phases.get(index))
+        else {
             return;
         };
         if phase.offer().is_none() {
             return;
         }
         let number = index as u32;
-        let own = |((part, (of, ..)), _): &(&(u32, (u32, u32, bool)), &u64)| *part == lost.part && *of == number;
+        let own =
+            |((part, (of, ..)), _): &(&(u32, (u32, u32, bool)), &u64)| *part == lost.part && *of == number;
         // What the part had reported and not ended is settled with all others.
         let reported: BTreeMap<(u32, bool), u64> = self
             .offered
@@ -117,7 +125,10 @@ impl Coordinator<'_> {
             }
             lost.unknown += unknown;
             let key = (number, second, warm_up);
-            let interval = self.counted.entry(key).or_insert_with(|| Interval::new(number, second, warm_up));
+            let interval = self
+                .counted
+                .entry(key)
+                .or_insert_with(|| Interval::new(number, second, warm_up));
             interval.outcomes.offered += unknown;
             interval.outcomes.unknown += unknown;
             *interval.reasons.entry(REASON.into()).or_default() += unknown;
@@ -138,6 +149,10 @@ mod tests {
         assert_eq!(scheduled.before, BTreeMap::from(before));
         assert_eq!(scheduled.after, 14, "the phase ended after 3 s");
         let scheduled = Scheduled::of(times(), 0, None, SECOND * 9);
-        assert_eq!((scheduled.before.len(), scheduled.after), (0, 40), "it was lost before the phase");
+        assert_eq!(
+            (scheduled.before.len(), scheduled.after),
+            (0, 40),
+            "it was lost before the phase"
+        );
     }
 }

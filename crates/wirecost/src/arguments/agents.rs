@@ -36,12 +36,18 @@ impl FromStr for AgentsAsked {
 
     fn from_str(text: &str) -> Result<Self, AgentsAskedError> {
         let Some(hosts) = text.strip_prefix("ssh:") else {
-            let count = text.parse::<u32>().ok().filter(|count| (1..=MOST).contains(count));
+            let count = text
+                .parse::<u32>()
+                .ok()
+                .filter(|count| (1..=MOST).contains(count));
             return count.map(Self::Count).ok_or(AgentsAskedError::Neither);
         };
         let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
         // A host that begins with a hyphen would be an option of ssh.
-        if hosts.iter().any(|host| host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace)) {
+        if hosts
+            .iter()
+            .any(|host| host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace))
+        {
             return Err(AgentsAskedError::Neither);
         }
         match (1..hosts.len()).find(|at| hosts[..*at].contains(&hosts[*at])) {
@@ -108,7 +114,16 @@ mod tests {
         assert_eq!(asked("2"), Ok(AgentsAsked::Count(2)));
         let hosts = ["a", "root@b"].map(str::to_owned).to_vec();
         assert_eq!(asked("ssh:a,root@b"), Ok(AgentsAsked::Ssh(hosts)));
-        for wrong in ["0", "1001", "", "-1", "ssh:", "ssh:a,", "ssh:-oProxyCommand=x", "ssh:a b"] {
+        for wrong in [
+            "0",
+            "1001",
+            "",
+            "-1",
+            "ssh:",
+            "ssh:a,",
+            "ssh:-oProxyCommand=x",
+            "ssh:a b",
+        ] {
             assert_eq!(asked(wrong), Err(AgentsAskedError::Neither), "{wrong}");
         }
         assert_eq!(asked("ssh:a,b,a"), Err(AgentsAskedError::Twice("a".into())));

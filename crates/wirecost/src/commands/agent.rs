@@ -21,7 +21,9 @@ pub fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     let file = read(arguments)?;
     let is_name = |name: &String| !name.is_empty() && name.chars().count() <= LONGEST_NAME;
     if !arguments.name.as_ref().is_none_or(is_name) {
-        return Err(Failure::usage(format!("--name has 1 to {LONGEST_NAME} characters")));
+        return Err(Failure::usage(format!(
+            "--name has 1 to {LONGEST_NAME} characters"
+        )));
     }
     let interrupt = Interrupt::install()?;
     limits::spare_memory();
@@ -48,7 +50,10 @@ fn read(arguments: &AgentArguments) -> Result<JoinFile, Failure> {
         true => Box::new(io::stdin()),
         false => Box::new(File::open(path).map_err(unreadable)?),
     };
-    source.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    source
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
     JoinFile::read(&text).map_err(|error| {
         Failure::usage(format!("--join: {}: {error}", path.display()))
             .with_hint("copy the join file that the coordinator of this run has written, unchanged")
@@ -61,9 +66,18 @@ fn failed(error: AgentError) -> Failure {
             exit::UNREACHABLE,
             "a coordinator listens until its load has ended; check --listen there, and firewalls in between",
         ),
-        AgentError::OtherRun(_) => (exit::REFUSED, "each run writes a join file of its own: copy the new one"),
-        AgentError::Refused(_) => (exit::REFUSED, "a join file is good for one run and for as many agents as it has"),
-        AgentError::Gone { .. } => (exit::UNREACHABLE, "its load has ended here; see what the coordinator says"),
+        AgentError::OtherRun(_) => (
+            exit::REFUSED,
+            "each run writes a join file of its own: copy the new one",
+        ),
+        AgentError::Refused(_) => (
+            exit::REFUSED,
+            "a join file is good for one run and for as many agents as it has",
+        ),
+        AgentError::Gone { .. } => (
+            exit::UNREACHABLE,
+            "its load has ended here; see what the coordinator says",
+        ),
         AgentError::Machine(_) => (exit::PRIVILEGE, "/proc must be readable"),
         AgentError::Entropy(_) => (exit::INTERNAL, "the system's random number generator is needed"),
     };

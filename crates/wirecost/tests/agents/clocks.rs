@@ -36,19 +36,30 @@ fn the_bound_of_a_clock_covers_ways_of_unequal_length() {
     let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
     let ended = coordinator.end();
     ended.ended_well();
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
     let figures = ended.agents();
     for agent in &figures.each {
         // The true offset is 0. The middle of 80 ms and 20 ms is 30 ms off.
         let (offset, error) = (agent.clock_offset_s, agent.clock_error_s);
-        assert!(offset.abs() > 0.02 && error >= 0.03 && offset.abs() <= error, "{agent:?}");
+        assert!(
+            offset.abs() > 0.02 && error >= 0.03 && offset.abs() <= error,
+            "{agent:?}"
+        );
     }
     assert!(figures.delay_error_s.is_some_and(|error| error >= 0.06));
     assert_eq!(target.messages(), 150);
     // Delays of a millisecond are not known within 100 ms.
     let load = ended.load();
     assert!(load.phases.iter().all(|phase| phase.one_way_delay_ns.is_none()));
-    assert!(load.warnings.iter().any(|warning| warning.kind.name() == "delays-not-known"), "{}", ended.said.stdout);
+    assert!(
+        load.warnings
+            .iter()
+            .any(|warning| warning.kind.name() == "delays-not-known"),
+        "{}",
+        ended.said.stdout
+    );
 }
 
 #[test]
@@ -60,10 +71,16 @@ fn nothing_is_sent_if_a_clock_is_too_uncertain() {
     let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
     let ended = coordinator.end();
     assert_eq!(ended.said.code, Some(14), "{}", ended.said.stderr);
-    assert!(ended.said.stderr.contains("and --clock-error-max is 2.0 ms"), "{}", ended.said.stderr);
+    assert!(
+        ended.said.stderr.contains("and --clock-error-max is 2.0 ms"),
+        "{}",
+        ended.said.stderr
+    );
     assert!(!ended.home.path().join("run").exists());
     assert_eq!(target.messages(), 0);
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
 }
 
 #[test]
@@ -76,25 +93,48 @@ fn an_agent_on_a_clock_5000_s_ahead_is_found_within_its_bound() {
     let coordinator = Coordinator::start(&format!("{url} -c 20 -r 200/s -d 3s --agents 2"));
     coordinator.waits();
     let mut ahead = Command::new("unshare");
-    ahead.args(["-T", "--monotonic", "5000", "--fork", "--kill-child", WIRECOST, "agent", "--join"]);
+    ahead.args([
+        "-T",
+        "--monotonic",
+        "5000",
+        "--fork",
+        "--kill-child",
+        WIRECOST,
+        "agent",
+        "--join",
+    ]);
     ahead.arg(coordinator.join_file()).args(["--name", "ahead"]);
     let agents = [coordinator.agent(&["--name", "here"]), Agent::of(ahead)];
     let ended = coordinator.end();
     ended.ended_well();
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
     let figures = ended.agents();
     for agent in &figures.each {
         let is_ahead = agent.name.as_deref() == Some("ahead");
         let truth = if is_ahead { 5_000.0 } else { 0.0 };
         let off = (agent.clock_offset_s - truth).abs();
         // A number of this size has steps of less than a picosecond in 64 bits.
-        assert!(off <= agent.clock_error_s && agent.clock_error_s < 2e-3, "{agent:?}");
+        assert!(
+            off <= agent.clock_error_s && agent.clock_error_s < 2e-3,
+            "{agent:?}"
+        );
     }
     let outcomes = ended.outcomes();
-    assert_eq!((outcomes.offered, outcomes.acknowledged), (600, 600), "{}", ended.said.stdout);
+    assert_eq!(
+        (outcomes.offered, outcomes.acknowledged),
+        (600, 600),
+        "{}",
+        ended.said.stdout
+    );
     assert_eq!(target.messages(), 600);
     // Both offer in each second of the load, and not one after the other.
     let load = ended.load();
-    let publish = load.phases.iter().find(|phase| phase.name == "publish").expect("messages");
+    let publish = load
+        .phases
+        .iter()
+        .find(|phase| phase.name == "publish")
+        .expect("messages");
     assert!(publish.begin_s < 60.0 && publish.duration_s < 60.0, "{publish:?}");
 }

@@ -41,9 +41,15 @@ fn check(ended: &Ended, arrived: u64, reason: &str) {
     let loss = lost.lost.expect("a loss");
     assert!(loss.reason.contains(reason), "{}", loss.reason);
     assert!(loss.last_heard_s > 1.0 && loss.last_heard_s < 14.0, "{loss:?}");
-    assert!(loss.last_heard_s <= loss.lost_s && loss.lost_s < loss.last_heard_s + 15.0, "{loss:?}");
+    assert!(
+        loss.last_heard_s <= loss.lost_s && loss.lost_s < loss.last_heard_s + 15.0,
+        "{loss:?}"
+    );
     let missing = loss.missing.expect("a schedule");
-    assert!(missing > 0 && outcomes.unknown >= loss.unreported, "{loss:?} {outcomes:?}");
+    assert!(
+        missing > 0 && outcomes.unknown >= loss.unreported,
+        "{loss:?} {outcomes:?}"
+    );
     // The other agent has offered its half, and what this one was to offer is known by its schedule.
     assert_eq!(outcomes.offered + missing, MESSAGES, "{outcomes:?} {loss:?}");
     assert!(outcomes.acknowledged >= MESSAGES / 2);

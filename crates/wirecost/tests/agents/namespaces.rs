@@ -27,9 +27,19 @@ impl Net {
         for number in 1..=2 {
             let (own, port) = (net.name(number), format!("port{number}"));
             ip(&["netns", "add", &own]);
-            ip(&["-n", &own, "link", "add", "eth0", "type", "veth", "peer", "name", &port, "netns", &hub]);
+            ip(&[
+                "-n", &own, "link", "add", "eth0", "type", "veth", "peer", "name", &port, "netns", &hub,
+            ]);
             ip(&["-n", &hub, "link", "set", &port, "master", "hub", "up"]);
-            ip(&["-n", &own, "addr", "add", &format!("10.79.0.{number}/24"), "dev", "eth0"]);
+            ip(&[
+                "-n",
+                &own,
+                "addr",
+                "add",
+                &format!("10.79.0.{number}/24"),
+                "dev",
+                "eth0",
+            ]);
             ip(&["-n", &own, "link", "set", "eth0", "up"]);
             ip(&["-n", &own, "link", "set", "lo", "up"]);
         }
@@ -52,14 +62,20 @@ impl Drop for Net {
     fn drop(&mut self) {
         for number in 1..=3 {
             // One that could not be made is not there.
-            let _ = Command::new("ip").args(["netns", "del", &self.name(number)]).status();
+            let _ = Command::new("ip")
+                .args(["netns", "del", &self.name(number)])
+                .status();
         }
     }
 }
 
 fn ip(arguments: &[&str]) {
     let status = Command::new("ip").args(arguments).status();
-    assert!(status.is_ok_and(|status| status.success()), "ip {}", arguments.join(" "));
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "ip {}",
+        arguments.join(" ")
+    );
 }
 
 struct Broker(Child);
@@ -81,8 +97,25 @@ fn agents_in_two_namespaces_load_a_broker_in_a_third_one() {
     let home = open_folder();
     let mut command = net.command(3, WIRECOST);
     command.current_dir(home.path()).stdin(Stdio::null());
-    command.args(["load", "mqtt://10.79.0.3", "-c", "20", "--subscribers", "2", "-r", "200/s", "-d", "4s"]);
-    command.args(["--i-own-this-target", "--agents", "2", "--listen", "10.79.0.3:7700"]);
+    command.args([
+        "load",
+        "mqtt://10.79.0.3",
+        "-c",
+        "20",
+        "--subscribers",
+        "2",
+        "-r",
+        "200/s",
+        "-d",
+        "4s",
+    ]);
+    command.args([
+        "--i-own-this-target",
+        "--agents",
+        "2",
+        "--listen",
+        "10.79.0.3:7700",
+    ]);
     command.args(["--json", "summary.json", "--out", "run"]);
     let coordinator = Coordinator::of(command, home);
     coordinator.waits();
@@ -93,14 +126,20 @@ fn agents_in_two_namespaces_load_a_broker_in_a_third_one() {
     });
     let ended = coordinator.end();
     ended.ended_well();
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
     let figures = ended.agents();
     let mut addresses: Vec<&str> = figures.each.iter().map(|agent| agent.address.as_str()).collect();
     addresses.sort_unstable();
     assert_eq!(addresses, ["10.79.0.1", "10.79.0.2"]);
     let (load, outcomes) = (ended.load(), ended.outcomes());
     assert_eq!((outcomes.offered, outcomes.acknowledged), (800, 800));
-    let publish = load.phases.iter().find(|phase| phase.name == "publish").expect("messages");
+    let publish = load
+        .phases
+        .iter()
+        .find(|phase| phase.name == "publish")
+        .expect("messages");
     let deliveries = publish.deliveries.expect("subscribers");
     assert_eq!((deliveries.expected, deliveries.arrived), (1_600, 1_600));
 }
@@ -115,13 +154,35 @@ fn an_agent_whose_link_goes_down_is_named_and_the_other_goes_on() {
     let home = open_folder();
     let mut command = net.command(3, WIRECOST);
     command.current_dir(home.path()).stdin(Stdio::null());
-    command.args(["load", "mqtt://10.79.0.3", "-c", "20", "-r", "100/s", "-d", "12s", "--i-own-this-target"]);
-    command.args(["--agents", "2", "--listen", "10.79.0.3:7700", "--json", "summary.json", "--out", "run"]);
+    command.args([
+        "load",
+        "mqtt://10.79.0.3",
+        "-c",
+        "20",
+        "-r",
+        "100/s",
+        "-d",
+        "12s",
+        "--i-own-this-target",
+    ]);
+    command.args([
+        "--agents",
+        "2",
+        "--listen",
+        "10.79.0.3:7700",
+        "--json",
+        "summary.json",
+        "--out",
+        "run",
+    ]);
     let coordinator = Coordinator::of(command, home);
     coordinator.waits();
     let agent = |number: u32, name: &str| {
         let mut command = net.command(number, WIRECOST);
-        command.args(["agent", "--join"]).arg(coordinator.join_file()).args(["--name", name]);
+        command
+            .args(["agent", "--join"])
+            .arg(coordinator.join_file())
+            .args(["--name", name]);
         Agent::of(command)
     };
     let (stays, goes) = (agent(1, "stays"), agent(2, "goes"));
@@ -134,7 +195,11 @@ fn an_agent_whose_link_goes_down_is_named_and_the_other_goes_on() {
     let (outcomes, lost) = (ended.outcomes(), ended.lost());
     assert_eq!(lost.name.as_deref(), Some("goes"));
     let loss = lost.lost.expect("a loss");
-    assert!(loss.reason.contains("it has not answered for 5 s"), "{}", loss.reason);
+    assert!(
+        loss.reason.contains("it has not answered for 5 s"),
+        "{}",
+        loss.reason
+    );
     assert_eq!(outcomes.offered + loss.missing.expect("a schedule"), 1_200);
     assert_eq!(stays.end().code, Some(0));
     let said = goes.end();

@@ -17,8 +17,18 @@ const BOUNDED: Duration = Duration::from_secs(40);
 fn is_refused(said: &Said, code: i32, sentence: &str) {
     assert_eq!(said.code, Some(code), "{}", said.stderr);
     let lines: Vec<&str> = said.stderr.lines().filter(|line| !line.is_empty()).collect();
-    assert!(lines.iter().any(|line| line.starts_with("error: ") && line.contains(sentence)), "{}", said.stderr);
-    assert!(lines.iter().any(|line| line.starts_with("hint: ")), "{}", said.stderr);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("error: ") && line.contains(sentence)),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        lines.iter().any(|line| line.starts_with("hint: ")),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -63,11 +73,19 @@ fn an_agent_needs_the_secret_of_this_run_and_an_unused_name() {
     let AgentError::Refused(reason) = &refused else {
         panic!("{refused}");
     };
-    assert!(reason.as_str().contains("it is wirecost 0.0.9, and the coordinator is "), "{refused}");
+    assert!(
+        reason
+            .as_str()
+            .contains("it is wirecost 0.0.9, and the coordinator is "),
+        "{refused}"
+    );
     // The name of an agent that is there.
     eventually("the first agent is there", || {
         let double = Agent::start(&coordinator.join_file(), &["--name", "one"]).end();
-        double.code == Some(12) && double.stderr.contains("agent 1 (one, 127.0.0.1) has the same name")
+        double.code == Some(12)
+            && double
+                .stderr
+                .contains("agent 1 (one, 127.0.0.1) has the same name")
     });
     let kept = place(&text, "kept");
     let second = Agent::start(&kept, &["--name", "two"]);
@@ -78,8 +96,14 @@ fn an_agent_needs_the_secret_of_this_run_and_an_unused_name() {
     let ended = coordinator.end();
     ended.ended_well();
     assert_eq!(ended.agents().to_the_end, 2);
-    assert!(ended.said.stderr.contains("an agent at 127.0.0.1 was refused: "), "{}", ended.said.stderr);
-    [first, second].into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    assert!(
+        ended.said.stderr.contains("an agent at 127.0.0.1 was refused: "),
+        "{}",
+        ended.said.stderr
+    );
+    [first, second]
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
     // After the run nobody answers.
     is_refused(&Agent::start(&kept, &[]).end(), 11, "does not answer");
     other_run.signal("INT");
@@ -92,9 +116,15 @@ fn a_coordinator_names_who_is_missing() {
     let agents = [coordinator.agent(&["--name", "here"]), coordinator.agent(&[])];
     let ended = coordinator.end();
     is_refused(&ended.said, 11, "2 of 3 agents came (agent 1 (");
-    assert!(ended.said.stderr.contains("within 6 s: agent 3 is missing"), "{}", ended.said.stderr);
+    assert!(
+        ended.said.stderr.contains("within 6 s: agent 3 is missing"),
+        "{}",
+        ended.said.stderr
+    );
     assert!(!ended.home.path().join("run").exists() && !ended.home.path().join("join.token").exists());
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
 }
 
 #[test]
@@ -104,10 +134,16 @@ fn a_coordinator_that_does_not_answer_is_not_waited_for_long() {
     let home = tempfile::TempDir::new().expect("a folder");
     let path = home.path().join("join.token");
     let digits = "0".repeat(64);
-    let text = format!("{{\"coordinator\":\"{address}\",\"certificate_sha256\":\"{digits}\",\"secret\":\"{digits}\"}}\n");
+    let text = format!(
+        "{{\"coordinator\":\"{address}\",\"certificate_sha256\":\"{digits}\",\"secret\":\"{digits}\"}}\n"
+    );
     fs::write(&path, text).expect("a file");
     let began = Instant::now();
-    is_refused(&Agent::start(&path, &[]).end(), 11, "does not answer: nothing has come for 10 s");
+    is_refused(
+        &Agent::start(&path, &[]).end(),
+        11,
+        "does not answer: nothing has come for 10 s",
+    );
     assert!(began.elapsed() < BOUNDED);
     drop(listener);
     is_refused(&Agent::start(&path, &[]).end(), 11, "does not answer");
@@ -132,7 +168,10 @@ fn strangers_do_not_keep_a_coordinator_from_its_agents() {
     let ended = coordinator.end();
     ended.ended_well();
     let figures = ended.agents();
-    assert_eq!((figures.to_the_end, figures.begun_within_s, figures.delay_error_s), (1, None, None));
+    assert_eq!(
+        (figures.to_the_end, figures.begun_within_s, figures.delay_error_s),
+        (1, None, None)
+    );
     assert_eq!(agent.end().code, Some(0));
 }
 
@@ -141,20 +180,56 @@ fn loads_that_agents_cannot_run_are_refused_before_anybody_waits() {
     let home = tempfile::TempDir::new().expect("a folder");
     let refused = |arguments: &str, code: i32, sentence: &str| {
         let mut command = wirecost(home.path());
-        command.args(["load", "-r", "10/s", "-c", "4"]).args(arguments.split(' '));
+        command
+            .args(["load", "-r", "10/s", "-c", "4"])
+            .args(arguments.split(' '));
         is_refused(&said(&mut command), code, sentence);
-        assert!(fs::read_dir(home.path()).expect("a folder").next().is_none(), "{arguments}");
+        assert!(
+            fs::read_dir(home.path()).expect("a folder").next().is_none(),
+            "{arguments}"
+        );
     };
     let listen = "--listen 127.0.0.1:0";
-    refused(&format!("mqtt-qos1 --agents 2 {listen}"), 2, "a target that they can reach");
-    refused(&format!("mqtt://a --agents 2 {listen} --rtt 5ms"), 2, "an emulated link");
-    refused(&format!("mqtt://a --agents 2 {listen} --processes 2"), 2, "an agent is one process");
-    refused("mqtt://a --agents 2 --listen 0.0.0.0:0", 2, "agents cannot dial 0.0.0.0");
-    refused("mqtt://a --agents 2 --listen 192.0.2.1:7700", 10, "cannot listen for agents on 192.0.2.1:7700");
+    refused(
+        &format!("mqtt-qos1 --agents 2 {listen}"),
+        2,
+        "a target that they can reach",
+    );
+    refused(
+        &format!("mqtt://a --agents 2 {listen} --rtt 5ms"),
+        2,
+        "an emulated link",
+    );
+    refused(
+        &format!("mqtt://a --agents 2 {listen} --processes 2"),
+        2,
+        "an agent is one process",
+    );
+    refused(
+        "mqtt://a --agents 2 --listen 0.0.0.0:0",
+        2,
+        "agents cannot dial 0.0.0.0",
+    );
+    refused(
+        "mqtt://a --agents 2 --listen 192.0.2.1:7700",
+        10,
+        "cannot listen for agents on 192.0.2.1:7700",
+    );
     let join_file = home.path().join("join.token");
     fs::write(&join_file, "").expect("a file");
     let mut command = wirecost(home.path());
-    let said = said(command.args(["load", "mqtt://a", "-r", "10/s", "-c", "4", "--agents", "2", "--listen", "127.0.0.1:0"]));
+    let said = said(command.args([
+        "load",
+        "mqtt://a",
+        "-r",
+        "10/s",
+        "-c",
+        "4",
+        "--agents",
+        "2",
+        "--listen",
+        "127.0.0.1:0",
+    ]));
     is_refused(&said, 2, "join.token is there already");
     assert!(join_file.exists(), "it belongs to somebody else");
 }

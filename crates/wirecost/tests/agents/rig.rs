@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use boon::{Compiler, Schemas};
+use serde_json::Value;
 use tempfile::TempDir;
 use wirecost_results::agents::{AgentFigures, LoadAgents};
 use wirecost_results::load::{Load, LoadSummary};
@@ -15,6 +17,8 @@ use wirecost_results::summary::Outcomes;
 
 use crate::common::{self, Said, WIRECOST, eventually, signal, wirecost};
 use crate::honesty::ends;
+
+const SCHEMA: &str = include_str!("../../../../schema/load-summary.schema.json");
 
 /// A coordinator that waits for agents, or runs a load with them.
 pub(crate) struct Coordinator {
@@ -32,7 +36,9 @@ impl Coordinator {
     /// Starts `wirecost load` with arguments that are separated by blanks, which listens on loopback.
     pub(crate) fn start(arguments: &str) -> Self {
         Self::start_by(|command| {
-            command.args(["--listen", "127.0.0.1:0"]).args(arguments.split_whitespace());
+            command
+                .args(["--listen", "127.0.0.1:0"])
+                .args(arguments.split_whitespace());
         })
     }
 
@@ -108,7 +114,10 @@ impl Agent {
     }
 
     pub(crate) fn of(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let process = command.spawn().expect("the agent starts");
         Self {
             pid: process.id(),
@@ -139,7 +148,14 @@ impl Ended {
     pub(crate) fn summary(&self) -> LoadSummary {
         let path = self.home.path().join("run/summary.json");
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}\n{}", self.said.stderr));
-        serde_json::from_str(&text).expect("a summary")
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+        compiler.add_resource("load.json", schema).expect("a resource");
+        let index = compiler.compile("load.json", &mut schemas).expect("a schema");
+        let accepted = schemas.validate(&value, index);
+        accepted.unwrap_or_else(|error| panic!("{error:#}\n{text}"));
+        serde_json::from_value(value).expect("a summary")
     }
 
     /// The one load.
@@ -162,26 +178,44 @@ impl Ended {
     }
 
     pub(crate) fn agents(&self) -> LoadAgents {
-        *self.load().agents.unwrap_or_else(|| panic!("agents\n{}", self.said.stderr))
+        *self
+            .load()
+            .agents
+            .unwrap_or_else(|| panic!("agents\n{}", self.said.stderr))
     }
 
     /// The agent that was lost.
     pub(crate) fn lost(&self) -> AgentFigures {
         let agents = self.agents();
         let mut lost = agents.each.into_iter().filter(|agent| agent.lost.is_some());
-        let one = lost.next().unwrap_or_else(|| panic!("a lost agent\n{}", self.said.stderr));
+        let one = lost
+            .next()
+            .unwrap_or_else(|| panic!("a lost agent\n{}", self.said.stderr));
         assert!(lost.next().is_none(), "one alone");
         one
     }
 
     /// A busy machine makes the generator late, which belongs into no test: the counts hold all the same.
     pub(crate) fn ended_well(&self) {
-        assert!(matches!(self.said.code, Some(0 | 14)), "{:?}\n{}", self.said.code, self.said.stderr);
+        assert!(
+            matches!(self.said.code, Some(0 | 14)),
+            "{:?}\n{}",
+            self.said.code,
+            self.said.stderr
+        );
         let load = self.load();
         let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
-        let mut spoiling = load.warnings.iter().chain(of_phases).filter(|warning| warning.invalidates);
+        let mut spoiling = load
+            .warnings
+            .iter()
+            .chain(of_phases)
+            .filter(|warning| warning.invalidates);
         let is_lateness = |name: &str| matches!(name, "schedule-lag" | "generator-saturated");
-        assert!(spoiling.all(|warning| is_lateness(warning.kind.name())), "{}", self.said.stderr);
+        assert!(
+            spoiling.all(|warning| is_lateness(warning.kind.name())),
+            "{}",
+            self.said.stderr
+        );
     }
 }
 
@@ -222,12 +256,7 @@ impl Between {
     }
 }
 
-fn pass(
-    mut from: TcpStream,
-    mut to: TcpStream,
-    delay: Duration,
-    seen: Arc<Mutex<Vec<u8>>>,
-) {
+fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, seen: Arc<Mutex<Vec<u8>>>) {
     use std::io::{Read as _, Write as _};
     let (sender, pieces) = std::sync::mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
@@ -243,7 +272,10 @@ fn pass(
         let mut piece = vec![0; 65_536];
         while let Ok(read @ 1..) = from.read(&mut piece) {
             seen.lock().expect("bytes").extend(&piece[..read]);
-            if sender.send((Instant::now() + delay, piece[..read].to_vec())).is_err() {
+            if sender
+                .send((Instant::now() + delay, piece[..read].to_vec()))
+                .is_err()
+            {
                 return;
             }
         }

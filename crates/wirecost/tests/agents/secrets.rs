@@ -12,7 +12,9 @@ use crate::rig::{Between, Coordinator};
 const PASSWORD: &str = "xj2-of-the-devices";
 
 fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+    bytes
+        .windows(text.len())
+        .any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 /// All files below a folder.
@@ -39,8 +41,15 @@ fn no_secret_is_in_the_control_channel_the_process_list_or_the_results() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let between = Between::start(listener, port, [Duration::ZERO; 2]);
     let coordinator = Coordinator::start_by(|command| {
-        command.args(["--listen", &format!("127.0.0.1:{port}"), "--join-address", &between.address.to_string()]);
-        command.args(["--user", "device", "--clock-error-max", "100ms"]).env("WIRECOST_PASSWORD", PASSWORD);
+        command.args([
+            "--listen",
+            &format!("127.0.0.1:{port}"),
+            "--join-address",
+            &between.address.to_string(),
+        ]);
+        command
+            .args(["--user", "device", "--clock-error-max", "100ms"])
+            .env("WIRECOST_PASSWORD", PASSWORD);
         command.args([&url, "-c", "10", "-r", "100/s", "-d", "4s", "--agents", "2"]);
     });
     let text = coordinator.waits();
@@ -51,7 +60,10 @@ fn no_secret_is_in_the_control_channel_the_process_list_or_the_results() {
     for pid in agents.iter().map(|agent| agent.pid).chain([coordinator.pid()]) {
         for name in ["cmdline", "comm"] {
             let shown = fs::read(format!("/proc/{pid}/{name}")).expect("it runs");
-            assert!(!holds(&shown, &secret) && !holds(&shown, PASSWORD), "{name} of {pid}");
+            assert!(
+                !holds(&shown, &secret) && !holds(&shown, PASSWORD),
+                "{name} of {pid}"
+            );
         }
         let environment = fs::read(format!("/proc/{pid}/environ")).expect("it runs");
         assert!(!holds(&environment, &secret));
@@ -64,7 +76,15 @@ fn no_secret_is_in_the_control_channel_the_process_list_or_the_results() {
         .map(|at| u8::from_str_radix(&secret[2 * at..2 * at + 2], 16).expect("digits"))
         .collect();
     assert!(!seen.windows(32).any(|window| window == raw));
-    for text in [secret.as_str(), PASSWORD, "token", "secret", "password", "nonce", "proof"] {
+    for text in [
+        secret.as_str(),
+        PASSWORD,
+        "token",
+        "secret",
+        "password",
+        "nonce",
+        "proof",
+    ] {
         assert!(!holds(&seen, text), "{text} on the control channel");
     }
     let results = files(&ended.home.path().join("run"));
@@ -76,7 +96,10 @@ fn no_secret_is_in_the_control_channel_the_process_list_or_the_results() {
     for said in said.iter().chain([&ended.said]) {
         assert!(!said.stderr.contains(&secret) && !said.stdout.contains(&secret));
     }
-    let journal = results.iter().find(|(name, _)| name.ends_with("journal.jsonl")).expect("a journal");
+    let journal = results
+        .iter()
+        .find(|(name, _)| name.ends_with("journal.jsonl"))
+        .expect("a journal");
     for text in ["token", "secret", "password"] {
         assert!(!holds(&journal.1, text), "{text} in the journal");
     }

@@ -14,7 +14,10 @@ fn two_agents_send_what_the_target_counts() {
     let url = target.url("mqtt");
     let coordinator = Coordinator::start(&format!("{url} -c 21 -r 300/s -d 3s --agents 2"));
     coordinator.waits();
-    let mode = fs::metadata(coordinator.join_file()).expect("the join file").permissions().mode();
+    let mode = fs::metadata(coordinator.join_file())
+        .expect("the join file")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     let agents = [coordinator.agent(&["--name", "one"]), coordinator.agent(&[])];
     coordinator.begun();
@@ -41,16 +44,29 @@ fn two_agents_send_what_the_target_counts() {
         let error = agent.clock_error_s;
         assert!(agent.clock_offset_s.abs() <= error && error < 2e-3, "{agent:?}");
         assert!(agent.clock_exchanges >= 64, "{agent:?}");
-        assert!(agent.clock_drift_ppm.zip(agent.clock_drift_error_ppm).is_some_and(|(ppm, error)| ppm.abs() <= error));
+        assert!(
+            agent
+                .clock_drift_ppm
+                .zip(agent.clock_drift_error_ppm)
+                .is_some_and(|(ppm, error)| ppm.abs() <= error)
+        );
     }
     assert!(figures.begun_within_s.is_some_and(|within| within > 0.0));
     let connects = load.phases.iter().map(|phase| phase.connects.established);
     assert_eq!(connects.sum::<u64>(), 21);
-    assert!(ended.said.stderr.contains("waiting for 2 agents: wirecost agent --join join.token"));
+    assert!(
+        ended
+            .said
+            .stderr
+            .contains("waiting for 2 agents: wirecost agent --join join.token")
+    );
     assert!(ended.said.stderr.contains("CPU"), "{}", ended.said.stderr);
     let shown = ended.said.stdout;
     assert!(shown.contains("2 of 2 to the end; begun within "), "{shown}");
-    assert!(load.generator.is_some_and(|used| used.user_s + used.system_s > 0.0 && used.processes == 2));
+    assert!(
+        load.generator
+            .is_some_and(|used| used.user_s + used.system_s > 0.0 && used.processes == 2)
+    );
     assert!(load.wire_not_counted.is_some());
 }
 
@@ -70,7 +86,10 @@ fn agents_stay_for_all_loads_of_a_run() {
     for load in &summary.loads {
         let agents = load.agents.as_ref().expect("agents");
         assert!(agents.are_whole());
-        assert_eq!(agents.each.iter().map(|agent| agent.clients).sum::<u64>(), load.clients);
+        assert_eq!(
+            agents.each.iter().map(|agent| agent.clients).sum::<u64>(),
+            load.clients
+        );
     }
     assert_eq!(target.messages(), 200);
 }
@@ -127,8 +146,14 @@ fn a_target_that_is_not_there_is_named_as_without_agents() {
     let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
     let ended = coordinator.end();
     assert_eq!(ended.said.code, Some(11), "{}", ended.said.stderr);
-    assert!(ended.said.stderr.contains("no device could connect"), "{}", ended.said.stderr);
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    assert!(
+        ended.said.stderr.contains("no device could connect"),
+        "{}",
+        ended.said.stderr
+    );
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
 }
 
 #[test]
@@ -136,12 +161,15 @@ fn agents_that_have_no_cpu_left_make_the_load_invalid() {
     need_program("taskset", "util-linux");
     let target = Target::start("mqtt-qos0");
     let url = target.url("mqtt");
-    let arguments = format!("{url} --qos 0 -c 40 -r 400k/s -d 2s --timeout 2s --i-own-this-target --agents 2");
+    let arguments =
+        format!("{url} --qos 0 -c 40 -r 400000/s -d 2s --timeout 2s --i-own-this-target --agents 2");
     let coordinator = Coordinator::start(&arguments);
     coordinator.waits();
     let on_one_cpu = || {
         let mut command = Command::new("taskset");
-        command.args(["-c", "0", WIRECOST, "agent", "--join"]).arg(coordinator.join_file());
+        command
+            .args(["-c", "0", WIRECOST, "agent", "--join"])
+            .arg(coordinator.join_file());
         Agent::of(command)
     };
     let agents = [on_one_cpu(), on_one_cpu()];
@@ -149,7 +177,12 @@ fn agents_that_have_no_cpu_left_make_the_load_invalid() {
     assert_eq!(ended.said.code, Some(14), "{}", ended.said.stderr);
     let load = ended.load();
     assert!(!load.valid);
-    assert_eq!(load.bottleneck.map(|found| found.who).as_deref(), Some("generator"));
+    assert_eq!(
+        load.bottleneck.map(|found| found.who).as_deref(),
+        Some("generator")
+    );
     assert!(ended.said.stdout.contains("INVALID"), "{}", ended.said.stdout);
-    agents.into_iter().for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
 }

@@ -118,7 +118,10 @@ fn a_bound_covers_unequal_ways() {
     let known = offsets.known().expect("exchanges");
     let off = known.offset_ns().abs_diff(other.offset_ns);
     assert!((29_900_000..30_200_000).contains(&off), "{off}");
-    assert!(off <= known.error_ns() && known.error_ns() < 51_000_000, "{known:?}");
+    assert!(
+        off <= known.error_ns() && known.error_ns() < 51_000_000,
+        "{known:?}"
+    );
     assert_eq!(offsets.exchanges(), 64);
     assert_eq!(offsets.longest_round_trip_ns(), 100_000_000);
 }
@@ -130,7 +133,12 @@ fn the_fastest_exchange_of_each_way_decides() {
         ppm: 0,
     };
     let slow = [5_000_000, 0, 5_000_000];
-    let round = vec![(0, slow), (0, [40_000, 0, 9_000_000]), (0, [9_000_000, 0, 30_000]), (0, slow)];
+    let round = vec![
+        (0, slow),
+        (0, [40_000, 0, 9_000_000]),
+        (0, [9_000_000, 0, 30_000]),
+        (0, slow),
+    ];
     let (offsets, _) = measured(other, &[round]);
     let error = offsets.known().expect("exchanges").error_ns();
     assert!(error < 80_000, "{error}");
@@ -138,7 +146,10 @@ fn the_fastest_exchange_of_each_way_decides() {
 
 #[test]
 fn a_moment_between_two_rounds_is_known_by_both() {
-    let other = Other { offset_ns: 7, ppm: 20 };
+    let other = Other {
+        offset_ns: 7,
+        ppm: 20,
+    };
     let fast = vec![(0, [10_000, 0, 10_000])];
     let slow = vec![(0, [90_000_000, 0, 90_000_000])];
     let (offsets, _) = measured(other, &[fast.clone(), slow, fast]);
@@ -146,7 +157,10 @@ fn a_moment_between_two_rounds_is_known_by_both() {
     let error = offsets.at(START + SECOND / 2).expect("a round").error_ns();
     assert!((500_000..520_000).contains(&error), "{error}");
     let drift = offsets.drift().expect("three rounds");
-    assert!((drift.ppm - 20.0).abs() <= drift.error_ppm && drift.error_ppm < 20.0, "{drift:?}");
+    assert!(
+        (drift.ppm - 20.0).abs() <= drift.error_ppm && drift.error_ppm < 20.0,
+        "{drift:?}"
+    );
 }
 
 #[test]
@@ -178,5 +192,8 @@ fn stamps_that_contradict_one_another_say_nothing() {
         heard_ns: 9,
     });
     offsets.end_round();
-    assert_eq!((offsets.known(), offsets.exchanges(), offsets.at(10)), (None, 0, None));
+    assert_eq!(
+        (offsets.known(), offsets.exchanges(), offsets.at(10)),
+        (None, 0, None)
+    );
 }

@@ -19,14 +19,21 @@ pub(crate) fn all(agents: &LoadAgents) -> String {
 
 /// `10.0.1.7, 8 CPUs, 8 loops, 10,000 clients; clock +81204.113513 s ± 41 us, drift +12.1 ± 0.9 ppm`.
 pub(crate) fn agent(agent: &AgentFigures) -> String {
-    let name = agent.name.as_ref().map_or(String::new(), |name| format!("{}, ", number::plain(name)));
+    let name = agent
+        .name
+        .as_ref()
+        .map_or(String::new(), |name| format!("{}, ", number::plain(name)));
     let subscribers = match agent.subscribers {
         0 => String::new(),
         subscribers => format!(", {}", counted(subscribers, "subscriber")),
     };
     let drift = agent.clock_drift_ppm.zip(agent.clock_drift_error_ppm);
-    let drift = drift.map_or(String::new(), |(ppm, error)| format!(", drift {ppm:+.1} ± {error:.1} ppm"));
-    let lost = agent.lost.as_ref().map_or(String::new(), |lost| format!("; LOST in second {:.1}", lost.last_heard_s));
+    let drift = drift.map_or(String::new(), |(ppm, error)| {
+        format!(", drift {ppm:+.1} ± {error:.1} ppm")
+    });
+    let lost = agent.lost.as_ref().map_or(String::new(), |lost| {
+        format!("; LOST in second {:.1}", lost.last_heard_s)
+    });
     format!(
         "{name}{}, {}, {}, {}{subscribers}; clock {:+.6} s ± {}{drift}{lost}",
         agent.address,
@@ -64,7 +71,8 @@ mod tests {
             delay_error_s: Some(12.34e-3),
             each: Vec::new(),
         };
-        let text = "2 of 2 to the end; begun within 96 us of each other; a delay between two is known ± 12.3 ms";
+        let text =
+            "2 of 2 to the end; begun within 96 us of each other; a delay between two is known ± 12.3 ms";
         assert_eq!(all(&agents), text);
         (agents.asked, agents.to_the_end) = (1, 1);
         (agents.begun_within_s, agents.delay_error_s) = (None, None);

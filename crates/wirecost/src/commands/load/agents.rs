@@ -52,7 +52,8 @@ pub fn gather(
             .with_hint("--listen with an address of this machine, or --join-address HOST:PORT"));
     }
     let join_address = arguments.join_address.as_deref();
-    let gathering = Gathering::open(listen, join_address, count, env!("CARGO_PKG_VERSION")).map_err(failed)?;
+    let gathering =
+        Gathering::open(listen, join_address, count, env!("CARGO_PKG_VERSION")).map_err(failed)?;
     let text = gathering.file().to_text();
     let gathering = gathering.of_names(hosts.clone());
     let (file, shells) = if hosts.is_empty() {
@@ -65,7 +66,11 @@ pub fn gather(
         (Some(file), Shells::default())
     } else {
         let shells = Shells::start(&hosts, &text)?;
-        output::note(format_args!("waiting for {} over ssh: {}", counted(count.into(), "agent"), hosts.join(", ")));
+        output::note(format_args!(
+            "waiting for {} over ssh: {}",
+            counted(count.into(), "agent"),
+            hosts.join(", ")
+        ));
         (None, shells)
     };
     let gathered = gathering.wait(
@@ -87,7 +92,10 @@ pub fn gather(
 fn can_have_agents(load: &LoadOptions) -> Result<(), Failure> {
     let refused = |what: &str, hint: &str| Err(Failure::usage(what).with_hint(hint.to_owned()));
     if load.engine == LoadEngine::Sim {
-        return refused("--engine sim has no agents", "a load in virtual time needs no other machine");
+        return refused(
+            "--engine sim has no agents",
+            "a load in virtual time needs no other machine",
+        );
     }
     if !matches!(load.target, LoadTarget::Url(_)) {
         return refused(
@@ -96,13 +104,22 @@ fn can_have_agents(load: &LoadOptions) -> Result<(), Failure> {
         );
     }
     if load.makes_namespaces() {
-        return refused("--agents cannot share an emulated link", "leave the options of the link out");
+        return refused(
+            "--agents cannot share an emulated link",
+            "leave the options of the link out",
+        );
     }
     if load.processes.is_some() {
-        return refused("an agent is one process", "leave --processes out, or start more agents");
+        return refused(
+            "an agent is one process",
+            "leave --processes out, or start more agents",
+        );
     }
     if !load.sources.is_empty() {
-        return refused("--source takes addresses of this machine", "leave it out with --agents");
+        return refused(
+            "--source takes addresses of this machine",
+            "leave it out with --agents",
+        );
     }
     Ok(())
 }
@@ -114,8 +131,11 @@ impl Written {
     fn create(gathering: &Gathering, path: &Path) -> Result<Self, Failure> {
         let created = gathering.file().create(path);
         created.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Failure::usage(format!("--join-file: {} is there already", path.display()))
-                .with_hint("another load may wait for its agents; choose another file, or remove this one"),
+            ErrorKind::AlreadyExists => {
+                Failure::usage(format!("--join-file: {} is there already", path.display())).with_hint(
+                    "another load may wait for its agents; choose another file, or remove this one",
+                )
+            }
             _ => output::unwritable("--join-file", path, &error),
         })?;
         Ok(Self(path.to_owned()))
@@ -140,7 +160,18 @@ impl Shells {
         for host in hosts {
             let mut command = Command::new("ssh");
             // Nobody answers a question of ssh.
-            command.args(["-o", "BatchMode=yes", "--", host, "wirecost", "agent", "--join", "-", "--name", host]);
+            command.args([
+                "-o",
+                "BatchMode=yes",
+                "--",
+                host,
+                "wirecost",
+                "agent",
+                "--join",
+                "-",
+                "--name",
+                host,
+            ]);
             command.stdin(Stdio::piped()).stdout(Stdio::null());
             let mut child = command.spawn().map_err(|error| {
                 Failure::new(exit::PRIVILEGE, format!("cannot run ssh {host}: {error}"))
@@ -173,7 +204,10 @@ impl Drop for Shells {
 /// The failure of agents that are missing, or that cannot run a load.
 pub fn failed(error: AgentsError) -> Failure {
     let (code, hint) = match &error {
-        AgentsError::Listen { .. } => (exit::PRIVILEGE, "--listen takes an address of this machine and a free port"),
+        AgentsError::Listen { .. } => (
+            exit::PRIVILEGE,
+            "--listen takes an address of this machine and a free port",
+        ),
         AgentsError::Missing { .. } => (
             exit::UNREACHABLE,
             "start the missing ones with wirecost agent --join FILE while the coordinator waits; --agents-wait TIME waits longer",
@@ -182,7 +216,10 @@ pub fn failed(error: AgentsError) -> Failure {
             exit::INVALID,
             "nothing was sent; a shorter path to the agent bounds its clock better, or --clock-error-max TIME accepts the error",
         ),
-        AgentsError::Devices { .. } => (exit::PRIVILEGE, "raise the limit there: ulimit -n; or start more agents"),
+        AgentsError::Devices { .. } => (
+            exit::PRIVILEGE,
+            "raise the limit there: ulimit -n; or start more agents",
+        ),
         AgentsError::FewDevices { .. } => (exit::USAGE, "more --clients, or fewer --agents"),
         AgentsError::Thread(_) => (exit::PRIVILEGE, "raise the limit that refused it (ulimit -u)"),
         AgentsError::Certificate(_) | AgentsError::Entropy(_) => {

@@ -71,7 +71,9 @@ impl Job<'_> {
         let program = own_program().map_err(internal)?;
         let before = Before::look();
         let mut watcher = watchers(self.output)?;
-        let asked = self.agents.and_then(|arguments| Some((arguments, arguments.agents.as_ref()?)));
+        let asked = self
+            .agents
+            .and_then(|arguments| Some((arguments, arguments.agents.as_ref()?)));
         let gathered = match asked {
             Some((arguments, asked)) => match agents::gather(arguments, asked, self.loads, interrupt)? {
                 None => return Ok(exit::INTERRUPTED),
