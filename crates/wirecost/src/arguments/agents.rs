@@ -60,8 +60,7 @@ impl FromStr for AgentsAsked {
 /// The agents of a load, and how they find its coordinator.
 #[derive(Clone, Debug, Args)]
 pub struct AgentsArguments {
-    /// Let N agents on other machines generate the load, each started with wirecost agent; or ssh:HOST,HOST, which starts one on
-    /// each of these hosts
+    /// Let N agents on other machines generate the load (wirecost agent); ssh:HOST,HOST starts one on each of these hosts
     #[arg(long, value_name = "N|ssh:HOST,...", requires = "listen")]
     pub agents: Option<AgentsAsked>,
 
