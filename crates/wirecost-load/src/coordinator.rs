@@ -206,7 +206,11 @@ impl<'a> Coordinator<'a> {
         let has_warm_up = !phase.warm_up().is_zero();
         let measured_from = at + phase.warm_up();
         self.begin_at_target(at, phase);
-        self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
+        self.parts.tell_all(ToPart::Begin {
+            phase: number,
+            at_ns,
+            shift_ns: 0,
+        });
         let stopped = self.await_phase(index, at, phase);
         let over = self.now();
         let took = over.saturating_since(at);

@@ -27,6 +27,9 @@ pub enum ToPart {
         phase: u32,
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.
         at_ns: u64,
+        /// How far the clock of an agent has drifted since its job began, in nanoseconds; 0 on the coordinator's machine.
+        #[serde(default)]
+        shift_ns: i64,
     },
     /// Begin nothing new and end the phase soon.
     Stop,

@@ -53,6 +53,8 @@ pub struct Share {
     /// What the clock of the machine shows more than the one on which the part counts time, in nanoseconds: 0 unless the
     /// coordinator is on another machine.
     pub offset_ns: i64,
+    /// How far the clocks of two parts may be apart, in nanoseconds: 0 on one machine.
+    pub clock_error_ns: u64,
 }
 
 /// Messages of a part on their way to the coordinator, with the part's number.
@@ -74,6 +76,7 @@ impl Share {
                 devices: range(options.clients, number),
                 subscribers: range(subscribers, number),
                 offset_ns: 0,
+                clock_error_ns: 0,
             })
             .collect()
     }

@@ -232,7 +232,11 @@ impl Agent {
             };
             match ToAgent::from_line(&line) {
                 Some(ToAgent::Ask { question }) => self.answer(question, received_ns)?,
-                Some(ToAgent::Job { job, offset_ns }) => self.begin_job(*job, offset_ns)?,
+                Some(ToAgent::Job {
+                    job,
+                    offset_ns,
+                    clock_error_ns,
+                }) => self.begin_job(*job, offset_ns, clock_error_ns)?,
                 Some(ToAgent::Part(Addressed { part, message })) => self.pass(part, message, received_ns)?,
                 Some(ToAgent::Bye) => return Ok(Ended::Dismissed),
                 Some(ToAgent::Welcome { .. } | ToAgent::Refused { .. }) | None => {
@@ -274,10 +278,14 @@ impl Agent {
         let Some(running) = &self.running else {
             return Ok(());
         };
-        if let ToPart::Begin { phase, at_ns } = message
+        if let ToPart::Begin {
+            phase,
+            at_ns,
+            shift_ns,
+        } = message
             && running.inboxes.keys().next() == Some(&part)
         {
-            let own_ns = at_ns.saturating_add_signed(running.offset_ns);
+            let own_ns = at_ns.saturating_add_signed(running.offset_ns.saturating_add(shift_ns));
             let late_ns = received_ns.saturating_sub(own_ns);
             self.channel
                 .send(to_line(&FromAgent::Ordered { phase, late_ns }))?;
@@ -288,10 +296,10 @@ impl Agent {
         Ok(())
     }
 
-    fn begin_job(&mut self, job: Job, offset_ns: i64) -> Result<(), ChannelError> {
+    fn begin_job(&mut self, job: Job, offset_ns: i64, clock_error_ns: u64) -> Result<(), ChannelError> {
         self.end_job();
         let begun = job.into_shares().map_err(|error| error.to_string());
-        let begun = begun.and_then(|shares| self.start(shares, offset_ns));
+        let begun = begun.and_then(|shares| self.start(shares, offset_ns, clock_error_ns));
         match begun {
             Ok(running) => {
                 self.running = Some(running);
@@ -301,8 +309,12 @@ impl Agent {
         }
     }
 
-    fn start(&self, shares: Vec<Share>, offset_ns: i64) -> Result<Running, String> {
-        let shares = shares.into_iter().map(|share| Share { offset_ns, ..share });
+    fn start(&self, shares: Vec<Share>, offset_ns: i64, clock_error_ns: u64) -> Result<Running, String> {
+        let shares = shares.into_iter().map(|share| Share {
+            offset_ns,
+            clock_error_ns,
+            ..share
+        });
         let (outbox, heard) = channel();
         let (inboxes, threads) =
             worker::start(shares.collect(), &outbox).map_err(|error| error.to_string())?;

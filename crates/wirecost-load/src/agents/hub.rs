@@ -24,6 +24,8 @@ const BETWEEN_ROUNDS: Duration = Duration::from_secs(1);
 const ROUND_PATIENCE: Duration = Duration::from_millis(500);
 /// The time from the order to begin a phase to its beginning, in addition to the time on the way.
 const LEAD: Duration = Duration::from_millis(100);
+/// How far two clocks may drift apart within a phase before a delivery between them counts as one of another run, in nanoseconds.
+const DRIFTED_NS: u64 = 100_000_000;
 /// How often to look whether a round is over.
 const LOOK: Duration = Duration::from_micros(500);
 
@@ -128,12 +130,16 @@ impl Agents {
         let (outbox, incoming) = channel();
         let mut tell: Vec<Tell> = Vec::new();
         self.compare_now();
+        let errors = self.members.iter().filter_map(|member| member.known());
+        let largest_ns = errors.map(|known| known.error_ns()).max().unwrap_or(0);
+        // Clocks may drift until the next phase.
+        let clock_error_ns = largest_ns.saturating_mul(2).saturating_add(DRIFTED_NS);
         for (member, shares) in self.members.iter().zip(shares) {
             for share in shares {
                 let (member, part) = (Arc::clone(member), share.number);
                 tell.push(Box::new(move |message| member.tell(part, message)));
             }
-            member.begin_job(shares, outbox.clone());
+            member.begin_job(shares, clock_error_ns, outbox.clone());
         }
         let members = Arc::clone(&self.members);
         let lead = move || {
@@ -257,9 +263,13 @@ impl Task {
     /// How far the clock of its parts was from the coordinator's clock at most, in nanoseconds.
     pub(super) fn error_ns(&self) -> u64 {
         let offsets = self.member.offsets();
-        offsets
-            .error_since(self.use_.from_ns, self.use_.offset_ns)
-            .unwrap_or(u64::MAX)
+        let begun = &self.use_.begun;
+        let until = begun.iter().skip(1).map(|next| next.at_ns).chain([u64::MAX]);
+        let each = begun.iter().zip(until);
+        let of_phases =
+            each.filter_map(|(begun, until)| offsets.error_between(begun.at_ns, until, begun.offset_ns));
+        let of_all = || offsets.error_between(self.use_.from_ns, u64::MAX, self.use_.offset_ns);
+        of_phases.max().or_else(of_all).unwrap_or(u64::MAX)
     }
 }
 

@@ -299,8 +299,8 @@ impl Member {
         }
     }
 
-    /// Hands over the agent's shares of a load, whose messages go to `outbox`.
-    pub(super) fn begin_job(&self, shares: &[Share], outbox: Sender<(u32, FromPart)>) {
+    /// Hands over the agent's shares of a load, whose messages go to `outbox`. The clocks of two agents may be `clock_error_ns` apart.
+    pub(super) fn begin_job(&self, shares: &[Share], clock_error_ns: u64, outbox: Sender<(u32, FromPart)>) {
         let mut state = lock(&self.state);
         let offset_ns = state.offsets.known().map_or(0, |known| known.offset_ns());
         let from_ns = now_ns(&self.clock);
@@ -325,12 +325,21 @@ impl Member {
         }
         let job = Box::new(Job::of(shares));
         // If the socket has failed, the reader notices it.
-        drop(self.channel.send(to_line(&ToAgent::Job { job, offset_ns })));
+        drop(self.channel.send(to_line(&ToAgent::Job {
+            job,
+            offset_ns,
+            clock_error_ns,
+        })));
     }
 
     /// Sends a message to one of the agent's parts. A phase begins by the latest offset of the agent's clock.
     pub(super) fn tell(&self, part: u32, mut message: ToPart) {
-        if let ToPart::Begin { phase, at_ns } = &mut message {
+        if let ToPart::Begin {
+            phase,
+            at_ns,
+            shift_ns,
+        } = &mut message
+        {
             let mut state = lock(&self.state);
             let known_ns = state.offsets.known().map(|known| known.offset_ns());
             let Some(job) = &mut state.job else {
@@ -346,7 +355,7 @@ impl Member {
             if known.is_none() {
                 job.use_.begun.push(begun);
             }
-            *at_ns = at_ns.saturating_add_signed(begun.offset_ns - job.use_.offset_ns);
+            *shift_ns = begun.offset_ns.saturating_sub(job.use_.offset_ns);
         }
         drop(
             self.channel

@@ -30,6 +30,8 @@ pub enum ToAgent {
         job: Box<Job>,
         /// What its clock shows more than the coordinator's, in nanoseconds.
         offset_ns: i64,
+        /// How far the clocks of two agents may be apart, in nanoseconds.
+        clock_error_ns: u64,
     },
     /// A message to one of its parts, with instants on the coordinator's clock.
     Part(Addressed<ToPart>),

@@ -187,10 +187,13 @@ impl Offsets {
         around.reduce(|one, other| one.and(&other).unwrap_or(other))
     }
 
-    /// How far the true offset may have been from `used_ns` at the rounds since `from_ns`, and at the one before.
-    pub fn error_since(&self, from_ns: u64, used_ns: i64) -> Option<u64> {
+    /// How far the true offset may have been from `used_ns` at the rounds from `from_ns` to `until_ns`, and at the one before
+    /// and the one after.
+    pub fn error_between(&self, from_ns: u64, until_ns: u64, used_ns: i64) -> Option<u64> {
         let first = self.rounds.partition_point(|round| round.at_ns < from_ns);
-        let rounds = self.rounds.get(first.saturating_sub(1)..)?;
+        let behind = self.rounds.partition_point(|round| round.at_ns <= until_ns);
+        let last = behind.saturating_add(1).min(self.rounds.len());
+        let rounds = self.rounds.get(first.saturating_sub(1)..last)?;
         rounds.iter().map(|round| round.error_of(used_ns)).max()
     }
 

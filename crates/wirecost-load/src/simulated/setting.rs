@@ -64,6 +64,7 @@ impl<'a> Setting<'a> {
                 devices: 0..options.clients,
                 subscribers: 0..options.receivers(),
                 offset_ns: 0,
+                clock_error_ns: 0,
             },
             credentials,
             channels,

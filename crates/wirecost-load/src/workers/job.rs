@@ -96,6 +96,7 @@ impl Job {
             devices: range.devices,
             subscribers: range.subscribers,
             offset_ns: 0,
+            clock_error_ns: 0,
         };
         Ok(self.parts.into_iter().map(share).collect())
     }

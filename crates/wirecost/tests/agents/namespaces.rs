@@ -1,10 +1,14 @@
 //! Agents in network namespaces of their own, with the target in a third one.
 
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::common::{WIRECOST, eventually, need_program, need_root, open_folder};
 use crate::rig::{Agent, Coordinator};
+
+/// How many networks the tests have made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// Three namespaces on one bridge, which is in the third. They go with this value.
 struct Net {
@@ -16,7 +20,11 @@ impl Net {
         need_root();
         need_program("ip", "iproute2");
         let net = Self {
-            prefix: format!("wcag{}", std::process::id()),
+            prefix: format!(
+                "wcag{}-{}",
+                std::process::id(),
+                MADE.fetch_add(1, Ordering::SeqCst)
+            ),
         };
         let hub = net.name(3);
         ip(&["netns", "add", &hub]);
