@@ -1,8 +1,6 @@
 //! Apache with PHP: prefork, so that each connection has a process of its own while it is open.
 
-use super::{
-    Launch, Readiness, exchange, find, plain_environment, readiness, write_configuration,
-};
+use super::{Launch, Readiness, exchange, find, plain_environment, readiness, write_configuration};
 use crate::error::EnvironmentError;
 use crate::process::setup::Setup;
 use std::fs;
@@ -213,7 +211,10 @@ pub fn version() -> Option<String> {
 
 /// The version behind `name` in the contents of a program.
 fn version_after(name: &[u8], program: &[u8]) -> Option<String> {
-    let versions = program.windows(name.len()).enumerate().filter(|(_, window)| *window == name);
+    let versions = program
+        .windows(name.len())
+        .enumerate()
+        .filter(|(_, window)| *window == name);
     let mut versions = versions.filter_map(|(at, _)| {
         let rest = program.get(at + name.len()..)?.iter();
         let version = rest.take_while(|byte| byte.is_ascii_digit() || **byte == b'.');
@@ -255,8 +256,17 @@ mod tests {
 
     #[test]
     fn a_pool_may_be_ready_and_idle_connections_may_end() {
-        let text = text_of(&[("workers", "40"), ("workers_ready", "40"), ("keep_alive_timeout", "5")]);
-        for line in ["ServerLimit 40", "StartServers 40", "MaxSpareServers 45", "KeepAliveTimeout 5"] {
+        let text = text_of(&[
+            ("workers", "40"),
+            ("workers_ready", "40"),
+            ("keep_alive_timeout", "5"),
+        ]);
+        for line in [
+            "ServerLimit 40",
+            "StartServers 40",
+            "MaxSpareServers 45",
+            "KeepAliveTimeout 5",
+        ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
     }
