@@ -15,12 +15,16 @@ fn engines_come_to_one_verdict_or_the_row_says_why_not() {
             continue;
         };
         let claims: Vec<Value> = serde_json::from_str(&text).expect("claims");
-        let points = claims.iter().flat_map(|claim| claim["points"].as_array().expect("points"));
+        let points = claims
+            .iter()
+            .flat_map(|claim| claim["points"].as_array().expect("points"));
         for point in points {
             let Some(engines) = point["engines"].as_array() else {
                 continue;
             };
-            let differ = engines.iter().any(|engine| engine["verdict"] != engines[0]["verdict"]);
+            let differ = engines
+                .iter()
+                .any(|engine| engine["verdict"] != engines[0]["verdict"]);
             assert_eq!(differ, point["engines_differ"].is_string(), "{point}");
             compared += 1;
         }
