@@ -48,7 +48,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     let views = summary.loads.iter().zip(&labels).enumerate();
     let page = Page {
         css: [
-            include_str!("../../templates/style.css"),
+            crate::html::STYLE,
             include_str!("../../templates/load.css"),
         ],
         js: include_str!("../../templates/report.js"),

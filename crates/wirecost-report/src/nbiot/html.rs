@@ -52,7 +52,7 @@ pub fn page(
         .collect();
     let page = Page {
         css: [
-            include_str!("../../templates/style.css"),
+            crate::html::STYLE,
             include_str!("../../templates/nbiot.css"),
         ],
         js: include_str!("../../templates/report.js"),

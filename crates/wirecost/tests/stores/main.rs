@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod dashboard;
 mod database;
 mod keep;
 mod mongodb;
