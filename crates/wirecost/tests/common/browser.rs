@@ -94,12 +94,22 @@ impl Browser {
         }
     }
 
-    /// Opens a page in a window of this width.
+    /// Opens a page in a window of this width, and waits until it is loaded.
     pub(crate) fn open(&mut self, url: &str, width: u32) {
+        let loaded = self.loads();
         let is_phone = width < 600;
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": is_phone});
         self.call("Emulation.setDeviceMetricsOverride", size);
         self.call("Page.navigate", json!({ "url": url }));
+        while self.loads() == loaded {
+            self.events.push(self.answers.recv_timeout(PATIENCE).expect("a load"));
+        }
+    }
+
+    /// The pages that have loaded.
+    fn loads(&self) -> usize {
+        let loads = self.events.iter();
+        loads.filter(|event| event["method"] == "Page.loadEventFired").count()
     }
 
     /// The value of an expression in the page.
