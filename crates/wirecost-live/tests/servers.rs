@@ -206,7 +206,12 @@ fn run_apache() -> Result<(), String> {
     assert!(apache::version().is_some_and(|version| version.starts_with("2.") && version.contains("PHP 8.")));
     for ip in [SERVER_V4.into(), SERVER_V6.into()] {
         let address = SocketAddr::new(ip, 80);
-        let launch = installed(apache::launch(folder.path(), address, None, &Setup::of(Target::Apache)))?;
+        let launch = installed(apache::launch(
+            folder.path(),
+            address,
+            None,
+            &Setup::of(Target::Apache),
+        ))?;
         serves(&topology, &launch, || apache::probe(address));
     }
     Ok(())
