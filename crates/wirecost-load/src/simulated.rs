@@ -46,6 +46,7 @@ use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
 use crate::target::Used;
 use crate::traffic::{DeviceKeeper, Kept};
+use crate::verdict::Taken;
 use crate::watch::{Announcement, Watcher};
 use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
@@ -87,7 +88,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         .map(|config| link_report(options, config, &simulated.counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
-        ..entry::of(options, &simulated.outcome, 0.0, link.as_ref())
+        ..entry::of(options, &simulated.outcome, Taken::default(), link.as_ref())
     };
     if let Some(captured) = captured {
         captured.note(&mut load);

@@ -331,6 +331,35 @@ fn a_setting_of_a_real_server_is_in_its_configuration_and_in_the_summary() {
     assert_eq!(last, Some("max_queued_messages 7"), "{written}");
 }
 
+/// A figure of links has a value for each hop, and `link` says what is true of all links between sites.
+#[test]
+fn thresholds_select_a_hop_and_one_link_says_what_all_have() {
+    let home = open_folder();
+    let said = run(
+        home.path(),
+        &[
+            "links={field-fog: {rate: 89Mbit}, fog-office: {rtt: 30ms}}",
+            "link={rtt: 4ms}",
+            "thresholds={\"link_bytes_up{hop=field-fog,phase=publish}\": [\"sum>10kB\"], \"link_bytes_up{hop=fog-office,phase=publish}\": [\"sum>10kB\"]}",
+        ],
+    );
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    let text = std::fs::read_to_string(home.path().join("run/summary.json")).expect("summary.json");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    let thresholds = summary["thresholds"].as_array().expect("thresholds");
+    let hops = &summary["loads"][0]["phases"][1]["hops"];
+    for (threshold, (hop, passes)) in thresholds.iter().zip([(&hops[0], true), (&hops[1], false)]) {
+        assert_eq!(
+            threshold["actual"].as_f64(),
+            hop["up"]["bytes"].as_f64(),
+            "{threshold} {hop}"
+        );
+        assert_eq!(threshold["pass"], passes, "{threshold}");
+    }
+    let delays = |hop: usize| &summary["loads"][0]["hops"][hop]["link"]["up"]["delay_ns"];
+    assert_eq!((delays(0), delays(1)), (&2_000_000.into(), &15_000_000.into()));
+}
+
 #[test]
 fn wrong_sites_are_refused_before_anything_runs() {
     for (set, why) in [
@@ -365,7 +394,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
         ),
         (
             "sites.fog.settings={max_users: 1}",
-            "settings: builtin has no settings here: leave out max_users",
+            "sites.fog.settings.max_users: builtin has no settings here: leave out max_users",
         ),
         (
             "sites.field.settings={max_users: 1}",
@@ -373,7 +402,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
         ),
         (
             "link.rtt=1ms",
-            "link: the links between sites are under links: leave it out",
+            "link.rtt: each of links has one of its own: leave it out",
         ),
         (
             "target=mosquitto",

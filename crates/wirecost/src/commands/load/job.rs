@@ -14,6 +14,7 @@ use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
 use wirecost_load::sink::{SinkError, own_program};
 use wirecost_load::sweep::{Measured, Sweep, Unkept};
+use wirecost_load::verdict::Taken;
 use wirecost_load::watch::Watcher;
 use wirecost_report::load::Absent;
 use wirecost_report::terminal;
@@ -213,7 +214,7 @@ impl Job<'_> {
         missing
             .iter()
             .map(|options| Absent {
-                load: entry::of(options, &LoadOutcome::default(), 0.0, None),
+                load: entry::of(options, &LoadOutcome::default(), Taken::default(), None),
                 error: error.take(),
             })
             .collect()
