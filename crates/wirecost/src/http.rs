@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_request_has_method_path_and_fields() {
-        let request = request(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT:  text/plain \r\n\r\n").unwrap();
+        let request =
+            request(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT:  text/plain \r\n\r\n").unwrap();
         assert_eq!((request.method(), request.path()), ("GET", "/metrics"));
         assert_eq!(
             (request.field("accept"), request.field("cookie")),
@@ -220,7 +221,15 @@ mod tests {
     #[test]
     fn a_response_to_head_has_the_length_and_no_content() {
         let response = Response::plain("404 Not Found", "nothing\n");
-        assert!(response.text(true).ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nnothing\n"));
-        assert!(response.text(false).ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n"));
+        assert!(
+            response
+                .text(true)
+                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nnothing\n")
+        );
+        assert!(
+            response
+                .text(false)
+                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n")
+        );
     }
 }

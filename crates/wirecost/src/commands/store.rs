@@ -114,7 +114,11 @@ fn dashboard(arguments: &StoreArguments, clock: Clock) -> Result<Option<Dashboar
     };
     let dashboard = Dashboard::start(address, clock, route);
     let dashboard = dashboard.map_err(|error| {
-        Failure::cannot_listen(format_args!("{address} for the dashboard: {error}"), error.kind(), "--dashboard")
+        Failure::cannot_listen(
+            format_args!("{address} for the dashboard: {error}"),
+            error.kind(),
+            "--dashboard",
+        )
     })?;
     let address = dashboard.address();
     if !arguments.quiet {
@@ -131,7 +135,9 @@ fn dashboard(arguments: &StoreArguments, clock: Clock) -> Result<Option<Dashboar
 /// A URL for a person: without its login, and as it is meant.
 fn shown(url: &Url) -> String {
     let (scheme, host, resource) = (url.scheme, url.authority(), percent_decoded(&url.resource));
-    PeerText::new(&format!("{scheme}://{host}/{resource}")).as_str().to_owned()
+    PeerText::new(&format!("{scheme}://{host}/{resource}"))
+        .as_str()
+        .to_owned()
 }
 
 /// The kind of store. Refuses URLs of the wrong kind.

@@ -43,7 +43,10 @@ impl Browser {
             profile.path().display()
         );
         let mut command = Command::new("sh");
-        command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().expect("a browser");
         let commands = child.stdin.take().expect("a pipe");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -102,14 +105,17 @@ impl Browser {
         self.call("Emulation.setDeviceMetricsOverride", size);
         self.call("Page.navigate", json!({ "url": url }));
         while self.loads() == loaded {
-            self.events.push(self.answers.recv_timeout(PATIENCE).expect("a load"));
+            self.events
+                .push(self.answers.recv_timeout(PATIENCE).expect("a load"));
         }
     }
 
     /// The pages that have loaded.
     fn loads(&self) -> usize {
         let loads = self.events.iter();
-        loads.filter(|event| event["method"] == "Page.loadEventFired").count()
+        loads
+            .filter(|event| event["method"] == "Page.loadEventFired")
+            .count()
     }
 
     /// The value of an expression in the page.
@@ -123,10 +129,18 @@ impl Browser {
     /// What the page has logged, and its errors.
     pub(crate) fn console(&mut self) -> Vec<String> {
         let is_logged = |event: &&Value| {
-            let names = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"];
+            let names = [
+                "Runtime.consoleAPICalled",
+                "Runtime.exceptionThrown",
+                "Log.entryAdded",
+            ];
             names.contains(&event["method"].as_str().unwrap_or_default())
         };
-        self.told().iter().filter(is_logged).map(Value::to_string).collect()
+        self.told()
+            .iter()
+            .filter(is_logged)
+            .map(Value::to_string)
+            .collect()
     }
 
     /// The URLs that the page has asked for. Its icon is data.

@@ -19,7 +19,8 @@ use crate::database::free_port;
 /// A topic that would be markup, and moves a terminal's cursor and the direction of a text.
 const TOPIC: &str = "s/<img src=x onerror=alert(1)>\u{1b}[2J\u{202e}";
 /// A payload that would end a script, an event and a line.
-const PAYLOAD: &str = "</script><script>document.title='owned'</script>\r\n\r\nevent: end\ndata: {}\n\n\u{2028}\u{9b}1m";
+const PAYLOAD: &str =
+    "</script><script>document.title='owned'</script>\r\n\r\nevent: end\ndata: {}\n\n\u{2028}\u{9b}1m";
 
 /// The most lines of events that are read: of a minute.
 const EVENT_LINES: usize = 3 * 240;
@@ -61,7 +62,10 @@ impl Shown {
             (child, address)
         });
         let mut command = wirecost(home.path());
-        let urls = [format!("mqtt://{}", broker.1), format!("postgres://{}/readings", database.1)];
+        let urls = [
+            format!("mqtt://{}", broker.1),
+            format!("postgres://{}/readings", database.1),
+        ];
         command.arg("store").args(urls).args(["--dashboard", "0"]);
         let mut storing = command
             .stdout(Stdio::piped())
@@ -115,7 +119,9 @@ impl Shown {
     /// The connection to the dashboard after a request.
     fn ask(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.dashboard).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an open socket");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("an open socket");
         stream.write_all(request.as_bytes()).expect("a request");
         stream
     }
@@ -128,7 +134,10 @@ impl Shown {
 
     /// The first event that satisfies a condition, as its lines.
     fn event(&self, is_it: impl Fn(&Value) -> bool) -> String {
-        let stream = self.ask(&format!("GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", self.dashboard));
+        let stream = self.ask(&format!(
+            "GET /events HTTP/1.1\r\nHost: {}\r\n\r\n",
+            self.dashboard
+        ));
         let events = BufReader::new(stream).lines();
         for line in events.take(EVENT_LINES) {
             let line = line.expect("an event in time");
@@ -184,11 +193,20 @@ fn a_heartbeat_arrives_in_a_browser_without_errors_and_foreign_requests() {
     eventually("all readings are stored, on the page", || {
         browser.value("[received, stored].map(node => node.textContent).join()") == "135,135"
     });
-    assert_eq!(browser.value("document.getElementById('focus-topic').textContent"), "s/1");
-    assert_eq!(browser.value("document.getElementById('focus-value').textContent"), "69");
+    assert_eq!(
+        browser.value("document.getElementById('focus-topic').textContent"),
+        "s/1"
+    );
+    assert_eq!(
+        browser.value("document.getElementById('focus-value').textContent"),
+        "69"
+    );
     let beats = "document.querySelector('#focus .line.value').points.length";
     assert_eq!(browser.value(beats), 40);
-    assert_eq!(browser.value("document.getElementById('sensors').textContent"), "20 sensors");
+    assert_eq!(
+        browser.value("document.getElementById('sensors').textContent"),
+        "20 sensors"
+    );
     // The other devices' payloads say when they were sent.
     let delay = "rows[1].cells[3].textContent";
     assert_ne!(browser.value(delay), "–");
@@ -198,7 +216,10 @@ fn a_heartbeat_arrives_in_a_browser_without_errors_and_foreign_requests() {
     });
     assert_eq!(browser.value("document.documentElement.scrollWidth"), 420);
     let counts = shown.end();
-    assert!(counts.stdout.starts_with("received 135  stored 135 "), "{counts:?}");
+    assert!(
+        counts.stdout.starts_with("received 135  stored 135 "),
+        "{counts:?}"
+    );
     eventually("the page says that these are the last counts", || {
         let state = browser.value("document.getElementById('page-state').textContent");
         state == "wirecost store has ended: these are its last counts"
@@ -235,7 +256,10 @@ fn what_hostile_devices_send_is_text_in_a_browser() {
 #[test]
 fn what_hostile_devices_send_does_nothing_in_the_events() {
     let shown = Shown::start();
-    shown.publish(TOPIC, &[PAYLOAD.as_bytes(), &[0xff, 0, 0x1b], b"{\"value\": 1e308}"]);
+    shown.publish(
+        TOPIC,
+        &[PAYLOAD.as_bytes(), &[0xff, 0, 0x1b], b"{\"value\": 1e308}"],
+    );
     let line = shown.event(|news| news["counts"][1] == 3);
     let acts = |c: char| {
         c.is_control() || matches!(c, '\u{2028}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -250,16 +274,28 @@ fn the_server_of_the_page_is_bounded_and_answers_for_nobody_else() {
     let host = shown.dashboard;
     for (request, status) in [
         (format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"), "200"),
-        (format!("HEAD / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", host.port()), "200"),
+        (
+            format!("HEAD / HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", host.port()),
+            "200",
+        ),
         (format!("GET /x HTTP/1.1\r\nHost: {host}\r\n\r\n"), "404"),
         (format!("POST / HTTP/1.1\r\nHost: {host}\r\n\r\n"), "405"),
         // A name that leads here is another site's.
-        (format!("GET /events HTTP/1.1\r\nHost: readings.example:{}\r\n\r\n", host.port()), "421"),
+        (
+            format!(
+                "GET /events HTTP/1.1\r\nHost: readings.example:{}\r\n\r\n",
+                host.port()
+            ),
+            "421",
+        ),
         ("GET /".repeat(4_000), "421"),
     ] {
         let answer = shown.answer(&request);
         let line = answer.lines().next().unwrap_or_default();
-        assert!(line.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.60}: {line}");
+        assert!(
+            line.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{request:.60}: {line}"
+        );
     }
     let page = shown.answer(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     for part in ["default-src 'none'", "frame-ancestors 'none'", "nosniff"] {
@@ -279,7 +315,9 @@ fn the_server_of_the_page_is_bounded_and_answers_for_nobody_else() {
         }
         listeners.len() == 16
     });
-    eventually("there are enough", || shown.answer(&events).starts_with("HTTP/1.1 503 "));
+    eventually("there are enough", || {
+        shown.answer(&events).starts_with("HTTP/1.1 503 ")
+    });
     drop(listeners);
     eventually("there is room again", || {
         shown.ask(&events).read_exact(&mut [0; 200]).is_ok()
@@ -296,5 +334,10 @@ fn a_port_that_is_taken_is_said_before_anything_runs() {
     let said = said(command.args(["--dashboard", &address.to_string()]));
     let expected = format!("error: cannot listen on {address} for the dashboard: Address already in use");
     assert!(said.stderr.starts_with(&expected), "{}", said.stderr);
-    assert_eq!((said.code, said.stderr.lines().count()), (Some(10), 2), "{}", said.stderr);
+    assert_eq!(
+        (said.code, said.stderr.lines().count()),
+        (Some(10), 2),
+        "{}",
+        said.stderr
+    );
 }

@@ -72,7 +72,12 @@ struct Said {
 }
 
 impl StoreDirector {
-    pub(super) fn new(keeper: Keeper, subscribe: mqtt::Command, is_quiet: bool, shown: Option<Shown>) -> Self {
+    pub(super) fn new(
+        keeper: Keeper,
+        subscribe: mqtt::Command,
+        is_quiet: bool,
+        shown: Option<Shown>,
+    ) -> Self {
         Self {
             keeper,
             subscribe,

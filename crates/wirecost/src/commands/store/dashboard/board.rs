@@ -76,7 +76,11 @@ impl Delays {
     }
 
     fn take(&mut self) -> Option<[f32; 2]> {
-        let Self { count, sum_ms, max_ms } = std::mem::take(self);
+        let Self {
+            count,
+            sum_ms,
+            max_ms,
+        } = std::mem::take(self);
         (count > 0).then(|| [rounded(sum_ms / count as f64), rounded(max_ms)])
     }
 }
@@ -272,12 +276,18 @@ mod tests {
         let first = told(&board.tick(at(250)));
         assert_eq!(
             first["sensors"],
-            json!([[0, 1, "1", 1.5, [[10, 1.0, null]], "a"], [1, 1, "x", null, [[20, null, null]], "b"]])
+            json!([
+                [0, 1, "1", 1.5, [[10, 1.0, null]], "a"],
+                [1, 1, "x", null, [[20, null, null]], "b"]
+            ])
         );
         assert_eq!(first["ticks"], json!([[250, 2, null, [1.5, 1.5]]]));
         board.arrived("a", b"2", at(260), PRESENT);
         let second = told(&board.tick(at(500)));
-        assert_eq!(second["sensors"], json!([[0, 2, "2", 1.5, [[260, 2.0, null]], null]]));
+        assert_eq!(
+            second["sensors"],
+            json!([[0, 2, "2", 1.5, [[260, 2.0, null]], null]])
+        );
         assert_eq!(told(&board.tick(at(750)))["sensors"], json!([]));
         let whole = told(&board.whole(at(750)));
         assert_eq!(

@@ -132,7 +132,11 @@ mod tests {
         let shown = String::from_utf8_lossy(json).into_owned();
         assert_eq!(reading(json), (shown, Some(71.5), Some(10_000_000)));
         // One second in the future, and two hours in the past.
-        for json in [r#"{"t": 1800000001000}"#, r#"{"t": 1799992800000}"#, r#"{"t": -1}"#] {
+        for json in [
+            r#"{"t": 1800000001000}"#,
+            r#"{"t": 1799992800000}"#,
+            r#"{"t": -1}"#,
+        ] {
             assert_eq!(reading(json.as_bytes()), (json.to_owned(), None, None));
         }
     }
