@@ -89,6 +89,7 @@ pub const TARGETS: [(&str, Target); 60] = [
     ("amqp_container", amqp::container),
     ("http1_head", http1::head),
     ("http1_chunks", http1::chunks),
+    ("http_page", http1::page),
     ("http1_client", http1::client),
     ("http1_server", http1::server),
     ("tls_records", tls::stream),

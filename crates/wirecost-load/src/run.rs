@@ -7,6 +7,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use wirecost_live::Clock;
+use wirecost_live::cpu_time::CpuTime;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::{IdleCpus, KeepAwake};
@@ -17,7 +18,7 @@ use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
 use wirecost_results::time::rfc3339;
 use wirecost_results::warning::{Warning, WarningKind};
-use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
 use super::agents::Agents;
 use super::agents::report::{self, AgentsReport};
@@ -32,6 +33,7 @@ use super::profile::{ProfileError, Recorder};
 use super::server::{Server, Site};
 use super::share::{Share, sources_of};
 use super::target::Used;
+use super::verdict::Taken;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
 use super::{checked, entry, keys, nanos, scheme, simulated};
@@ -101,6 +103,20 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
     })
 }
 
+/// The processor time that others had since `earlier`. A running server on this machine may be one of the other programs, so that
+/// theirs is not known.
+fn taken(options: &LoadOptions, address: SocketAddr, earlier: (&MachineLoad, &CpuTime)) -> Taken {
+    let by_hypervisor = MachineLoad::read().steal_share_since(earlier.0);
+    let is_beside = matches!(options.target, LoadTarget::Url(_)) && address.ip().is_loopback();
+    Taken {
+        by_hypervisor,
+        by_programs: match is_beside {
+            true => 0.0,
+            false => CpuTime::read().share_of_others_since(earlier.1),
+        },
+    }
+}
+
 /// Runs a load on this thread, over a running link if the load has one.
 fn run_here(
     options: &LoadOptions,
@@ -122,16 +138,21 @@ fn run_here(
         None => Generator::start(options, &server, &limits, context.program)?,
     };
     let keep_awake = KeepAwake::hold();
-    let machine = MachineLoad::read();
+    let (machine, cpu_time) = (MachineLoad::read(), CpuTime::read());
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
     let mut outcome = conduct(options, &mut context, clock, &mut server, parts, &pids);
-    let steal = MachineLoad::read().steal_share_since(&machine);
-    let steal = agents.map_or(steal, |agents| agents.steal().max(steal));
     let is_awake = agents.map_or(keep_awake.idle_cpus() == IdleCpus::Awake, Agents::are_awake);
     let tasks = agents.map(|agents| agents.end_load(generator.shares));
     let reported = tasks.map(|tasks| report::of(&tasks, &mut outcome));
     let (address, version) = (server.address(), server.version().map(str::to_owned));
+    let taken = match agents {
+        Some(agents) => Taken {
+            by_hypervisor: agents.steal(),
+            by_programs: 0.0,
+        },
+        None => taken(options, address, (&machine, &cpu_time)),
+    };
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     let outside = link.as_ref().and_then(LoadLink::outside);
@@ -162,7 +183,7 @@ fn run_here(
         }
         .to_string(),
         wire_not_counted: wire_not_counted.or_else(|| agents.map(|_| NOT_ON_AGENTS.to_owned())),
-        ..entry::of(options, &outcome, steal, link.as_ref())
+        ..entry::of(options, &outcome, taken, link.as_ref())
     };
     load.warnings.extend(relayed);
     if let Some(AgentsReport { figures, warnings }) = reported {

@@ -1,6 +1,7 @@
 //! `summary.json` of loads: one entry per load, one section per phase. `intervals.csv` and `latency/*.hlog` hold each
 //! second.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::{HopUse, LinkUse};
 use crate::rate_search::RateSearch;
 use crate::repeat::{Repeated, RunOf};
+use crate::setting::Settings;
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
@@ -124,9 +126,10 @@ pub struct Load {
     /// The link of each hop between sites, and what crossed it over the whole load, warm-up included; absent without sites.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<HopFigures>,
-    /// The settings of the target that differ from those that wirecost gives it; absent without such a setting.
+    /// The settings of a target that wirecost starts: those of the load, and otherwise those that wirecost gives it; absent without
+    /// any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, u64>,
+    pub settings: Settings,
     /// The agents that generated; absent where this machine did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<Box<LoadAgents>>,
@@ -305,6 +308,23 @@ pub struct PhaseFigures {
     /// less than 100 ms, and in merged results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_cpu_share: Option<f64>,
+}
+
+impl PhaseFigures {
+    /// The phase with the link of one hop between sites as its link; as it is without a hop.
+    pub fn at_hop(&self, hop: Option<&str>) -> Cow<'_, Self> {
+        let Some(hop) = hop else {
+            return Cow::Borrowed(self);
+        };
+        Cow::Owned(Self {
+            link: self
+                .hops
+                .iter()
+                .find(|known| known.hop == hop)
+                .map(|found| found.used),
+            ..self.clone()
+        })
+    }
 }
 
 /// IP packets on the real path in a phase.

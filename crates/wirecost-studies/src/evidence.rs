@@ -1,5 +1,6 @@
 //! The figures of results folders, by reference.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::Labels;
-use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::thresholds::nature::{of_device, of_hops};
 use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan, spent};
 use wirecost_stats::MeanInterval;
 
@@ -444,21 +445,34 @@ fn of_phases<'a>(
         let options = keyed.get(&runs[0].key).copied();
         let engine = &runs[0].engine;
         let phases = over_runs::phases_of(&runs).into_iter().enumerate();
-        let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
-            let labels = labels_of_phase(options?, options?.phases.get(index)?);
-            let value = reference.metric.of_phase(phases[0], reference.aggregation);
-            let is_meant = reference.selector.matches(&labels) && value.is_some();
-            is_meant.then(|| Candidate {
-                labels,
-                engine,
-                found: match (&runs[..], &phases[..]) {
-                    ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
-                    _ => of_repeated(reference, &runs, &phases),
-                },
-                agrees: true,
-            })
+        let candidates = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
+            let at = |(labels, hop): (Labels, Option<String>)| {
+                let phases: Vec<Cow<'_, PhaseFigures>> =
+                    phases.iter().map(|phase| phase.at_hop(hop.as_deref())).collect();
+                let value = reference.metric.of_phase(&phases[0], reference.aggregation);
+                let is_meant = reference.selector.matches(&labels) && value.is_some();
+                is_meant.then(|| Candidate {
+                    labels,
+                    engine,
+                    found: match (&runs[..], &phases[..]) {
+                        ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
+                        _ => of_repeated(reference, &runs, &phases),
+                    },
+                    agrees: true,
+                })
+            };
+            let options = options.and_then(|options| Some((options, options.phases.get(index)?)));
+            let by_hop = options.map(|(options, phase)| {
+                of_hops(
+                    reference.metric.is_by_hop(),
+                    options,
+                    &labels_of_phase(options, phase),
+                )
+            });
+            let by_hop = by_hop.unwrap_or_default().into_iter();
+            by_hop.filter_map(at).collect::<Vec<_>>()
         };
-        phases.filter_map(candidate).collect::<Vec<_>>()
+        phases.flat_map(candidates).collect::<Vec<_>>()
     };
     each_load(summary).into_iter().flat_map(of_runs).collect()
 }
@@ -473,7 +487,11 @@ fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
 }
 
 /// The mean over runs. Its interval has the runs as its samples.
-fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) -> Result<Figure, String> {
+fn of_repeated(
+    reference: &Reference,
+    runs: &[&Load],
+    phases: &[Cow<'_, PhaseFigures>],
+) -> Result<Figure, String> {
     for (load, phase) in runs.iter().zip(phases) {
         let warnings = load.warnings.iter().chain(&phase.warnings);
         usable(reference, phase.valid, warnings)?;

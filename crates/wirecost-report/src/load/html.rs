@@ -47,10 +47,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     let labels = words::labels(&summary.loads);
     let views = summary.loads.iter().zip(&labels).enumerate();
     let page = Page {
-        css: [
-            include_str!("../../templates/style.css"),
-            include_str!("../../templates/load.css"),
-        ],
+        css: [crate::html::STYLE, include_str!("../../templates/load.css")],
         js: include_str!("../../templates/report.js"),
         asked: asked(summary),
         is_interrupted: words::is_interrupted(summary),
@@ -71,6 +68,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         connects: tables::connects(&summary.loads, &labels),
         honesty: tables::honesty(&summary.loads, &labels),
         sides: tables::sides(&summary.loads, &labels),
+        settings: words::all_settings(&summary.loads, &labels),
         link: link::table(&summary.loads, &labels),
         link_kept: link::kept(&summary.loads, &labels),
         remarks: tables::remarks(&summary.loads, &labels),
@@ -114,6 +112,8 @@ struct Page<'a> {
     connects: Grid,
     honesty: Grid,
     sides: Grid,
+    /// The label of each load whose target has settings, and the settings.
+    settings: Vec<(String, String)>,
     link: Option<Grid>,
     /// The label of each load with a link, and the accuracy of the link.
     link_kept: Vec<(String, String)>,

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use wirecost_link::LinkConfig;
+use wirecost_results::setting::SettingValue;
+use wirecost_stack::target::Target;
 
 use crate::error::ScenarioError;
 use crate::link;
@@ -10,7 +12,7 @@ use crate::node::{Key, Node, Value};
 use crate::options::load::settings::Settings;
 use crate::options::load::sites::{At, Bridge, Fault, Site, SiteLink, Sites};
 use crate::options::load::{LoadOptions, LoadTarget};
-use crate::table::{Table, parsed, text, whole};
+use crate::table::{Table, parsed, text};
 
 /// The keys of a site.
 pub const SITE_KEYS: [&str; 3] = ["servers", "settings", "bridges"];
@@ -19,8 +21,12 @@ pub const BRIDGE_KEYS: [&str; 3] = ["to", "topic", "qos"];
 /// The keys of the sites of devices.
 pub const AT_KEYS: [&str; 2] = ["senders", "subscribers"];
 
-/// The settings of a server: names of its own configuration, with whole numbers.
-pub(super) fn settings(table: &Table<'_>) -> Result<Settings, ScenarioError> {
+/// The settings of a server: names with numbers or words. `target` is the server, unless it runs already or is not known.
+pub(super) fn settings(
+    table: &Table<'_>,
+    prefix: &str,
+    target: Option<Target>,
+) -> Result<Settings, ScenarioError> {
     let Some(node) = table.get("settings") else {
         return Ok(Settings::default());
     };
@@ -28,16 +34,21 @@ pub(super) fn settings(table: &Table<'_>) -> Result<Settings, ScenarioError> {
         let kind = node.kind();
         table.error(
             "settings",
-            format!("a table of names and numbers is expected, this is {kind}"),
+            format!("a table of names and values is expected, this is {kind}"),
         )
     })?;
-    let own = Table::at(node, "settings.");
-    let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, whole)?));
-    entries
-        .iter()
-        .map(setting)
-        .collect::<Result<_, _>>()
-        .map(Settings)
+    let prefix = format!("{prefix}settings.");
+    let own = Table::at(node, &prefix);
+    let value = |text: &str| Ok(SettingValue::from(text));
+    let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, value)?));
+    let read = entries.iter().map(setting).collect::<Result<_, ScenarioError>>();
+    let settings = Settings(read?);
+    let Some(target) = target else {
+        return Ok(settings);
+    };
+    let mut names = entries.iter().map(|(key, _)| key.name.as_str());
+    let refused = names.find_map(|name| Some((name, settings.refuses(target, name)?)));
+    refused.map_or(Ok(settings), |(name, why)| Err(own.error(name, why)))
 }
 
 /// Reads the sites of a load, from which its link, its target and the target's settings follow.
@@ -53,7 +64,7 @@ pub(super) fn place(
     let sites = read(table, node, folder)?;
     let placement = sites.place().map_err(|fault| at_fault(table, &fault))?;
     if load.link.is_some_and(|link| link != placement.link) {
-        return Err(table.error("link", "the links between sites are under links: leave it out"));
+        all_is_used(table)?;
     }
     let target = LoadTarget::Started(placement.target);
     if table.get("target").is_some() && load.target != target {
@@ -68,6 +79,32 @@ pub(super) fn place(
     (load.link, load.target, load.settings) = (Some(placement.link), target, placement.settings);
     load.sites = Some(sites);
     Ok(())
+}
+
+/// Refuses what `link` says of all links where each of them says it itself.
+fn all_is_used(table: &Table<'_>) -> Result<(), ScenarioError> {
+    let (Some(shared), Some(links)) = (table.get("link"), table.get("links")) else {
+        return Ok(());
+    };
+    let each = || links.entries().unwrap_or_default().iter().map(|(_, node)| node);
+    let Some(entries) = shared.entries() else {
+        let has_none = |node: &Node| node.value != Value::Null;
+        return match each().all(has_none) {
+            true => Err(table.error("link", "each of links is one itself: leave it out")),
+            false => Ok(()),
+        };
+    };
+    let is_unused = |(key, _): &&(Key, Node)| each().all(|link| link.get(&key.name).is_some());
+    match entries.iter().find(is_unused) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let why = format!(
+                "link.{}: each of links has one of its own: leave it out",
+                key.name
+            );
+            Err(ScenarioError::new(&key.place, why))
+        }
+    }
 }
 
 /// An error at the value that a fault names.
@@ -97,7 +134,10 @@ fn read(table: &Table<'_>, node: &Node, folder: Option<&Path>) -> Result<Sites, 
         .get("links")
         .ok_or_else(|| table.error("links", "sites need links between them"))?;
     let entries = joined.entries().ok_or_else(|| wrong(joined, "links"))?;
-    let links = entries.iter().map(|(key, node)| site_link(key, node, folder));
+    let shared = table.get("link");
+    let links = entries
+        .iter()
+        .map(|(key, node)| site_link(key, &completed(node, shared), folder));
     let links = links.collect::<Result<_, _>>()?;
     let devices = table.get("at").ok_or_else(|| {
         table.error(
@@ -131,10 +171,11 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
     let none = Node::at(&node.place, Value::Table(Vec::new()));
     let is_empty = node.value == Value::Null;
     let own = Table::new(if is_empty { &none } else { node }, &prefix, &SITE_KEYS)?;
+    let servers: Vec<Target> = own.many("servers", parsed)?;
     Ok(Site {
         name: key.name.clone(),
-        servers: own.many("servers", parsed)?,
-        settings: settings(&own)?,
+        settings: settings(&own, &prefix, servers.first().copied())?,
+        servers,
         bridges: bridges(&own, &format!("{prefix}bridges."))?,
     })
 }
@@ -154,6 +195,25 @@ fn bridges(site: &Table<'_>, prefix: &str) -> Result<Vec<Bridge>, ScenarioError>
         })
     };
     list.iter().map(bridge).collect()
+}
+
+/// A link of `links` with what `link` says of all of them where it says nothing itself.
+fn completed(own: &Node, shared: Option<&Node>) -> Node {
+    let Some(shared) = shared else {
+        return own.clone();
+    };
+    match (&own.value, &shared.value) {
+        (Value::Null, _) => shared.clone(),
+        (Value::Table(entries), Value::Table(all)) => {
+            let is_said = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+            let others = all.iter().filter(|(key, _)| !is_said(&key.name));
+            Node::at(
+                &own.place,
+                Value::Table(entries.iter().chain(others).cloned().collect()),
+            )
+        }
+        _ => own.clone(),
+    }
 }
 
 fn site_link(key: &Key, node: &Node, folder: Option<&Path>) -> Result<SiteLink, ScenarioError> {

@@ -65,7 +65,7 @@ pub struct AgentsArguments {
     pub agents: Option<AgentsAsked>,
 
     /// Address on which agents are awaited; a port alone means loopback
-    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "agents", value_parser = crate::prometheus::address)]
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "agents", value_parser = crate::http::address)]
     pub listen: Option<SocketAddr>,
 
     /// File for the agents, with the secret of this run; it is removed when all have come
