@@ -245,8 +245,10 @@ fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Sen
         output::wants_color(arguments.no_color),
     ))];
     if let Some(address) = arguments.prometheus {
-        let endpoint = Endpoint::start(address)
-            .map_err(|error| Failure::usage(format!("cannot listen on {address} for Prometheus: {error}")))?;
+        let endpoint = Endpoint::start(address).map_err(|error| {
+            let words = format_args!("{address} for Prometheus: {error}");
+            Failure::cannot_listen(words, error.kind(), "--prometheus")
+        })?;
         output::note(format_args!(
             "metrics are at http://{}/metrics",
             endpoint.address()
