@@ -6,9 +6,11 @@
 //!     `-- receives: runs the World until Devices has reported something, or until the time-out
 //! ```
 //!
-//! - `setting`: its devices, server and link
+//! - `bridges`: what brokers of different sites pass on
+//! - `setting`: its devices, servers and links
 //! - `parts`: its part and its target, as the coordinator sees them
 
+mod bridges;
 mod parts;
 mod setting;
 
@@ -244,7 +246,7 @@ fn settled<T: Tap>(
     }
     Simulated {
         outcome,
-        counters: finished.links.0.counters(),
+        counters: finished.links.links.counters(),
         tap: finished.tap,
         destination: setting.share.destination,
     }

@@ -89,11 +89,53 @@ fn bridges_pass_on_every_message_and_each_hop_has_its_bytes() {
     let said = run_bridged(home.path(), &[]);
     assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);
     let load = load(home.path());
+    // Each link was checked by echoes, which are in no capture.
+    for hop in load["hops"].as_array().expect("hops") {
+        assert!(hop["link"]["achieved"]["rtt_p50_ns"].as_f64().is_some(), "{hop}");
+    }
+    bridged_hops_equal_the_capture(home.path());
+}
+
+/// The built-in brokers do the same in virtual time, also over a link whose first site is that of the later broker.
+#[test]
+fn in_virtual_time_built_in_brokers_pass_on_every_message() {
+    let home = open_folder();
+    let builtin = [
+        "engine=sim",
+        "sites.fog.servers=builtin",
+        "sites.region.servers=builtin",
+        "sites.abroad.servers=builtin",
+    ];
+    let said = run_bridged(home.path(), &builtin);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    bridged_hops_equal_the_capture(home.path());
+    let load_of = load;
+    let load = load_of(home.path());
+    // Half of 2, 20, 60 and 10 ms.
+    let delay = load["phases"][1]["one_way_delay_ns"]["p50"]
+        .as_f64()
+        .expect("a delay");
+    assert!((46e6..46.5e6).contains(&delay), "{delay}");
+    let forth = &load["hops"][1]["used"];
+
+    let turned = open_folder();
+    let other = "links={field-fog: {rtt: 2ms, rate: 89Mbit}, region-fog: {rtt: 20ms}, region-abroad: {rtt: 60ms}, office-abroad: {rtt: 10ms}}";
+    let said = run_bridged(turned.path(), &[&builtin[..], &[other]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let load = load_of(turned.path());
+    let back = &load["hops"][1]["used"];
+    assert_eq!(
+        (&forth["up"]["bytes"], &forth["down"]["bytes"]),
+        (&back["down"]["bytes"], &back["up"]["bytes"])
+    );
+}
+
+fn bridged_hops_equal_the_capture(home: &Path) {
+    let load = load(home);
     let publish = &load["phases"][1];
     assert_eq!(publish["outcomes"]["acknowledged"], 100, "{load}");
     assert_eq!(publish["deliveries"]["arrived"], 100, "{load}");
     let capture = home
-        .path()
         .join("run")
         .join(load["capture"].as_str().expect("a capture"));
     for (index, [from, to]) in [
@@ -115,8 +157,6 @@ fn bridges_pass_on_every_message_and_each_hop_has_its_bytes() {
             );
             assert_eq!(told, (Some(packets), Some(bytes)), "{hop} {way}");
         }
-        // Each link was checked by echoes, which are in no capture.
-        assert!(hop["link"]["achieved"]["rtt_p50_ns"].as_f64().is_some(), "{hop}");
     }
     let all = fields(&capture, "ip", &["ip.len"]).len() as u64;
     let hops = load["hops"].as_array().expect("hops").iter();
@@ -139,7 +179,10 @@ fn wrong_bridges_are_refused_before_anything_runs() {
             "sites.region.bridges=[]",
             "at.subscribers: office is joined to abroad, and no bridge passes on to it what fog receives",
         ),
-        ("engine=sim", "live"),
+        (
+            "engine=sim",
+            "a bridge is between two mosquitto servers live, and between two of servers: builtin in virtual time",
+        ),
         (
             "stack=mqtt-qos1+tls1.3",
             "sites: a bridge passes on plain MQTT over IPv4, and the stack is mqtt-qos1+tls1.3",
