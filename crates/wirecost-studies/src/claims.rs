@@ -152,6 +152,16 @@ pub struct Point {
     pub question: Question,
     /// The physical bound on the published number.
     pub bound: Option<Bound>,
+    /// Figures that are shown beside the result, and judge nothing.
+    pub beside: Vec<Reference>,
+}
+
+impl Point {
+    /// The figures that it asks for, those beside the result included.
+    pub fn references(&self) -> Vec<&Reference> {
+        let judged = self.question.references().into_iter();
+        judged.chain(&self.beside).collect()
+    }
 }
 
 /// What is measured for a claim.
@@ -324,7 +334,7 @@ impl Claim {
         let references: Vec<&Reference> = self
             .points
             .iter()
-            .flat_map(|point| point.question.references())
+            .flat_map(Point::references)
             .collect();
         let checks = self.points.iter().flat_map(|point| point.question.checks());
         let names = references.iter().map(|reference| &reference.run);

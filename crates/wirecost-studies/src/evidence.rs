@@ -27,6 +27,10 @@ use crate::claims::CheckReference;
 use crate::model::Modelled;
 use crate::reference::Reference;
 
+/// The dimension of a rate.
+const RATE: &str = "rate";
+/// What figures that cannot be used begin with.
+const INVALID: &str = "INVALID";
 /// The engine of points of NB-IoT cells.
 const SIM: &str = "sim";
 
@@ -460,7 +464,47 @@ fn of_phases<'a>(
         };
         phases.filter_map(candidate).collect::<Vec<_>>()
     };
-    each_load(summary).into_iter().flat_map(of_runs).collect()
+    let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
+    let valid = valid_rates(&keyed, summary);
+    all.into_iter().map(|one| with_largest_valid(one, &valid)).collect()
+}
+
+/// The phases of loads at a rate whose figures can be used.
+fn valid_rates(keyed: &BTreeMap<String, &LoadOptions>, summary: &LoadSummary) -> Vec<(Labels, f64)> {
+    let of_load = |load: &Load| {
+        let options = keyed.get(&load.key).copied();
+        let phases = load.phases.iter().enumerate().filter(|(_, phase)| phase.valid);
+        let rate = |(index, phase): (usize, &PhaseFigures)| {
+            let labels = labels_of_phase(options?, options?.phases.get(index)?);
+            labels.contains_key(RATE).then_some((labels, phase.offered_rate?))
+        };
+        phases.filter_map(rate).collect::<Vec<_>>()
+    };
+    summary.loads.iter().flat_map(of_load).collect()
+}
+
+/// A figure that cannot be used says which rate of the same load is the largest that can.
+fn with_largest_valid<'a>(one: Candidate<'a>, valid: &[(Labels, f64)]) -> Candidate<'a> {
+    let Err(why) = &one.found else {
+        return one;
+    };
+    if !one.labels.contains_key(RATE) || !why.starts_with(INVALID) {
+        return one;
+    }
+    let same = |labels: &Labels| {
+        let other = |(key, value): (&&str, &String)| *key == RATE || one.labels.get(*key) == Some(value);
+        labels.len() == one.labels.len() && labels.iter().all(other)
+    };
+    let alike = valid.iter().filter(|(labels, _)| same(labels));
+    let largest = alike.max_by(|(_, rate), (_, other)| rate.total_cmp(other));
+    let text = match largest.and_then(|(labels, _)| labels.get(RATE)) {
+        Some(rate) => format!("{why}; the largest rate of the run that is valid: {rate}"),
+        None => format!("{why}; no rate of the run is valid"),
+    };
+    Candidate {
+        found: Err(text),
+        ..one
+    }
 }
 
 /// The runs of each load: one, or as many as a repeated load has.
@@ -535,8 +579,8 @@ fn usable<'a>(
     }
     let why = warnings.find(|warning| warning.invalidates);
     Err(why.map_or_else(
-        || "INVALID".to_owned(),
-        |warning| format!("INVALID: {}", warning.text),
+        || INVALID.to_owned(),
+        |warning| format!("{INVALID}: {}", warning.text),
     ))
 }
 
