@@ -56,8 +56,7 @@ const OF_SITE_LINKS: [&str; 3] = ["rtt", "loss", "rate"];
 /// The keys that can have several values in this load: those of the links between its sites first.
 pub fn varied_in_load(root: &Node) -> Vec<String> {
     let links = root.get("links").and_then(Node::entries).unwrap_or_default();
-    let of_link =
-        |(link, _): &(Key, Node)| OF_SITE_LINKS.map(|own| format!("links.{}.{own}", link.name));
+    let of_link = |(link, _): &(Key, Node)| OF_SITE_LINKS.map(|own| format!("links.{}.{own}", link.name));
     let own = varied(&OF_LOADS).into_iter().map(str::to_owned);
     links.iter().flat_map(of_link).chain(own).collect()
 }
@@ -354,7 +353,8 @@ mod tests {
 
     #[test]
     fn a_link_between_sites_can_have_several_values() {
-        let mut root = node("links: {a-b: {rate: 1Mbit}}\nvary: {clients: [1, 2], links.a-b.rtt: [1ms, 5ms]}\n");
+        let mut root =
+            node("links: {a-b: {rate: 1Mbit}}\nvary: {clients: [1, 2], links.a-b.rtt: [1ms, 5ms]}\n");
         vary(&mut root, &OF_LOADS).expect("values");
         vary_flag(&mut root, "links.a-b.rate=1Mbit,2Mbit", &OF_LOADS).expect("values");
         let all = combinations(&root, &varied_in_load(&root)).expect("combinations");

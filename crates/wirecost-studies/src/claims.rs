@@ -331,11 +331,7 @@ impl Claim {
 
     /// The runs that the figures of the claim are of, those of its suspects included.
     pub fn runs(&self) -> Vec<NeededRun> {
-        let references: Vec<&Reference> = self
-            .points
-            .iter()
-            .flat_map(Point::references)
-            .collect();
+        let references: Vec<&Reference> = self.points.iter().flat_map(Point::references).collect();
         let checks = self.points.iter().flat_map(|point| point.question.checks());
         let names = references.iter().map(|reference| &reference.run);
         let own = names.chain(checks.map(|check| &check.run)).map(|run| NeededRun {

@@ -27,8 +27,8 @@ use crate::claims::CheckReference;
 use crate::model::Modelled;
 use crate::reference::Reference;
 
-/// The dimension of a rate.
-const RATE: &str = "rate";
+mod rates;
+
 /// What figures that cannot be used begin with.
 const INVALID: &str = "INVALID";
 /// The engine of points of NB-IoT cells.
@@ -465,46 +465,15 @@ fn of_phases<'a>(
         phases.filter_map(candidate).collect::<Vec<_>>()
     };
     let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
-    let valid = valid_rates(&keyed, summary);
-    all.into_iter().map(|one| with_largest_valid(one, &valid)).collect()
-}
-
-/// The phases of loads at a rate whose figures can be used.
-fn valid_rates(keyed: &BTreeMap<String, &LoadOptions>, summary: &LoadSummary) -> Vec<(Labels, f64)> {
-    let of_load = |load: &Load| {
-        let options = keyed.get(&load.key).copied();
-        let phases = load.phases.iter().enumerate().filter(|(_, phase)| phase.valid);
-        let rate = |(index, phase): (usize, &PhaseFigures)| {
-            let labels = labels_of_phase(options?, options?.phases.get(index)?);
-            labels.contains_key(RATE).then_some((labels, phase.offered_rate?))
-        };
-        phases.filter_map(rate).collect::<Vec<_>>()
+    let valid = rates::valid(&keyed, summary);
+    let told = |one: Candidate<'a>| match one.found {
+        Err(why) => Candidate {
+            found: Err(rates::with_largest(why, &one.labels, &valid)),
+            ..one
+        },
+        Ok(_) => one,
     };
-    summary.loads.iter().flat_map(of_load).collect()
-}
-
-/// A figure that cannot be used says which rate of the same load is the largest that can.
-fn with_largest_valid<'a>(one: Candidate<'a>, valid: &[(Labels, f64)]) -> Candidate<'a> {
-    let Err(why) = &one.found else {
-        return one;
-    };
-    if !one.labels.contains_key(RATE) || !why.starts_with(INVALID) {
-        return one;
-    }
-    let same = |labels: &Labels| {
-        let other = |(key, value): (&&str, &String)| *key == RATE || one.labels.get(*key) == Some(value);
-        labels.len() == one.labels.len() && labels.iter().all(other)
-    };
-    let alike = valid.iter().filter(|(labels, _)| same(labels));
-    let largest = alike.max_by(|(_, rate), (_, other)| rate.total_cmp(other));
-    let text = match largest.and_then(|(labels, _)| labels.get(RATE)) {
-        Some(rate) => format!("{why}; the largest rate of the run that is valid: {rate}"),
-        None => format!("{why}; no rate of the run is valid"),
-    };
-    Candidate {
-        found: Err(text),
-        ..one
-    }
+    all.into_iter().map(told).collect()
 }
 
 /// The runs of each load: one, or as many as a repeated load has.
@@ -516,14 +485,19 @@ fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
     once.map(|load| vec![load]).chain(repeated).collect()
 }
 
-/// The mean over runs. Its interval has the runs as its samples.
+/// The mean over the runs whose figures can be used, at least two. Its interval has these runs as its samples.
 fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) -> Result<Figure, String> {
-    for (load, phase) in runs.iter().zip(phases) {
+    let each = runs.iter().zip(phases);
+    let usable = |(load, phase): &(&&Load, &&PhaseFigures)| {
         let warnings = load.warnings.iter().chain(&phase.warnings);
-        usable(reference, phase.valid, warnings)?;
+        usable(reference, phase.valid, warnings)
+    };
+    let (used, refused): (Vec<_>, Vec<_>) = each.partition(|one| usable(one).is_ok());
+    if let Some(first) = refused.first().filter(|_| used.len() < 2) {
+        usable(first)?;
     }
     let (metric, aggregation) = (reference.metric, reference.aggregation);
-    let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
+    let values = used.iter().map(|(_, phase)| metric.of_phase(phase, aggregation));
     let values = values.collect::<Option<Vec<f64>>>();
     let values = values.ok_or_else(|| no_figure(reference))?;
     let (mean, interval) = over_runs::mean_over_runs(&values).ok_or_else(|| no_figure(reference))?;

@@ -244,14 +244,14 @@ impl Court<'_> {
         self.by_rule(point, &self.asked(point)?)
     }
 
-    /// The figures beside the result: `http1: late 26 %, refused 0 %; mqtt-qos0: late 0 %, refused 0 %`.
+    /// The figures beside the result that were measured: `http1: late 26 %, refused 0 %; mqtt-qos0: late 0 %, refused 0 %`.
     fn beside(&self, point: &Point) -> Result<Option<String>, String> {
         let names = rules::telling(&point.beside);
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         for (name, reference) in names.iter().zip(&point.beside) {
             let text = match self.evidence.figure(reference) {
                 Ok(figure) => rules::shown(&figure),
-                Err(Missing::NotRun(_)) => "not run".to_owned(),
+                Err(Missing::NotRun(_)) => continue,
                 Err(Missing::Wrong(why)) => return Err(format!("{}: {why}", self.claim.id)),
             };
             let text = format!("{} {text}", reference.metric.name.replace('_', " "));
@@ -260,7 +260,9 @@ impl Court<'_> {
                 None => groups.push((name, vec![text])),
             }
         }
-        let groups = groups.iter().map(|(name, texts)| format!("{name}: {}", texts.join(", ")));
+        let groups = groups
+            .iter()
+            .map(|(name, texts)| format!("{name}: {}", texts.join(", ")));
         let text = groups.collect::<Vec<_>>().join("; ");
         Ok((!text.is_empty()).then_some(text))
     }

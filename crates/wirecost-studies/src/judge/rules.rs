@@ -254,9 +254,8 @@ fn ratio(
 
 /// A figure in the text of a ratio: a share of messages in per cent.
 pub(super) fn shown(figure: &Figure) -> String {
-    let is_share = Reference::read(&figure.reference).is_ok_and(|reference| {
-        reference.metric.quantity_of(reference.aggregation) == Quantity::Share
-    });
+    let is_share = Reference::read(&figure.reference)
+        .is_ok_and(|reference| reference.metric.quantity_of(reference.aggregation) == Quantity::Share);
     match is_share {
         true => percent(figure.amount.value),
         false => figure.shown(),
@@ -618,7 +617,11 @@ mod tests {
             ("0.5", 0.1, Verdict::Contradicted),
         ] {
             let published = Published::read(published).expect(published);
-            assert_eq!(over_nothing(&published, first).0, verdict, "{first} of {published}");
+            assert_eq!(
+                over_nothing(&published, first).0,
+                verdict,
+                "{first} of {published}"
+            );
         }
         assert_eq!(ends_text([1.05, 1.07]), " [1.05, 1.07]");
         assert_eq!(ends_text([1.05, 1.05]), "");
