@@ -92,10 +92,12 @@ pub enum EnvironmentError {
         errno: Errno,
     },
     /// The program of a real server is not installed.
-    #[error("cannot find {program} on PATH, /usr/sbin or /usr/local/sbin")]
+    #[error("cannot find {program} {place}")]
     ServerNotFound {
-        /// The program's name.
+        /// The program's name, or that of the part of it.
         program: &'static str,
+        /// Where it was looked for: `in /usr/lib/postgresql`.
+        place: &'static str,
         /// The Debian package that provides it.
         package: &'static str,
     },

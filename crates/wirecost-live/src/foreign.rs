@@ -5,23 +5,27 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use wirecost_results::RunFolder;
 use wirecost_security::certificate;
 use wirecost_stack::Credentials;
 use wirecost_stack::target::Target;
+use wirecost_stack::target::setting::apache as apache_settings;
 
 use crate::patience::Patience;
 use crate::process::setup::Setup;
 use crate::process::usage::Usage;
 use crate::process::{
-    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
+    Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
 };
 use crate::{EnvironmentError, Side};
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at the processes of a server.
+const POLL: Duration = Duration::from_millis(10);
 /// How long a server may take to end by itself.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -53,6 +57,25 @@ struct Recipe {
     address: SocketAddr,
     version: Option<String>,
     patience: Duration,
+    /// How many processes it has when it is ready, at least.
+    processes: usize,
+}
+
+impl Recipe {
+    /// The same of a server whose own program the launch starts by another one.
+    fn by_another(self, program: PathBuf) -> Self {
+        Self {
+            program: Some(program),
+            ..self
+        }
+    }
+
+    /// Its name and version.
+    fn named(&self) -> String {
+        let program = self.program.as_ref().unwrap_or(&self.launch.program).display();
+        let version = self.version.as_deref().unwrap_or("of unknown version");
+        format!("{program} {version}")
+    }
 }
 
 /// The recipe of a target's server; `None` for the built-in ones.
@@ -65,63 +88,75 @@ fn recipe(
     setup: &Setup,
 ) -> Result<Option<Recipe>, EnvironmentError> {
     let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
+    let of = |launch, address, probe, version, patience| Recipe {
+        launch,
+        program: None,
+        probe,
+        address,
+        version,
+        patience,
+        processes: 1,
+    };
     let coap = |build| {
         let dtls = Some(libcoap::Dtls { files, psk });
-        Ok::<_, EnvironmentError>(Recipe {
-            launch: libcoap::launch(folder, at(5683), build, dtls)?,
-            program: None,
-            probe: libcoap::probe,
-            address: at(5683),
-            version: libcoap::version(build),
-            patience: PATIENCE,
-        })
+        let launch = libcoap::launch(folder, at(5683), build, dtls)?;
+        let version = libcoap::version(build);
+        Ok::<_, EnvironmentError>(of(launch, at(5683), libcoap::probe, version, PATIENCE))
     };
     let recipe = match target {
         Target::Builtin | Target::Running => return Ok(None),
-        Target::Mosquitto => Recipe {
-            launch: mosquitto::launch(folder, at(1883), Some(files), setup)?,
-            program: None,
-            probe: mosquitto::probe,
-            address: at(1883),
-            version: mosquitto::version(),
-            patience: PATIENCE,
-        },
-        Target::Rabbitmq => Recipe {
-            launch: rabbitmq::launch(folder, ip, Some(files))?,
-            program: None,
-            probe: |address| rabbitmq::probe(address.ip()),
-            address: at(rabbitmq::AMQP_PORT),
-            version: rabbitmq::version(),
-            patience: rabbitmq::PATIENCE,
-        },
-        Target::Caddy => Recipe {
-            launch: caddy::launch(folder, at(80), Some(files))?,
-            program: None,
-            probe: caddy::probe,
-            address: at(80),
-            version: caddy::version(),
-            patience: PATIENCE,
-        },
-        Target::Postgresql => Recipe {
-            launch: postgresql::launch(folder, postgresql::address(ip))?,
-            program: Some(postgresql::program()?),
-            probe: postgresql::probe,
-            address: postgresql::address(ip),
-            version: postgresql::version(),
-            patience: postgresql::PATIENCE,
-        },
-        Target::Mariadb => Recipe {
-            launch: mariadb::launch(folder, mariadb::address(ip))?,
-            program: Some(mariadb::program()?),
-            probe: mariadb::probe,
-            address: mariadb::address(ip),
-            version: mariadb::version(),
-            patience: mariadb::PATIENCE,
-        },
+        Target::Mosquitto => {
+            let launch = mosquitto::launch(folder, at(1883), Some(files), setup)?;
+            of(launch, at(1883), mosquitto::probe, mosquitto::version(), PATIENCE)
+        }
+        Target::Rabbitmq => {
+            let launch = rabbitmq::launch(folder, ip, Some(files))?;
+            let probe = |address: SocketAddr| rabbitmq::probe(address.ip());
+            let (address, version) = (at(rabbitmq::AMQP_PORT), rabbitmq::version());
+            of(launch, address, probe, version, rabbitmq::PATIENCE)
+        }
+        Target::Caddy => {
+            let launch = caddy::launch(folder, at(80), Some(files))?;
+            of(launch, at(80), caddy::probe, caddy::version(), PATIENCE)
+        }
+        Target::Apache => {
+            let store = store_of(target, setup).map(|_| mariadb::address(ip));
+            let launch = apache::launch(folder, at(80), store, setup)?;
+            let recipe = of(launch, at(80), apache::probe, apache::version(), apache::PATIENCE);
+            // The first process and its workers.
+            let ready: usize = setup.value(apache_settings::WORKERS_READY).parse().unwrap_or(0);
+            Recipe {
+                processes: 1 + ready,
+                ..recipe.by_another(apache::program()?)
+            }
+        }
+        Target::Postgresql => {
+            let address = postgresql::address(ip);
+            let launch = postgresql::launch(folder, address, setup)?;
+            let (version, patience) = (postgresql::version(), postgresql::PATIENCE);
+            of(launch, address, postgresql::probe, version, patience).by_another(postgresql::program()?)
+        }
+        Target::Mariadb => {
+            let address = mariadb::address(ip);
+            let launch = mariadb::launch(folder, address, setup)?;
+            let (version, patience) = (mariadb::version(), mariadb::PATIENCE);
+            of(launch, address, mariadb::probe, version, patience).by_another(mariadb::program()?)
+        }
         Target::Libcoap => coap(libcoap::Build::Openssl)?,
         Target::LibcoapGnutls => coap(libcoap::Build::Gnutls)?,
     };
     Ok(Some(recipe))
+}
+
+/// What the database beside a server is set to; `None` if it has none.
+fn store_of(target: Target, setup: &Setup) -> Option<Setup> {
+    if target != Target::Apache || setup.value(apache_settings::STORE) == apache_settings::NO_STORE {
+        return None;
+    }
+    let connections = setup.value(apache_settings::STORE_CONNECTIONS).to_owned();
+    let mut store = Setup::of(Target::Mariadb);
+    store.settings.insert("max_connections".to_owned(), connections);
+    Some(store)
 }
 
 /// The files with the run's certificate for a server of another maker.
@@ -172,7 +207,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
 }
 
 /// The servers' own working files below the run's folder, including cookies. Logs and configurations stay.
-const WORKING_FILES: [&str; 7] = [
+const WORKING_FILES: [&str; 8] = [
     "mnesia",
     "log",
     ".erlang.cookie",
@@ -180,6 +215,7 @@ const WORKING_FILES: [&str; 7] = [
     ".step",
     postgresql::DATA,
     mariadb::DATA,
+    apache::PID_FILE,
 ];
 
 /// Removes the working files of a server that has gone. Failures do not affect the results.
@@ -197,6 +233,8 @@ fn remove_working_files(folder: &Path) {
 #[derive(Debug)]
 pub struct Foreign {
     process: ServerProcess,
+    /// The database beside it, into which it inserts.
+    store: Option<ServerProcess>,
     _key_file: KeyFile,
     folder: PathBuf,
     version: String,
@@ -209,7 +247,7 @@ pub struct Foreign {
 pub struct ForeignReport {
     /// Its program and version.
     pub version: String,
-    /// CPU time of the whole server from ready to stopped; `None` if it had died.
+    /// CPU time of the whole server, with the database beside it, from ready to stopped; `None` if it had died.
     pub cpu: Option<Duration>,
     /// Its resident memory at the end; `None` if it had died.
     pub resident_bytes: Option<u64>,
@@ -231,38 +269,36 @@ impl Foreign {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, TargetError> {
         let files = tls_files(folder);
-        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server, setup)? else {
+        let recipe = |target, setup: &Setup| recipe(target, folder, &files, &credentials.psk, server, setup);
+        let Some(own) = recipe(target, setup)? else {
             return Ok(None);
         };
-        let Recipe {
-            launch,
-            program,
-            probe,
-            address,
-            version,
-            patience,
-        } = recipe;
+        let of_store = store_of(target, setup).map(|store| recipe(Target::Mariadb, &store));
+        let of_store = of_store.transpose()?.flatten();
         let key_file = write_tls_files(&files, credentials)?;
-        let program = program.as_ref().unwrap_or(&launch.program).display().to_string();
-        let mut process = ServerProcess::start(&launch, side)?;
-        wait_until_ready(&mut process, Patience::new(patience, is_over), || probe(address))?;
-        let version = format!(
-            "{program} {}",
-            version.unwrap_or_else(|| "of unknown version".into())
-        );
-        let cpu_when_ready = process.usage().ok().map(|usage| usage.cpu_time);
-        Ok(Some(Self {
+        let store = of_store.as_ref().map(|store| started(store, side, is_over)).transpose()?;
+        let process = started(&own, side, is_over)?;
+        let names = [Some(own), of_store].into_iter().flatten();
+        let names: Vec<String> = names.map(|recipe| recipe.named()).collect();
+        let mut foreign = Self {
             process,
+            store,
             _key_file: key_file,
             folder: folder.path().to_path_buf(),
-            version,
-            cpu_when_ready,
-        }))
+            version: names.join(" and "),
+            cpu_when_ready: None,
+        };
+        foreign.cpu_when_ready = foreign.usage().map(|usage| usage.cpu_time);
+        Ok(Some(foreign))
     }
 
-    /// CPU time, memory and processes so far; `None` once it has ended.
+    /// CPU time, memory and processes so far, with those of the database beside it; `None` once either has ended.
     pub fn usage(&self) -> Option<Usage> {
-        self.process.usage().ok()
+        let own = self.process.usage().ok()?;
+        match &self.store {
+            Some(store) => Some(own.and(store.usage().ok()?)),
+            None => Some(own),
+        }
     }
 
     /// Its program and version.
@@ -270,30 +306,26 @@ impl Foreign {
         &self.version
     }
 
-    /// The id of its first process.
-    pub fn pid(&self) -> Option<u32> {
-        u32::try_from(self.process.pid()).ok()
-    }
-
     /// The ids of its processes: RabbitMQ is a script that starts another program. Empty once it has ended.
     pub fn pids(&self) -> Vec<u32> {
-        let pids = self.process.pids().unwrap_or_default();
-        pids.into_iter()
-            .filter_map(|pid| u32::try_from(pid).ok())
-            .collect()
+        let all = [Some(&self.process), self.store.as_ref()].into_iter().flatten();
+        let pids = all.flat_map(|process| process.pids().unwrap_or_default());
+        pids.filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
 
-    /// How the server died, if it did.
+    /// How the server, or the database beside it, died, if one did.
     pub fn death(&mut self) -> Option<String> {
-        let status = self.process.exit_status()?;
+        let all = [Some(&mut self.process), self.store.as_mut()].into_iter().flatten();
+        let status = all.filter_map(ServerProcess::exit_status).next()?;
         Some(format!("{} ended during the run with {status}", self.version))
     }
 
     /// Stops the server. Returns its usage, which a dead server no longer has.
     pub fn stop(self) -> ForeignReport {
-        let usage = self.process.usage().ok();
+        let usage = self.usage();
         // A server that ignores SIGTERM is killed.
         drop(self.process.stop(STOP_PATIENCE));
+        drop(self.store.map(|store| store.stop(STOP_PATIENCE)));
         remove_working_files(&self.folder);
         let used = usage.zip(self.cpu_when_ready);
         ForeignReport {
@@ -301,6 +333,31 @@ impl Foreign {
             cpu: used.map(|(usage, before)| usage.cpu_time.saturating_sub(before)),
             resident_bytes: usage.map(|usage| usage.resident_bytes),
         }
+    }
+}
+
+/// A server that answers.
+fn started(recipe: &Recipe, side: &Side, is_over: &dyn Fn() -> bool) -> Result<ServerProcess, TargetError> {
+    let mut process = ServerProcess::start(&recipe.launch, side)?;
+    let address = recipe.address;
+    let patience = || Patience::new(recipe.patience, is_over);
+    wait_until_ready(&mut process, patience(), || (recipe.probe)(address))?;
+    // A server of many processes answers as soon as there is one.
+    let ready = patience().wait(|slice| {
+        let is_ready = process.pids().is_ok_and(|pids| pids.len() >= recipe.processes);
+        if !is_ready {
+            thread::sleep(slice.min(POLL));
+        }
+        is_ready.then_some(())
+    });
+    match ready {
+        Some(()) => Ok(process),
+        None => Err(EnvironmentError::ServerNotReady {
+            program: recipe.named(),
+            waited: recipe.patience,
+            log_tail: process.log_tail(),
+        }
+        .into()),
     }
 }
 

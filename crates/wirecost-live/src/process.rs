@@ -5,8 +5,9 @@
 //! - [`foreground`]: a program on the device's side, with the user's terminal
 //! - [`worker`]: another process of this program
 //! - [`listening`]: which sockets listen
-//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`], [`postgresql`], [`mariadb`]: location, configuration and readiness of each server
+//! - [`mosquitto`], [`libcoap`], [`caddy`], [`apache`], [`rabbitmq`], [`postgresql`], [`mariadb`]: location, configuration and readiness of each server
 
+pub mod apache;
 pub mod caddy;
 mod contained;
 pub mod foreground;
@@ -291,7 +292,11 @@ fn find(program: &'static str, package: &'static str) -> Result<PathBuf, Environ
     let mut candidates = folders.map(|folder| folder.join(program));
     candidates
         .find(|candidate| candidate.is_file())
-        .ok_or(EnvironmentError::ServerNotFound { program, package })
+        .ok_or(EnvironmentError::ServerNotFound {
+            program,
+            place: "on PATH, /usr/sbin or /usr/local/sbin",
+            package,
+        })
 }
 
 /// The version that `program` prints with `argument`, whatever its exit code.

@@ -8,7 +8,7 @@ use std::io;
 pub type Settings = BTreeMap<String, String>;
 
 /// The settings of both namespaces in every measurement. The virtual TCP's `linux` preset uses the same values.
-pub(crate) const REQUIRED: [(&str, &str); 23] = [
+pub(crate) const REQUIRED: [(&str, &str); 24] = [
     ("net.ipv4.tcp_congestion_control", "cubic"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
@@ -18,6 +18,8 @@ pub(crate) const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv4.tcp_ecn", "0"),
     ("net.ipv4.tcp_slow_start_after_idle", "1"),
     ("net.ipv4.tcp_fastopen", "0"),
+    // Servers that refuse to run as root listen at registered ports.
+    ("net.ipv4.ip_unprivileged_port_start", "0"),
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
     ("net.ipv6.ip_nonlocal_bind", "1"),

@@ -169,7 +169,7 @@ fn run_mosquitto() -> Result<(), String> {
         folder.path(),
         address,
         Some(&files),
-        &wirecost_live::process::setup::Setup::default(),
+        &wirecost_live::process::setup::Setup::of(wirecost_stack::target::Target::Mosquitto),
     ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
     serves(&topology, &launch, || both(mosquitto::probe(address), secure));

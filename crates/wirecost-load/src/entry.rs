@@ -71,7 +71,7 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, steal: f64, link: Option
         service: service(options, outcome),
         link: link.map(|link| Box::new(link.figures.clone())),
         hops: link.map_or_else(Vec::new, |link| link.hops.clone()),
-        settings: options.settings.0.clone(),
+        settings: options.target_settings(),
         bottleneck,
         phases,
         ..Load::default()

@@ -9,10 +9,10 @@ use wirecost_live::emulation::Meter;
 use wirecost_live::foreign::{Foreign, TargetError};
 use wirecost_live::patience::Patience;
 use wirecost_live::process::setup::{BridgeTo, Setup};
-use wirecost_live::process::usage::OwnUsage;
 use wirecost_live::{Clock, EnvironmentError, Side};
 use wirecost_probe::resolve::{ResolveError, resolve};
 use wirecost_results::RunFolder;
+use wirecost_results::setting::texts_of;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::certificate;
 use wirecost_stack::Credentials;
@@ -304,7 +304,7 @@ fn start_foreign(
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Kind), ServerError> {
     let setup = Setup {
-        settings: options.settings.0.clone(),
+        settings: texts_of(&options.target_settings()),
         bridges: bridges.to_vec(),
     };
     let credentials = Credentials::generate(clock.epoch(), false)?;
@@ -321,24 +321,13 @@ fn start_foreign(
     Ok((destination, kind))
 }
 
-/// The usage of a server of another maker. Its first process gives the division into user and system time.
+/// The usage of a server of another maker.
 fn used_by(foreign: &Foreign) -> Option<Used> {
     let usage = foreign.usage()?;
-    let first = foreign
-        .pid()
-        .and_then(|pid| OwnUsage::of(pid).ok())
-        .unwrap_or_default();
-    let all = u64::try_from(usage.cpu_time.as_nanos()).unwrap_or(u64::MAX);
-    let of_first = (first.user + first.system).as_secs_f64();
-    let system_share = if of_first > 0.0 {
-        first.system.as_secs_f64() / of_first
-    } else {
-        0.0
-    };
-    let system_ns = ((all as f64 * system_share) as u64).min(all);
+    let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Some(Used {
-        user_ns: all - system_ns,
-        system_ns,
+        user_ns: nanos(usage.cpu_time.saturating_sub(usage.system)),
+        system_ns: nanos(usage.system),
         busiest_ns: None,
         resident_bytes: usage.resident_bytes,
         processes: u32::try_from(usage.processes).unwrap_or(u32::MAX),

@@ -12,7 +12,7 @@
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
 //! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_text`], [`link_use`]: its link
-//! - [`value`]: texts with units
+//! - [`value`]: texts with units; [`setting`]: settings of a server
 //! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
@@ -54,6 +54,7 @@ pub mod resolved;
 pub mod resume;
 pub mod samples;
 pub mod seconds;
+pub mod setting;
 pub mod shard;
 pub mod store;
 pub mod summary;

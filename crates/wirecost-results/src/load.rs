@@ -14,6 +14,7 @@ use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::{HopUse, LinkUse};
 use crate::rate_search::RateSearch;
 use crate::repeat::{Repeated, RunOf};
+use crate::setting::Settings;
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
@@ -123,9 +124,10 @@ pub struct Load {
     /// The link of each hop between sites, and what crossed it over the whole load, warm-up included; absent without sites.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<HopFigures>,
-    /// The settings of the target that differ from those that wirecost gives it; absent without such a setting.
+    /// The settings of a target that wirecost starts: those of the load, and otherwise those that wirecost gives it; absent without
+    /// any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, u64>,
+    pub settings: Settings,
     /// The bottleneck.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.

@@ -210,7 +210,12 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.service_time = table.one("service_time", parsed)?;
     set(&mut load.workers, table.one("workers", whole)?);
     connection(&table, &mut load, inputs)?;
-    load.settings = sites::settings(&table)?;
+    // With sites, the target is one of theirs.
+    let server = match load.target {
+        LoadTarget::Started(target) if table.get("sites").is_none() => Some(target),
+        LoadTarget::Started(_) | LoadTarget::Url(_) => None,
+    };
+    load.settings = sites::settings(&table, "", server)?;
     sites::place(&table, &mut load, inputs.folder)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;

@@ -1,5 +1,7 @@
 //! The servers of a run: the built-in servers, or programs that wirecost starts.
 
+pub mod setting;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,6 +20,8 @@ pub enum Target {
     Rabbitmq,
     /// Caddy, a web server.
     Caddy,
+    /// Apache, a web server with a process for each connection, and PHP in it.
+    Apache,
     /// libcoap's coap-server on OpenSSL.
     Libcoap,
     /// libcoap's coap-server on GnuTLS.
@@ -32,11 +36,12 @@ pub enum Target {
 
 impl Target {
     /// Every target that wirecost starts, with its name.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("builtin", Self::Builtin),
         ("mosquitto", Self::Mosquitto),
         ("rabbitmq", Self::Rabbitmq),
         ("caddy", Self::Caddy),
+        ("apache", Self::Apache),
         ("libcoap", Self::Libcoap),
         ("libcoap-gnutls", Self::LibcoapGnutls),
         ("postgresql", Self::Postgresql),
@@ -61,28 +66,15 @@ impl Target {
                 (mqtt || stack.is_amqp()) && is_plain_or_tls
             }
             Self::Caddy => stack.is_http() && is_plain_or_tls,
+            Self::Apache => {
+                matches!(stack.application, Application::Http1) && matches!(stack.channel, Channel::Plain)
+            }
             Self::Postgresql => matches!(stack.application, Application::Store(Store::Postgres)),
             Self::Mariadb => matches!(stack.application, Application::Store(Store::Mariadb)),
             Self::Libcoap | Self::LibcoapGnutls => {
                 let channel = matches!(stack.channel, Channel::Dtls12 | Channel::Dtls12Psk);
                 stack.is_coap() && (channel || is_plain_or_tls)
             }
-        }
-    }
-
-    /// The settings of the target's configuration that a load may replace.
-    pub const fn settings(self) -> &'static [&'static str] {
-        match self {
-            // mosquitto.conf(5): 0 is no limit. In flight are messages of QoS 1 and 2 without their acknowledgement.
-            Self::Mosquitto => &["max_inflight_messages", "max_queued_messages"],
-            Self::Builtin
-            | Self::Rabbitmq
-            | Self::Caddy
-            | Self::Libcoap
-            | Self::LibcoapGnutls
-            | Self::Postgresql
-            | Self::Mariadb
-            | Self::Running => &[],
         }
     }
 
@@ -96,6 +88,7 @@ impl Target {
             Self::Postgresql => "postgres, plain and +cose",
             Self::Mariadb => "mariadb, plain and +cose",
             Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
+            Self::Apache => "http1, plain and +cose",
             Self::Libcoap | Self::LibcoapGnutls => {
                 "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk, and coap-tcp, plain, +tls1.2 and +tls1.3"
             }
@@ -139,6 +132,7 @@ mod tests {
         assert!(speaks(Target::Mosquitto, "mqtt5-qos2+tls1.2") && !speaks(Target::Mosquitto, "amqp-settled"));
         assert!(speaks(Target::Rabbitmq, "amqp-unsettled+tls1.3") && !speaks(Target::Rabbitmq, "mqtt-qos2"));
         assert!(speaks(Target::Caddy, "http3") && !speaks(Target::Caddy, "tcp"));
+        assert!(speaks(Target::Apache, "http1") && !speaks(Target::Apache, "http1+tls1.3"));
         assert!(
             speaks(Target::Libcoap, "coap-con+dtls1.2-psk") && !speaks(Target::Libcoap, "coap-con+dtls1.3")
         );

@@ -73,6 +73,13 @@ fn nothing_is_left_of_caddy() {
 }
 
 #[test]
+#[ignore = "needs root and libapache2-mod-php"]
+fn nothing_is_left_of_apache() {
+    need_program("apache2", "libapache2-mod-php");
+    target(3, Duration::from_secs(3), "apache", "http1");
+}
+
+#[test]
 #[ignore = "needs root and libcoap3-bin"]
 fn nothing_is_left_of_libcoap() {
     need_program("coap-server-openssl", "libcoap3-bin");

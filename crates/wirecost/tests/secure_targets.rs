@@ -1,4 +1,4 @@
-//! Our clients of the secure and web stacks against Mosquitto, RabbitMQ, Caddy and libcoap: valid, all acknowledged,
+//! Our clients of the secure and web stacks against Mosquitto, RabbitMQ, Caddy, Apache and libcoap: valid, all acknowledged,
 //! every byte with its layer.
 
 mod common;
@@ -72,6 +72,14 @@ fn caddy_takes_posts_over_every_transport() {
             ("http1+tls1.3", "resumed"),
         ],
     );
+}
+
+#[test]
+#[ignore = "needs root and libapache2-mod-php"]
+fn apache_takes_posts() {
+    need_program("apache2", "libapache2-mod-php");
+    let run = run("apache", "http1");
+    check(&run, &[("http1", "cold")]);
 }
 
 #[test]

@@ -426,7 +426,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
         ),
         (
             "sites.fog.settings={max_users: 1}",
-            "settings: builtin has no settings here: leave out max_users",
+            "sites.fog.settings.max_users: builtin has no settings here: leave out max_users",
         ),
         (
             "sites.field.settings={max_users: 1}",

@@ -218,7 +218,7 @@ pub fn run(
         folder,
         &credentials,
         server_address(options.ipv6),
-        &Setup::default(),
+        &Setup::of(options.target),
         &is_over,
     )?;
     let channel_options = channel_options(options, options.mtu());

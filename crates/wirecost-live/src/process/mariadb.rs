@@ -4,6 +4,7 @@ use super::{
     Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
 };
 use crate::error::EnvironmentError;
+use crate::process::setup::Setup;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,21 +22,22 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The folder of its data below the run's folder.
 pub const DATA: &str = "mariadb";
 
-/// Makes the data folder, then becomes the server. Arguments: installer, server, data, address, port, statements.
+/// Makes the data folder, then becomes the server. Arguments: installer, server, data, address, port, statements,
+/// connections, `innodb_flush_log_at_trx_commit`.
 /// The server changes to the data folder, where its socket is: the path of a socket has at most 107 characters.
 const SCRIPT: &str = r#"
 data=$(realpath -m "$3")
 "$1" --no-defaults --user=root --datadir="$data" --auth-root-authentication-method=normal --skip-test-db >/dev/null
 exec "$2" --no-defaults --user=root --datadir="$data" --bind-address="$4" --port="$5" --init-file="$(realpath "$6")" \
-    --socket=socket --max-connections=1000
+    --socket=socket --max-connections="$7" --innodb-flush-log-at-trx-commit="$8"
 "#;
 
-/// How to start the server on `address`, with its data and log in `folder`. Settings that cost time are its defaults: every
-/// insert is on disk before its answer (`innodb_flush_log_at_trx_commit=1`).
+/// How to start the server on `address`, with its data and log in `folder`. Unless a load sets others, settings that cost time
+/// are its defaults: every insert is on disk before its answer.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
-pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentError> {
+pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launch, EnvironmentError> {
     let installer = find("mariadb-install-db", PACKAGE)?;
     find("my_print_defaults", PACKAGE)?;
     let statements = folder.join("mariadb.sql");
@@ -49,6 +51,8 @@ pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentE
         address.ip().to_string(),
         address.port().to_string(),
         text(statements),
+        setup.value("max_connections").to_owned(),
+        setup.value("innodb_flush_log_at_trx_commit").to_owned(),
     ]);
     Ok(Launch {
         program: "/bin/sh".into(),

@@ -60,9 +60,7 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, setup: &Setup) -> 
         "log_type notice".into(),
         "connection_messages false".into(), // a line per connection would be CPU time of ours
         "sys_interval 0".into(),
-        "max_queued_messages 0".into(), // no limit: a slow subscriber shall not lose messages unseen
     ];
-    // Of two lines with one name, the later one counts.
     lines.extend(settings);
     lines.push(format!("listener {} {}", address.port(), address.ip()));
     if let Some(files) = tls {
@@ -105,6 +103,7 @@ pub fn version() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirecost_stack::target::Target;
 
     #[test]
     fn listens_on_the_given_address_and_port() {
@@ -113,19 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_follows_the_one_that_it_replaces() {
+    fn settings_and_bridges_are_in_the_configuration() {
         let setup = Setup {
-            settings: [("max_queued_messages".to_owned(), 1_000)].into(),
             bridges: vec![BridgeTo {
                 name: "region".into(),
                 address: "10.78.1.1:1883".parse().unwrap(),
                 topic: "sensors/#".into(),
                 qos: 1,
             }],
+            ..Setup::of(Target::Mosquitto)
         };
         let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &setup);
-        let ours = text.find("max_queued_messages 0\n").expect("ours");
-        assert!(text[ours..].contains("\nmax_queued_messages 1000\n"), "{text}");
+        assert!(text.contains("\nmax_inflight_messages 20\nmax_queued_messages 0\n"), "{text}");
         let bridge = "\nconnection region\naddress 10.78.1.1:1883\ntopic sensors/# out 1\n";
         assert!(text.contains(bridge), "{text}");
     }

@@ -2,6 +2,7 @@
 
 use super::{Launch, Readiness, exchange, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
+use crate::process::setup::Setup;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ const LOGGED_IN: [u8; 9] = *b"R\x00\x00\x00\x08\x00\x00\x00\x00";
 /// The folder of its data below the run's folder.
 pub const DATA: &str = "postgresql";
 
-/// Makes the data folder and the table, then becomes the server. Arguments: programs, data, address, port, database, table.
+/// Makes the data folder and the table, then becomes the server. Arguments: programs, data, address, port, database, table,
+/// user, connections, `fsync`, `synchronous_commit`.
 const SCRIPT: &str = r#"
 "$1/initdb" -D "$2" -U "$7" -A trust -E UTF8 --locale=C -N --no-instructions
 echo "CREATE DATABASE $5" | "$1/postgres" --single -D "$2" postgres
@@ -38,19 +40,18 @@ echo "$6" | "$1/postgres" --single -D "$2" "$5"
 cat >>"$2/pg_hba.conf" <<EOF
 host all all all trust
 EOF
-exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections=1000 \
+exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections="$8" -c fsync="$9" -c synchronous_commit="${10}" \
     -c dynamic_shared_memory_type=mmap -c log_checkpoints=off
 "#;
 
 /// How to start the server on `address`, with its data and log in `folder`.
 ///
 /// PostgreSQL refuses to run as root. wirecost runs it as nobody in a user namespace of its own, in which nobody is the user that runs
-/// wirecost. Settings that cost time are its defaults: every insert is on disk before its answer (`fsync` and
-/// `synchronous_commit` are on).
+/// wirecost. Unless a load sets others, settings that cost time are its defaults: every insert is on disk before its answer.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed.
-pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentError> {
+pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launch, EnvironmentError> {
     let programs = programs()?;
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut arguments: Vec<String> = [
@@ -75,6 +76,7 @@ pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentE
         create_table(Column::Bytes),
         USER.to_owned(),
     ]);
+    arguments.extend(["max_connections", "fsync", "synchronous_commit"].map(|name| setup.value(name).to_owned()));
     Ok(Launch {
         program: super::find("unshare", "util-linux")?,
         arguments,
@@ -102,6 +104,7 @@ fn programs() -> Result<PathBuf, EnvironmentError> {
     let newest = numbered.max().map(|(_, programs)| programs);
     newest.ok_or(EnvironmentError::ServerNotFound {
         program: PROGRAM,
+        place: "in /usr/lib/postgresql",
         package: PACKAGE,
     })
 }

@@ -3,16 +3,30 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Settings of a server's own configuration, by their names there. They replace those of wirecost.
-pub type Settings = BTreeMap<String, u64>;
+use wirecost_stack::target::Target;
 
-/// What a server is set to beyond what wirecost gives it.
+/// What a server is set to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Settings of its own configuration.
-    pub settings: Settings,
+    /// Every setting that a load may replace, by its name.
+    pub settings: BTreeMap<String, String>,
     /// What it passes on to other servers (Mosquitto).
     pub bridges: Vec<BridgeTo>,
+}
+
+impl Setup {
+    /// A server with the settings that wirecost gives it.
+    pub fn of(target: Target) -> Self {
+        Self {
+            settings: target.settings_with(&BTreeMap::new()),
+            bridges: Vec::new(),
+        }
+    }
+
+    /// The value of a setting; empty for one that the server does not have.
+    pub fn value(&self, name: &str) -> &str {
+        self.settings.get(name).map_or("", String::as_str)
+    }
 }
 
 /// What a broker passes on to another one.

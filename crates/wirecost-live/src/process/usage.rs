@@ -10,8 +10,11 @@ use std::time::Duration;
 /// The usage of the processes of one PID namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU time of the live processes, including their threads that have ended.
+    /// CPU time of the live processes, including their threads that have ended, and their children that have ended: PostgreSQL has a
+    /// process for each connection.
     pub cpu_time: Duration,
+    /// Of it, the time in the kernel.
+    pub system: Duration,
     /// Resident memory. A shared page counts for each process.
     pub resident_bytes: u64,
     /// The number of live processes.
@@ -51,7 +54,7 @@ impl OwnUsage {
     pub fn of(pid: u32) -> io::Result<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let [user, system] = cpu_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
+        let [user, system, ..] = cpu_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Self {
             user: TICK * user,
             system: TICK * system,
@@ -63,13 +66,13 @@ impl OwnUsage {
 /// The unit of CPU time in /proc/PID/stat: the kernel reports hundredths of a second on all supported machines.
 const TICK: Duration = Duration::from_millis(10);
 
-/// CPU time in user mode and in the kernel (proc_pid_stat(5), fields 14 and 15). The name before them may contain
-/// anything.
-fn cpu_ticks(stat: &str) -> Option<[u32; 2]> {
+/// CPU time in user mode and in the kernel, and the same of children that have ended (proc_pid_stat(5), fields 14 to 17). The name
+/// before them may contain anything.
+fn cpu_ticks(stat: &str) -> Option<[u32; 4]> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);
     let mut next = || fields.next()?.parse().ok();
-    Some([next()?, next()?])
+    Some([next()?, next()?, next()?, next()?])
 }
 
 impl Usage {
@@ -78,28 +81,47 @@ impl Usage {
     /// # Errors
     /// ENOENT or ESRCH once `server` has ended.
     pub(super) fn of_pid_namespace(server: i32, ours: Option<i32>) -> io::Result<Self> {
-        let processes = of_pid_namespace(server, ours)?;
-        let mut usage = Self {
-            cpu_time: Duration::from_nanos(cpu_nanos(server)?),
-            ..Self::default()
-        };
-        for pid in processes {
-            usage.add(pid, pid == server);
+        // The clock of a server that has ended is an error.
+        cpu_nanos(server)?;
+        let mut usage = Self::default();
+        let mut in_kernel = Duration::ZERO;
+        let mut in_steps = Duration::ZERO;
+        for pid in of_pid_namespace(server, ours)? {
+            let [all, system] = usage.add(pid);
+            in_steps += all;
+            in_kernel += system;
+        }
+        // Times in steps of 10 ms divide the exact one.
+        let share = in_kernel.as_secs_f64() / in_steps.as_secs_f64();
+        if share.is_finite() {
+            usage.system = usage.cpu_time.mul_f64(share.clamp(0.0, 1.0));
         }
         Ok(usage)
     }
 
-    /// Adds a process. A process that has ended since the listing adds nothing.
-    fn add(&mut self, pid: i32, is_counted: bool) {
-        let nanos = if is_counted {
-            0
-        } else {
-            cpu_nanos(pid).unwrap_or(0)
-        };
+    /// The sum of two.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cpu_time: self.cpu_time + other.cpu_time,
+            system: self.system + other.system,
+            resident_bytes: self.resident_bytes + other.resident_bytes,
+            processes: self.processes + other.processes,
+        }
+    }
+
+    /// Adds a process. Returns its CPU time in steps of 10 ms, and that in the kernel. A process that has ended since the listing adds
+    /// nothing.
+    fn add(&mut self, pid: i32) -> [Duration; 2] {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let [user, system, user_of_ended, system_of_ended] = cpu_ticks(&stat).unwrap_or_default();
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        self.cpu_time += Duration::from_nanos(nanos);
+        self.cpu_time += Duration::from_nanos(cpu_nanos(pid).unwrap_or(0));
+        self.cpu_time += TICK * (user_of_ended + system_of_ended);
         self.resident_bytes += resident_bytes(&status).unwrap_or(0);
         self.processes += 1;
+        let in_kernel = system + system_of_ended;
+        [TICK * (user + user_of_ended + in_kernel), TICK * in_kernel]
     }
 }
 
@@ -159,6 +181,24 @@ mod tests {
     }
 
     #[test]
+    fn counts_children_that_have_ended() {
+        let own = std::process::id() as i32;
+        let ended = || {
+            let stat = fs::read_to_string(format!("/proc/{own}/stat")).unwrap();
+            let [_, _, user, system] = cpu_ticks(&stat).unwrap();
+            TICK * (user + system)
+        };
+        let before = ended();
+        while ended() < before + TICK * 2 {
+            let mut child = std::process::Command::new("/bin/sh");
+            child.args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"]);
+            assert!(child.status().unwrap().success());
+        }
+        let usage = Usage::of_pid_namespace(own, None).unwrap();
+        assert!(usage.cpu_time >= before + TICK * 2 && usage.system <= usage.cpu_time, "{usage:?}");
+    }
+
+    #[test]
     fn lists_the_processes_of_a_namespace_but_the_one_left_out() {
         let own = std::process::id() as i32;
         assert!(of_pid_namespace(own, None).unwrap().contains(&own));
@@ -176,8 +216,8 @@ mod tests {
         assert!(same.resident_bytes > 0);
         assert!(OwnUsage::of(0).is_err());
         assert_eq!(
-            cpu_ticks("1 (a) b) S 1 2 3 4 5 6 7 8 9 10 77 88 13"),
-            Some([77, 88])
+            cpu_ticks("1 (a) b) S 1 2 3 4 5 6 7 8 9 10 77 88 5 6 13"),
+            Some([77, 88, 5, 6])
         );
     }
 }

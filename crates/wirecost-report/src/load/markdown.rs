@@ -26,6 +26,9 @@ pub fn markdown(summary: &LoadSummary) -> String {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }
     text += &hops(summary, &labels);
+    for (label, settings) in words::all_settings(&summary.loads, &labels) {
+        text += &format!("\n{}: settings of the target: {}\n", escaped(&label), escaped(&settings));
+    }
     text += &repeats(summary);
     text += &thresholds(summary);
     for (index, (load, label)) in summary.loads.iter().zip(&labels).enumerate() {

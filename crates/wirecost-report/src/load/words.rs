@@ -452,6 +452,15 @@ pub(crate) fn settings(load: &Load) -> String {
     settings.collect::<Vec<String>>().join(", ")
 }
 
+/// The settings of the target of each load that has any, with its label.
+pub(crate) fn all_settings(loads: &[Load], labels: &[String]) -> Vec<(String, String)> {
+    let of_each = loads.iter().zip(labels);
+    of_each
+        .filter(|(load, _)| !load.settings.is_empty())
+        .map(|(load, label)| (label.clone(), settings(load)))
+        .collect()
+}
+
 /// The accuracy of the link: the RTT, and how late packets were.
 pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     let Some(emulator) = &figures.emulator else {

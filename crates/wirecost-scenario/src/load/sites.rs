@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use wirecost_link::LinkConfig;
+use wirecost_results::setting::SettingValue;
+use wirecost_stack::target::Target;
 
 use crate::error::ScenarioError;
 use crate::link;
@@ -10,7 +12,7 @@ use crate::node::{Key, Node, Value};
 use crate::options::load::settings::Settings;
 use crate::options::load::sites::{At, Bridge, Fault, Site, SiteLink, Sites};
 use crate::options::load::{LoadOptions, LoadTarget};
-use crate::table::{Table, parsed, text, whole};
+use crate::table::{Table, parsed, text};
 
 /// The keys of a site.
 pub const SITE_KEYS: [&str; 3] = ["servers", "settings", "bridges"];
@@ -19,8 +21,12 @@ pub const BRIDGE_KEYS: [&str; 3] = ["to", "topic", "qos"];
 /// The keys of the sites of devices.
 pub const AT_KEYS: [&str; 2] = ["senders", "subscribers"];
 
-/// The settings of a server: names of its own configuration, with whole numbers.
-pub(super) fn settings(table: &Table<'_>) -> Result<Settings, ScenarioError> {
+/// The settings of a server: names with numbers or words. `target` is the server, unless it runs already or is not known.
+pub(super) fn settings(
+    table: &Table<'_>,
+    prefix: &str,
+    target: Option<Target>,
+) -> Result<Settings, ScenarioError> {
     let Some(node) = table.get("settings") else {
         return Ok(Settings::default());
     };
@@ -28,16 +34,21 @@ pub(super) fn settings(table: &Table<'_>) -> Result<Settings, ScenarioError> {
         let kind = node.kind();
         table.error(
             "settings",
-            format!("a table of names and numbers is expected, this is {kind}"),
+            format!("a table of names and values is expected, this is {kind}"),
         )
     })?;
-    let own = Table::at(node, "settings.");
-    let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, whole)?));
-    entries
-        .iter()
-        .map(setting)
-        .collect::<Result<_, _>>()
-        .map(Settings)
+    let prefix = format!("{prefix}settings.");
+    let own = Table::at(node, &prefix);
+    let value = |text: &str| Ok(SettingValue::from(text));
+    let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, value)?));
+    let read = entries.iter().map(setting).collect::<Result<_, ScenarioError>>();
+    let settings = Settings(read?);
+    let Some(target) = target else {
+        return Ok(settings);
+    };
+    let mut names = entries.iter().map(|(key, _)| key.name.as_str());
+    let refused = names.find_map(|name| Some((name, settings.refuses(target, name)?)));
+    refused.map_or(Ok(settings), |(name, why)| Err(own.error(name, why)))
 }
 
 /// Reads the sites of a load, from which its link, its target and the target's settings follow.
@@ -131,10 +142,11 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
     let none = Node::at(&node.place, Value::Table(Vec::new()));
     let is_empty = node.value == Value::Null;
     let own = Table::new(if is_empty { &none } else { node }, &prefix, &SITE_KEYS)?;
+    let servers: Vec<Target> = own.many("servers", parsed)?;
     Ok(Site {
         name: key.name.clone(),
-        servers: own.many("servers", parsed)?,
-        settings: settings(&own)?,
+        settings: settings(&own, &prefix, servers.first().copied())?,
+        servers,
         bridges: bridges(&own, &format!("{prefix}bridges."))?,
     })
 }

@@ -23,6 +23,7 @@ use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
 use wirecost_readings::Batch;
 use wirecost_results::load::LoopKind;
+use wirecost_results::setting;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
@@ -244,8 +245,16 @@ impl LoadOptions {
         };
         Some(format!(
             "wirecost can profile only a target that it starts, and {url} runs already: name a stack, whose server is \
-             started (builtin, mosquitto, rabbitmq, caddy, libcoap), or leave out the profile"
+             started (builtin, mosquitto, rabbitmq, caddy, apache, libcoap), or leave out the profile"
         ))
+    }
+
+    /// The settings that its target runs with; none of a target that runs already.
+    pub fn target_settings(&self) -> setting::Settings {
+        match &self.target {
+            LoadTarget::Started(target) => self.settings.of_target(*target),
+            LoadTarget::Url(_) => setting::Settings::new(),
+        }
     }
 
     /// Whether packets cross an emulated link. In virtual time they always do.

@@ -183,8 +183,8 @@ pub struct CompareArguments {
     )]
     pub spread: Option<Duration>,
 
-    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that runs already, on the
-    /// real path, or with --rtt and other link options behind a relay on the emulated link
+    /// Server: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that runs
+    /// already, on the real path, or with --rtt and other link options behind a relay on the emulated link
     #[arg(long, value_name = "TARGET", default_value = "builtin", value_parser = load::target)]
     pub target: LoadTarget,
 

@@ -149,7 +149,7 @@ pub struct LoadArguments {
     #[arg(long, value_name = "N", default_value = "1", requires = "service_time", value_parser = at_least_one::<u32>)]
     pub workers: u32,
 
-    /// Server to start for the load: builtin, mosquitto, rabbitmq, caddy or libcoap
+    /// Server to start for the load: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb
     #[arg(long = "target", value_name = "TARGET", default_value = "builtin")]
     pub server: Target,
 

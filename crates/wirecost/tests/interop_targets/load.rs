@@ -98,6 +98,17 @@ fn caddy_answers_every_message_of_a_load() {
 }
 
 #[test]
+#[ignore = "needs root and libapache2-mod-php"]
+fn apache_answers_every_message_of_a_load() {
+    need_program("apache2", "libapache2-mod-php");
+    let summary = assert_answered("apache", "http1", "");
+    let load = &summary["loads"][0];
+    assert_eq!(load["settings"]["workers"], 256);
+    // The first process, and those of its workers.
+    assert!(load["target_use"]["processes"].as_u64() >= Some(6), "{}", load["target_use"]);
+}
+
+#[test]
 #[ignore = "needs root and libcoap3-bin"]
 fn libcoap_answers_every_message_of_a_load() {
     need_program("coap-server-openssl", "libcoap3-bin");

@@ -1,0 +1,271 @@
+//! Apache with PHP: prefork, so that each connection has a process of its own while it is open.
+
+use super::{
+    Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
+};
+use crate::error::EnvironmentError;
+use crate::process::setup::Setup;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wirecost_stack::target::setting::apache as names;
+use wirecost_store::{TABLE, USER};
+
+const PROGRAM: &str = "apache2";
+const PACKAGE: &str = "apache2-bin libapache2-mod-php";
+const DRIVER: &str = "php-mysql";
+/// Where Debian has Apache's modules, and the extensions of each version of PHP.
+const MODULES: &str = "/usr/lib/apache2/modules";
+const EXTENSIONS: &str = "/usr/lib/php";
+/// How long the server may take to become ready: it may have thousands of workers.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
+const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
+
+/// The file with its process id, below the run's folder.
+pub const PID_FILE: &str = "apache.pid";
+
+/// Becomes the server, as nobody. Apache as root would need another user for its workers, who could not read the files of this run, and
+/// whom a user namespace need not have. Where everybody may listen at the port, as in the namespaces that wirecost makes, nobody is
+/// the user that runs wirecost. Elsewhere root becomes nobody and keeps the two capabilities that it needs. Arguments: port, program, configuration.
+const SCRIPT: &str = r#"
+if [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -le "$1" ]; then
+    exec unshare --user --map-user=65534 --map-group=65534 "$2" -f "$3" -DFOREGROUND
+fi
+needed=+net_bind_service,+dac_override
+exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$needed --ambient-caps=$needed "$2" -f "$3" -DFOREGROUND
+"#;
+
+/// How to start the server on `address`, with its configuration and log in `folder`. It answers a POST with 204 once it has read
+/// it, and inserted it into the database on `store` if there is one.
+///
+/// # Errors
+/// [`EnvironmentError::ServerNotFound`] if a part is not installed, or `folder` cannot be written.
+pub fn launch(
+    folder: &Path,
+    address: SocketAddr,
+    store: Option<SocketAddr>,
+    setup: &Setup,
+) -> Result<Launch, EnvironmentError> {
+    let program = program()?;
+    find("unshare", "util-linux")?;
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let path = folder.join("apache.conf");
+    write_configuration(&folder.join("php.ini"), &php_configuration(store.is_some())?)?;
+    write_configuration(&folder.join("reading.php"), &page(store))?;
+    write_configuration(&path, &configuration(&folder, address, &php()?, setup))?;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut arguments: Vec<String> = ["-e", "-c", SCRIPT, "sh"].map(str::to_owned).into();
+    arguments.extend([address.port().to_string(), text(&program), text(&path)]);
+    let mut environment = plain_environment(&folder);
+    // No folder with more configuration of PHP.
+    environment.push(("PHP_INI_SCAN_DIR".into(), String::new()));
+    Ok(Launch {
+        program: "/bin/sh".into(),
+        arguments,
+        environment,
+        log: folder.join("apache.log"),
+    })
+}
+
+/// The server's own program, which the launch starts by a script.
+///
+/// # Errors
+/// As [`launch`].
+pub fn program() -> Result<PathBuf, EnvironmentError> {
+    find(PROGRAM, PACKAGE)
+}
+
+/// PHP as a module of Apache: the newest version.
+fn php() -> Result<PathBuf, EnvironmentError> {
+    let modules = fs::read_dir(MODULES).into_iter().flatten().flatten();
+    let versions = modules.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let version = name.strip_prefix("libphp")?.strip_suffix(".so")?;
+        let (major, minor) = version.split_once('.')?;
+        let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+        Some((version, entry.path()))
+    });
+    let newest = versions.max().map(|(_, path)| path);
+    newest.ok_or(EnvironmentError::ServerNotFound {
+        program: "libphp",
+        place: "in /usr/lib/apache2/modules",
+        package: PACKAGE,
+    })
+}
+
+/// Whether PHP has an extension. Debian has those of each interface of PHP in a folder of its own.
+fn has_extension(file: &str) -> bool {
+    let mut folders = fs::read_dir(EXTENSIONS).into_iter().flatten().flatten();
+    folders.any(|entry| entry.path().join(file).is_file())
+}
+
+/// Prefork needs no more of Apache than who may see what (mod_authz_core), one page for all paths (mod_alias) and PHP. There is no
+/// line per request, and no limit to the requests of a connection. `ServerTokens` is that of Debian.
+fn configuration(folder: &Path, address: SocketAddr, php: &Path, setup: &Setup) -> String {
+    let (workers, ready) = (setup.value(names::WORKERS), setup.value(names::WORKERS_READY));
+    // As many more may wait as with Apache's own 5 and 10.
+    let most_waiting = ready.parse().unwrap_or(5_u64) + 5;
+    let keep_alive = setup.value(names::KEEP_ALIVE_TIMEOUT);
+    let backlog = setup.value(names::LISTEN_BACKLOG);
+    let (folder, php) = (folder.display(), php.display());
+    format!(
+        r#"ServerRoot "{folder}"
+ServerName wirecost
+ServerTokens OS
+PidFile "{folder}/{PID_FILE}"
+ErrorLog /dev/stderr
+LogLevel warn
+LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so
+LoadModule authz_core_module {MODULES}/mod_authz_core.so
+LoadModule alias_module {MODULES}/mod_alias.so
+LoadModule php_module {php}
+PHPIniDir "{folder}"
+ListenBacklog {backlog}
+Listen {address}
+ServerLimit {workers}
+MaxRequestWorkers {workers}
+StartServers {ready}
+MinSpareServers {ready}
+MaxSpareServers {most_waiting}
+MaxConnectionsPerChild 0
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout {keep_alive}
+AliasMatch ^ "{folder}/reading.php"
+<Files "reading.php">
+SetHandler application/x-httpd-php
+</Files>
+"#
+    )
+}
+
+/// The compiler's cache, as Debian has it, and the driver of the database. A reading may have any size.
+fn php_configuration(has_store: bool) -> Result<String, EnvironmentError> {
+    if has_store && !has_extension("pdo_mysql.so") {
+        return Err(EnvironmentError::ServerNotFound {
+            program: "pdo_mysql",
+            place: "in /usr/lib/php",
+            package: DRIVER,
+        });
+    }
+    let mut lines = vec![
+        "display_errors=0".to_owned(),
+        "log_errors=1".to_owned(),
+        "expose_php=0".to_owned(),
+        "post_max_size=0".to_owned(),
+        "memory_limit=-1".to_owned(),
+    ];
+    if has_extension("opcache.so") {
+        lines.push("zend_extension=opcache".to_owned());
+    }
+    if has_store {
+        lines.extend(["pdo", "mysqlnd", "pdo_mysql"].map(|name| format!("extension={name}")));
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// The page that takes readings. A worker keeps its connection to the database.
+fn page(store: Option<SocketAddr>) -> String {
+    let Some(store) = store else {
+        return "<?php\n$reading = file_get_contents('php://input');\nhttp_response_code(204);\n".to_owned();
+    };
+    let (host, port) = (store.ip(), store.port());
+    format!(
+        r#"<?php
+try {{
+    $store = new PDO('mysql:host={host};port={port};dbname=test;charset=binary', '{USER}', '',
+        [PDO::ATTR_PERSISTENT => true]);
+    if ($_SERVER['REQUEST_METHOD'] === 'POST') {{
+        $insert = $store->prepare('INSERT INTO {TABLE} (sender, number, payload) VALUES (?, 0, ?)');
+        $sender = $_SERVER['REMOTE_ADDR'] . ':' . $_SERVER['REMOTE_PORT'];
+        $insert->execute([$sender, file_get_contents('php://input')]);
+    }}
+    http_response_code(204);
+}} catch (PDOException $failure) {{
+    error_log($failure->getMessage());
+    http_response_code(503);
+}}
+"#
+    )
+}
+
+/// Whether the server on `address` answers a request.
+pub fn probe(address: SocketAddr) -> Readiness {
+    let answer = exchange(address, PROBE_TIMEOUT, REQUEST).map(|(_, answer)| answer);
+    readiness(answer, *ANSWER)
+}
+
+/// The installed versions, such as `2.4.71 with PHP 8.2.36`.
+pub fn version() -> Option<String> {
+    let server = version_of(&program().ok()?, "-v")?;
+    let php = version_of_php(&fs::read(php().ok()?).ok()?)?;
+    Some(format!("{server} with PHP {php}"))
+}
+
+/// The version in PHP's module, which has the header field that names it.
+fn version_of_php(module: &[u8]) -> Option<String> {
+    const FIELD: &[u8] = b"X-Powered-By: PHP/";
+    let at = module.windows(FIELD.len()).position(|window| window == FIELD)?;
+    let rest = module.get(at + FIELD.len()..)?;
+    let version = rest.iter().take_while(|byte| byte.is_ascii_graphic());
+    Some(version.map(|byte| char::from(*byte)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(settings: &[(&str, &str)]) -> String {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let given = settings.iter().map(pair).collect();
+        let setup = Setup {
+            settings: wirecost_stack::target::Target::Apache.settings_with(&given),
+            ..Setup::default()
+        };
+        let address = "[fd78::1]:80".parse().expect("an address");
+        configuration(Path::new("/run"), address, Path::new("/libphp8.2.so"), &setup)
+    }
+
+    #[test]
+    fn workers_that_are_not_set_are_those_of_apache() {
+        let text = text_of(&[]);
+        for line in [
+            "Listen [fd78::1]:80",
+            "ServerLimit 256",
+            "MaxRequestWorkers 256",
+            "StartServers 5",
+            "MinSpareServers 5",
+            "MaxSpareServers 10",
+            "ListenBacklog 511",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_pool_may_be_ready_and_idle_connections_may_end() {
+        let text = text_of(&[("workers", "40"), ("workers_ready", "40"), ("keep_alive_timeout", "5")]);
+        for line in ["ServerLimit 40", "StartServers 40", "MaxSpareServers 45", "KeepAliveTimeout 5"] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_reading_is_answered_after_its_insert() {
+        let text = page(Some("127.78.0.1:3306".parse().expect("an address")));
+        let (insert, answer) = (text.find("execute("), text.find("http_response_code(204)"));
+        assert!(insert.is_some() && insert < answer, "{text}");
+        assert!(!page(None).contains("PDO"));
+    }
+
+    #[test]
+    fn the_version_of_php_is_that_of_its_module() {
+        let module = b"\0\x01X-Powered-By: PHP/8.2.36\0more";
+        assert_eq!(version_of_php(module).as_deref(), Some("8.2.36"));
+        assert_eq!(version_of_php(b"PHP"), None);
+    }
+}
