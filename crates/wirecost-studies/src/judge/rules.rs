@@ -253,7 +253,7 @@ fn ratio(
 }
 
 /// A figure in the text of a ratio: a share of messages in per cent.
-pub(super) fn shown(figure: &Figure) -> String {
+pub(crate) fn shown(figure: &Figure) -> String {
     let is_share = Reference::read(&figure.reference)
         .is_ok_and(|reference| reference.metric.quantity_of(reference.aggregation) == Quantity::Share);
     match is_share {
