@@ -29,7 +29,7 @@ def compare(
     resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
-    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that runs al
+    target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that
     reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again when the next mes
     cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
@@ -132,7 +132,7 @@ def load(
     subscribe_qos: Values | None = None,  # QoS of the subscriptions [default: the QoS of the messages]
     late_subscribers: bool = False,  # Subscribers connect after the messages were sent, and receive the retained ones
     replay: bool = False,  # Subscribers disconnect while messages are sent, reconnect, and receive the messages queued for their sessions
-    target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy or libcoap  [default: builtin]
+    target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb
     engine: Values | None = None,  # Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures)  [de
     i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
     service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de

@@ -18,7 +18,8 @@ use crate::patience::Patience;
 use crate::process::setup::Setup;
 use crate::process::usage::Usage;
 use crate::process::{
-    Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
+    Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mariadb, mosquitto, postgresql,
+    rabbitmq,
 };
 use crate::{EnvironmentError, Side};
 
@@ -276,7 +277,10 @@ impl Foreign {
         let of_store = store_of(target, setup).map(|store| recipe(Target::Mariadb, &store));
         let of_store = of_store.transpose()?.flatten();
         let key_file = write_tls_files(&files, credentials)?;
-        let store = of_store.as_ref().map(|store| started(store, side, is_over)).transpose()?;
+        let store = of_store
+            .as_ref()
+            .map(|store| started(store, side, is_over))
+            .transpose()?;
         let process = started(&own, side, is_over)?;
         let names = [Some(own), of_store].into_iter().flatten();
         let names: Vec<String> = names.map(|recipe| recipe.named()).collect();
@@ -315,7 +319,9 @@ impl Foreign {
 
     /// How the server, or the database beside it, died, if one did.
     pub fn death(&mut self) -> Option<String> {
-        let all = [Some(&mut self.process), self.store.as_mut()].into_iter().flatten();
+        let all = [Some(&mut self.process), self.store.as_mut()]
+            .into_iter()
+            .flatten();
         let status = all.filter_map(ServerProcess::exit_status).next()?;
         Some(format!("{} ended during the run with {status}", self.version))
     }

@@ -1,8 +1,6 @@
 //! Apache with PHP: prefork, so that each connection has a process of its own while it is open.
 
-use super::{
-    Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
-};
+use super::{Launch, Readiness, exchange, find, plain_environment, readiness, write_configuration};
 use crate::error::EnvironmentError;
 use crate::process::setup::Setup;
 use std::fs;
@@ -34,6 +32,10 @@ pub const PID_FILE: &str = "apache.pid";
 const SCRIPT: &str = r#"
 if [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -le "$1" ]; then
     exec unshare --user --map-user=65534 --map-group=65534 "$2" -f "$3" -DFOREGROUND
+fi
+if ! setpriv --reuid=65534 true 2>/dev/null; then
+    echo "port $1 is open to root only: run wirecost as root, or give the load a link" >&2
+    exit 1
 fi
 needed=+net_bind_service,+dac_override
 exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$needed --ambient-caps=$needed "$2" -f "$3" -DFOREGROUND
@@ -201,18 +203,24 @@ pub fn probe(address: SocketAddr) -> Readiness {
 
 /// The installed versions, such as `2.4.71 with PHP 8.2.36`.
 pub fn version() -> Option<String> {
-    let server = version_of(&program().ok()?, "-v")?;
-    let php = version_of_php(&fs::read(php().ok()?).ok()?)?;
+    // The program has the field `Server`, and PHP's module the field that names it.
+    let server = version_after(b"Apache/", &fs::read(program().ok()?).ok()?)?;
+    let php = version_after(b"X-Powered-By: PHP/", &fs::read(php().ok()?).ok()?)?;
     Some(format!("{server} with PHP {php}"))
 }
 
-/// The version in PHP's module, which has the header field that names it.
-fn version_of_php(module: &[u8]) -> Option<String> {
-    const FIELD: &[u8] = b"X-Powered-By: PHP/";
-    let at = module.windows(FIELD.len()).position(|window| window == FIELD)?;
-    let rest = module.get(at + FIELD.len()..)?;
-    let version = rest.iter().take_while(|byte| byte.is_ascii_graphic());
-    Some(version.map(|byte| char::from(*byte)).collect())
+/// The version behind `name` in the contents of a program.
+fn version_after(name: &[u8], program: &[u8]) -> Option<String> {
+    let versions = program
+        .windows(name.len())
+        .enumerate()
+        .filter(|(_, window)| *window == name);
+    let mut versions = versions.filter_map(|(at, _)| {
+        let rest = program.get(at + name.len()..)?.iter();
+        let version = rest.take_while(|byte| byte.is_ascii_digit() || **byte == b'.');
+        Some(version.map(|byte| char::from(*byte)).collect::<String>())
+    });
+    versions.find(|version| !version.is_empty())
 }
 
 #[cfg(test)]
@@ -248,8 +256,17 @@ mod tests {
 
     #[test]
     fn a_pool_may_be_ready_and_idle_connections_may_end() {
-        let text = text_of(&[("workers", "40"), ("workers_ready", "40"), ("keep_alive_timeout", "5")]);
-        for line in ["ServerLimit 40", "StartServers 40", "MaxSpareServers 45", "KeepAliveTimeout 5"] {
+        let text = text_of(&[
+            ("workers", "40"),
+            ("workers_ready", "40"),
+            ("keep_alive_timeout", "5"),
+        ]);
+        for line in [
+            "ServerLimit 40",
+            "StartServers 40",
+            "MaxSpareServers 45",
+            "KeepAliveTimeout 5",
+        ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
     }
@@ -263,9 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_php_is_that_of_its_module() {
-        let module = b"\0\x01X-Powered-By: PHP/8.2.36\0more";
-        assert_eq!(version_of_php(module).as_deref(), Some("8.2.36"));
-        assert_eq!(version_of_php(b"PHP"), None);
+    fn a_version_is_that_of_the_program() {
+        let module = b"\0PHP/\x01PHP/8.2.36\0more";
+        assert_eq!(version_after(b"PHP/", module).as_deref(), Some("8.2.36"));
+        assert_eq!(version_after(b"PHP/", b"PHP"), None);
     }
 }

@@ -123,7 +123,10 @@ mod tests {
             ..Setup::of(Target::Mosquitto)
         };
         let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &setup);
-        assert!(text.contains("\nmax_inflight_messages 20\nmax_queued_messages 0\n"), "{text}");
+        assert!(
+            text.contains("\nmax_inflight_messages 20\nmax_queued_messages 0\n"),
+            "{text}"
+        );
         let bridge = "\nconnection region\naddress 10.78.1.1:1883\ntopic sensors/# out 1\n";
         assert!(text.contains(bridge), "{text}");
     }

@@ -76,7 +76,8 @@ pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launc
         create_table(Column::Bytes),
         USER.to_owned(),
     ]);
-    arguments.extend(["max_connections", "fsync", "synchronous_commit"].map(|name| setup.value(name).to_owned()));
+    arguments
+        .extend(["max_connections", "fsync", "synchronous_commit"].map(|name| setup.value(name).to_owned()));
     Ok(Launch {
         program: super::find("unshare", "util-linux")?,
         arguments,

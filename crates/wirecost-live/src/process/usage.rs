@@ -195,7 +195,10 @@ mod tests {
             assert!(child.status().unwrap().success());
         }
         let usage = Usage::of_pid_namespace(own, None).unwrap();
-        assert!(usage.cpu_time >= before + TICK * 2 && usage.system <= usage.cpu_time, "{usage:?}");
+        assert!(
+            usage.cpu_time >= before + TICK * 2 && usage.system <= usage.cpu_time,
+            "{usage:?}"
+        );
     }
 
     #[test]

@@ -27,7 +27,11 @@ pub fn markdown(summary: &LoadSummary) -> String {
     }
     text += &hops(summary, &labels);
     for (label, settings) in words::all_settings(&summary.loads, &labels) {
-        text += &format!("\n{}: settings of the target: {}\n", escaped(&label), escaped(&settings));
+        text += &format!(
+            "\n{}: settings of the target: {}\n",
+            escaped(&label),
+            escaped(&settings)
+        );
     }
     text += &repeats(summary);
     text += &thresholds(summary);

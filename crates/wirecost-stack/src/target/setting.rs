@@ -185,7 +185,11 @@ impl Target {
                 let why = || format!("{ready} are more than there are workers, {workers}");
                 (ready > workers).then(why)
             }
-            apache::STORE_CONNECTIONS if all.get(apache::STORE).is_some_and(|store| store == apache::NO_STORE) => {
+            apache::STORE_CONNECTIONS
+                if all
+                    .get(apache::STORE)
+                    .is_some_and(|store| store == apache::NO_STORE) =>
+            {
                 Some("there is no store: add store: mariadb, or leave it out".to_owned())
             }
             _ => None,
@@ -200,7 +204,10 @@ fn derive(all: &mut BTreeMap<String, String>) {
     let ready = number(apache::WORKERS_READY).unwrap_or_else(|| workers.min(apache::READY));
     let connections = number(apache::STORE_CONNECTIONS).unwrap_or(workers + apache::MORE_CONNECTIONS);
     all.insert(apache::WORKERS_READY.to_owned(), ready.to_string());
-    if all.get(apache::STORE).is_some_and(|store| store == apache::NO_STORE) {
+    if all
+        .get(apache::STORE)
+        .is_some_and(|store| store == apache::NO_STORE)
+    {
         all.remove(apache::STORE_CONNECTIONS);
     } else {
         all.insert(apache::STORE_CONNECTIONS.to_owned(), connections.to_string());
@@ -212,7 +219,10 @@ mod tests {
     use super::*;
 
     fn of(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -228,7 +238,10 @@ mod tests {
     #[test]
     fn what_a_load_does_not_say_follows_from_what_it_says() {
         let few = Target::Apache.settings_with(&of(&[("workers", "2"), ("store", "mariadb")]));
-        assert_eq!((few["workers_ready"].as_str(), few["store_connections"].as_str()), ("2", "18"));
+        assert_eq!(
+            (few["workers_ready"].as_str(), few["store_connections"].as_str()),
+            ("2", "18")
+        );
         let none = Target::Apache.settings_with(&BTreeMap::new());
         assert_eq!(none["workers_ready"], "5");
         assert!(!none.contains_key("store_connections"));
@@ -238,11 +251,22 @@ mod tests {
     fn a_value_that_is_none_is_refused_with_those_that_are() {
         let refused = |target: Target, pairs: &[(&str, &str)]| {
             let given = of(pairs);
-            given.keys().find_map(|name| target.refuses_setting(&given, name)).unwrap_or_default()
+            given
+                .keys()
+                .find_map(|name| target.refuses_setting(&given, name))
+                .unwrap_or_default()
         };
         for (target, pairs, why) in [
-            (Target::Apache, &[("workers", "0")][..], "\"0\" is not a whole number from 1 to 20000"),
-            (Target::Apache, &[("store", "mysql")][..], "\"mysql\" is not none or mariadb"),
+            (
+                Target::Apache,
+                &[("workers", "0")][..],
+                "\"0\" is not a whole number from 1 to 20000",
+            ),
+            (
+                Target::Apache,
+                &[("store", "mysql")][..],
+                "\"mysql\" is not none or mariadb",
+            ),
             (
                 Target::Apache,
                 &[("workers", "8"), ("workers_ready", "9")][..],
@@ -253,7 +277,11 @@ mod tests {
                 &[("store_connections", "10")][..],
                 "there is no store: add store: mariadb, or leave it out",
             ),
-            (Target::Caddy, &[("x", "1")][..], "caddy has no settings here: leave out x"),
+            (
+                Target::Caddy,
+                &[("x", "1")][..],
+                "caddy has no settings here: leave out x",
+            ),
             (
                 Target::Mosquitto,
                 &[("x", "1")][..],

@@ -105,7 +105,11 @@ fn apache_answers_every_message_of_a_load() {
     let load = &summary["loads"][0];
     assert_eq!(load["settings"]["workers"], 256);
     // The first process, and those of its workers.
-    assert!(load["target_use"]["processes"].as_u64() >= Some(6), "{}", load["target_use"]);
+    assert!(
+        load["target_use"]["processes"].as_u64() >= Some(6),
+        "{}",
+        load["target_use"]
+    );
 }
 
 #[test]

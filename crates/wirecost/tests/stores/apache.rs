@@ -16,11 +16,7 @@ fn the_rows_of_apaches_database_are_the_acknowledged_messages() {
     assert_eq!(rows, 400, "{}", said.stderr);
     let summary: serde_json::Value = serde_json::from_str(&said.stdout).expect("a summary");
     let settings = &summary["loads"][0]["settings"];
-    for (name, value) in [
-        ("workers", 20),
-        ("workers_ready", 20),
-        ("store_connections", 36),
-    ] {
+    for (name, value) in [("workers", 20), ("workers_ready", 20), ("store_connections", 36)] {
         assert_eq!(settings[name], value, "{settings}");
     }
     assert_eq!(settings["store"], "mariadb");
