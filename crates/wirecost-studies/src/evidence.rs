@@ -29,6 +29,8 @@ use crate::reference::Reference;
 
 mod rates;
 
+/// The dimension of the phases of a load.
+const PHASE: &str = "phase";
 /// What figures that cannot be used begin with.
 const INVALID: &str = "INVALID";
 /// The engine of points of NB-IoT cells.
@@ -451,7 +453,9 @@ fn of_phases<'a>(
         let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
             let labels = labels_of_phase(options?, options?.phases.get(index)?);
             let value = reference.metric.of_phase(phases[0], reference.aggregation);
-            let is_meant = reference.selector.matches(&labels) && value.is_some();
+            // Where nothing was answered, the phase that the reference names has no figure, and says why.
+            let is_named = reference.selector.names(PHASE) && !phases[0].valid;
+            let is_meant = reference.selector.matches(&labels) && (value.is_some() || is_named);
             is_meant.then(|| Candidate {
                 labels,
                 engine,
