@@ -52,6 +52,17 @@ fn heads(side: Side, chunks: Chunks<'_, u8>) -> Option<Vec<Vec<u8>>> {
     Some(heads)
 }
 
+/// The content of an answer to a poll: a page has fewer messages than bytes, and white space around it changes nothing. Returns
+/// whether it is a page.
+pub fn page(bytes: &[u8]) -> bool {
+    let page = resource::Page::read(bytes);
+    assert_eq!(resource::Page::read(&[b" ", bytes, b"\r\n"].concat()), page);
+    if let Some(page) = &page {
+        assert!(page.messages.len() < bytes.len(), "{page:?}");
+    }
+    page.is_some()
+}
+
 /// Chunked content in pieces: what is payload does not depend on where the stream is cut. The first byte seeds the
 /// cuts. Returns whether the content ends with the stream.
 pub fn chunks(bytes: &[u8]) -> bool {

@@ -61,7 +61,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 59] = [
+pub const TARGETS: [(&str, Target); 60] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -87,6 +87,7 @@ pub const TARGETS: [(&str, Target); 59] = [
     ("amqp_container", amqp::container),
     ("http1_head", http1::head),
     ("http1_chunks", http1::chunks),
+    ("http_page", http1::page),
     ("http1_client", http1::client),
     ("http1_server", http1::server),
     ("tls_records", tls::stream),

@@ -41,6 +41,7 @@ pub mod capture;
 pub mod check;
 pub mod clock;
 pub mod congestion;
+pub mod cpu_time;
 pub mod doctor;
 pub mod driver;
 pub mod emulation;

@@ -15,11 +15,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use wirecost_live::process::libcoap::{Build, Dtls};
+use wirecost_live::process::setup::Setup;
 use wirecost_live::process::{
-    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, rabbitmq,
+    Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mosquitto, rabbitmq,
 };
 use wirecost_live::{EnvironmentError, Interrupt, Topology, TopologyConfig};
 use wirecost_proto::hosts::{SERVER_V4, SERVER_V6};
+use wirecost_stack::target::Target;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const ROLE: &str = "WIRECOST_TEST_ROLE";
@@ -55,6 +57,18 @@ fn main() -> ExitCode {
             "root, caddy and openssl",
             User::Nobody,
             run_caddy,
+        ),
+        case(
+            "apache_is_ready_and_stops",
+            "root and libapache2-mod-php",
+            User::Caller,
+            run_apache,
+        ),
+        case(
+            "apache_is_ready_and_stops_for_nobody",
+            "root and libapache2-mod-php",
+            User::Nobody,
+            run_apache,
         ),
         case(
             "rabbitmq_is_ready_and_stops",
@@ -169,7 +183,7 @@ fn run_mosquitto() -> Result<(), String> {
         folder.path(),
         address,
         Some(&files),
-        &wirecost_live::process::setup::Setup::of(wirecost_stack::target::Target::Mosquitto),
+        &Setup::of(Target::Mosquitto),
     ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
     serves(&topology, &launch, || both(mosquitto::probe(address), secure));
@@ -184,6 +198,22 @@ fn run_caddy() -> Result<(), String> {
     let launch = installed(caddy::launch(folder.path(), address, Some(&files)))?;
     let secure = SocketAddr::new(SERVER_V4.into(), caddy::SECURE_PORT);
     serves(&topology, &launch, || both(caddy::probe(address), secure));
+    Ok(())
+}
+
+fn run_apache() -> Result<(), String> {
+    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    assert!(apache::version().is_some_and(|version| version.starts_with("2.") && version.contains("PHP 8.")));
+    for ip in [SERVER_V4.into(), SERVER_V6.into()] {
+        let address = SocketAddr::new(ip, 80);
+        let launch = installed(apache::launch(
+            folder.path(),
+            address,
+            None,
+            &Setup::of(Target::Apache),
+        ))?;
+        serves(&topology, &launch, || apache::probe(address));
+    }
     Ok(())
 }
 

@@ -100,6 +100,11 @@ impl Devices {
         }
     }
 
+    /// Whether the load is over.
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
         // Traffic until now belongs to the phase before.
         self.count_traffic(now);

@@ -10,19 +10,19 @@ use wirecost_results::warning::Warning;
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
-use super::verdict::{self, Evidence, Verdict};
+use super::verdict::{self, Evidence, Taken, Verdict};
 use super::wire::wire_use;
 use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
-/// The entry of a load with this `outcome`. `steal` is the processor time that the hypervisor gave to others, and
-/// `link` reports the emulated link, if any.
-pub fn of(options: &LoadOptions, outcome: &LoadOutcome, steal: f64, link: Option<&LinkReport>) -> Load {
+/// The entry of a load with this `outcome`. `taken` is the processor time that others had, and `link` reports
+/// the emulated link, if any.
+pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Option<&LinkReport>) -> Load {
     let mut phases = all_figures(options, outcome);
     let evidence = Evidence {
         options,
         phases: &phases,
         outcome,
-        steal,
+        taken,
         link,
     };
     let Verdict {
@@ -93,7 +93,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
         load: Load {
             not_run: Some(reason),
             generator: None,
-            ..of(options, &LoadOutcome::default(), 0.0, None)
+            ..of(options, &LoadOutcome::default(), Taken::default(), None)
         },
         intervals: Vec::new(),
         usage: Vec::new(),

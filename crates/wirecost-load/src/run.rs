@@ -7,6 +7,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use wirecost_live::Clock;
+use wirecost_live::cpu_time::CpuTime;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::KeepAwake;
@@ -17,7 +18,7 @@ use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
 use wirecost_results::time::rfc3339;
 use wirecost_results::warning::{Warning, WarningKind};
-use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
+use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
 use super::clock::LoadClock;
 use super::context::RunContext;
@@ -30,6 +31,7 @@ use super::profile::{ProfileError, Recorder};
 use super::server::{Server, Site};
 use super::share::{Share, sources_of};
 use super::target::Used;
+use super::verdict::Taken;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
 use super::{checked, entry, keys, nanos, scheme, simulated};
@@ -97,6 +99,20 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
     })
 }
 
+/// The processor time that others had since `earlier`. A running server on this machine may be one of the other programs, so that
+/// theirs is not known.
+fn taken(options: &LoadOptions, address: SocketAddr, earlier: (&MachineLoad, &CpuTime)) -> Taken {
+    let by_hypervisor = MachineLoad::read().steal_share_since(earlier.0);
+    let is_beside = matches!(options.target, LoadTarget::Url(_)) && address.ip().is_loopback();
+    Taken {
+        by_hypervisor,
+        by_programs: match is_beside {
+            true => 0.0,
+            false => CpuTime::read().share_of_others_since(earlier.1),
+        },
+    }
+}
+
 /// Runs a load on this thread, over a running link if the load has one.
 fn run_here(
     options: &LoadOptions,
@@ -112,12 +128,12 @@ fn run_here(
     server.count_wire(options, clock);
     let generator = Generator::start(options, &server, &limits, context.program)?;
     let keep_awake = KeepAwake::hold();
-    let machine = MachineLoad::read();
+    let (machine, cpu_time) = (MachineLoad::read(), CpuTime::read());
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
     let mut outcome = conduct(options, &mut context, clock, &mut server, parts, &pids);
-    let steal = MachineLoad::read().steal_share_since(&machine);
     let (address, version) = (server.address(), server.version().map(str::to_owned));
+    let taken = taken(options, address, (&machine, &cpu_time));
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     let outside = link.as_ref().and_then(LoadLink::outside);
@@ -136,7 +152,7 @@ fn run_here(
         processes: generator.processes,
         idle_cpus: keep_awake.idle_cpus().to_string(),
         wire_not_counted,
-        ..entry::of(options, &outcome, steal, link.as_ref())
+        ..entry::of(options, &outcome, taken, link.as_ref())
     };
     load.warnings.extend(relayed);
     let traffic = link.as_mut().and_then(|link| link.traffic.take());

@@ -321,8 +321,11 @@ fn start_foreign(
     Ok((destination, kind))
 }
 
-/// The usage of a server of another maker.
-fn used_by(foreign: &Foreign) -> Option<Used> {
+/// The usage of a server of another maker. The processes of one whose first process has died end now: workers of Apache would go on.
+fn used_by(foreign: &mut Foreign) -> Option<Used> {
+    if foreign.death().is_some() {
+        return None;
+    }
     let usage = foreign.usage()?;
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Some(Used {

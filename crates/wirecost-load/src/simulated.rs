@@ -6,9 +6,11 @@
 //!     `-- receives: runs the World until Devices has reported something, or until the time-out
 //! ```
 //!
-//! - `setting`: its devices, server and link
+//! - `bridges`: what brokers of different sites pass on
+//! - `setting`: its devices, servers and links
 //! - `parts`: its part and its target, as the coordinator sees them
 
+mod bridges;
 mod parts;
 mod setting;
 
@@ -46,6 +48,7 @@ use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
 use crate::target::Used;
 use crate::traffic::{DeviceKeeper, Kept};
+use crate::verdict::Taken;
 use crate::watch::{Announcement, Watcher};
 use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
@@ -87,7 +90,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         .map(|config| link_report(options, config, &simulated.counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
-        ..entry::of(options, &simulated.outcome, 0.0, link.as_ref())
+        ..entry::of(options, &simulated.outcome, Taken::default(), link.as_ref())
     };
     if let Some(captured) = captured {
         captured.note(&mut load);
@@ -243,7 +246,7 @@ fn settled<T: Tap>(
     }
     Simulated {
         outcome,
-        counters: finished.links.0.counters(),
+        counters: finished.links.links.counters(),
         tap: finished.tap,
         destination: setting.share.destination,
     }

@@ -25,6 +25,8 @@ const SENT_SHARE: f64 = 0.99;
 const BUSY: f64 = 0.8;
 /// The share of processor time given to others that causes a warning.
 const STEAL: f64 = 0.01;
+/// The share of processor time used by other programs that causes a warning.
+const OTHERS: f64 = 0.1;
 
 /// The input of a verdict.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +37,19 @@ pub struct Evidence<'a> {
     pub phases: &'a [PhaseFigures],
     /// The raw result of the run.
     pub outcome: &'a LoadOutcome,
-    /// The share of processor time that the hypervisor gave to others.
-    pub steal: f64,
+    /// The processor time that others had.
+    pub taken: Taken,
     /// The report of the emulated link, if there was one.
     pub link: Option<&'a LinkReport>,
+}
+
+/// Shares of the machine's processor time that the load could not have, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// What the hypervisor gave to others.
+    pub by_hypervisor: f64,
+    /// What other programs of the machine used.
+    pub by_programs: f64,
 }
 
 /// The verdict on a load.
@@ -118,7 +129,8 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     let target = outcome.target.as_ref();
     [
         socketless(outcome),
-        steal(evidence.steal),
+        steal(evidence.taken.by_hypervisor),
+        other_programs(evidence.taken.by_programs),
         busy(WarningKind::GeneratorCpu, "generator", &outcome.generator),
         target.and_then(|spent| busy(WarningKind::TargetCpu, "target", spent)),
     ]
@@ -158,6 +170,18 @@ fn steal(share: f64) -> Option<Warning> {
             WarningKind::Steal,
             format!(
                 "the hypervisor gave {} of the processor time to others: times are longer for it",
+                percent(share)
+            ),
+        )
+    })
+}
+
+fn other_programs(share: f64) -> Option<Warning> {
+    (share > OTHERS).then(|| {
+        Warning::note(
+            WarningKind::OtherPrograms,
+            format!(
+                "other programs used {} of the machine's processor time: rates may be lower and times longer for it",
                 percent(share)
             ),
         )

@@ -55,6 +55,9 @@ pub(crate) const WIDTHS: [f64; 2] = [680.0, 372.0];
 /// Above this number of cells, figures show some cells only, and tables are collapsed.
 pub(crate) const MANY: usize = 24;
 
+/// The style sheet that all pages share: colours for light and dark, cards, tables, figures.
+pub const STYLE: &str = include_str!("../templates/style.css");
+
 /// The report as one HTML file.
 ///
 /// # Errors
@@ -69,7 +72,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let maps = HeatMaps::of(&sweep, &samples);
     let intervals = Intervals::of(&results.summary, &sweep);
     let page = Page {
-        css: include_str!("../templates/style.css"),
+        css: STYLE,
         js: include_str!("../templates/report.js"),
         asked: asked(results),
         conclusion: conclusion::sentences(&results.summary, Per::Message, pays_off(&results.summary)),

@@ -1,6 +1,7 @@
 //! `summary.json` of loads: one entry per load, one section per phase. `intervals.csv` and `latency/*.hlog` hold each
 //! second.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -293,6 +294,23 @@ pub struct PhaseFigures {
     /// less than 100 ms, and in merged results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_cpu_share: Option<f64>,
+}
+
+impl PhaseFigures {
+    /// The phase with the link of one hop between sites as its link; as it is without a hop.
+    pub fn at_hop(&self, hop: Option<&str>) -> Cow<'_, Self> {
+        let Some(hop) = hop else {
+            return Cow::Borrowed(self);
+        };
+        Cow::Owned(Self {
+            link: self
+                .hops
+                .iter()
+                .find(|known| known.hop == hop)
+                .map(|found| found.used),
+            ..self.clone()
+        })
+    }
 }
 
 /// IP packets on the real path in a phase.

@@ -111,6 +111,8 @@ kinds! {
     NoSamples => "no-samples",
     /// A device could not have a socket.
     NoSocket => "no-socket",
+    /// Other programs of the machine used its CPUs.
+    OtherPrograms => "other-programs",
     /// A URL names a port of another protocol.
     OtherProtocol => "other-protocol",
     /// Connections or datagrams did not pass the relay to the target.

@@ -49,23 +49,6 @@ pub fn varied(dimensions: &[&'static str]) -> Vec<&'static str> {
         .collect()
 }
 
-/// What can have several values of a link between two sites, each as `links.A-B.rtt`. Conditions name that of the devices that send, as
-/// `link.rtt`.
-const OF_SITE_LINKS: [&str; 3] = ["rtt", "loss", "rate"];
-
-/// The keys that can have several values in this load: those of the links between its sites first.
-pub fn varied_in_load(root: &Node) -> Vec<String> {
-    let links = root.get("links").and_then(Node::entries).unwrap_or_default();
-    let of_link = |(link, _): &(Key, Node)| OF_SITE_LINKS.map(|own| format!("links.{}.{own}", link.name));
-    let own = varied(&OF_LOADS).into_iter().map(str::to_owned);
-    links.iter().flat_map(of_link).chain(own).collect()
-}
-
-fn is_of_site_link(key: &str) -> bool {
-    let link = key.strip_prefix("links.").and_then(|rest| rest.split_once('.'));
-    link.is_some_and(|(_, own)| OF_SITE_LINKS.contains(&own))
-}
-
 /// The key that a user means: `link` by itself is its name.
 fn spelled_out(key: &str) -> &str {
     if key == "link" { LINK_NAME } else { key }
@@ -103,8 +86,7 @@ pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), Scenario
 }
 
 fn known(key: &str, place: &Place, dimensions: &[&'static str]) -> Result<(), ScenarioError> {
-    let is_load = dimensions == OF_LOADS;
-    if varied(dimensions).contains(&key) || (is_load && is_of_site_link(key)) {
+    if varied(dimensions).contains(&key) {
         return Ok(());
     }
     let own = dimensions
@@ -245,10 +227,9 @@ pub fn remove(root: &mut Node, key: &str) -> Option<Node> {
 ///
 /// # Errors
 /// A list is empty, or there are more combinations than [`MAX_COMBINATIONS`].
-pub fn combinations(root: &Node, paths: &[impl AsRef<str>]) -> Result<Vec<Node>, ScenarioError> {
+pub fn combinations(root: &Node, paths: &[&'static str]) -> Result<Vec<Node>, ScenarioError> {
     let mut all = vec![root.clone()];
     for path in paths {
-        let path = path.as_ref();
         let Some(node) = get(root, path) else { continue };
         let Value::List(values) = &node.value else {
             continue;
@@ -342,30 +323,10 @@ mod tests {
                 (expected, hint)
             );
         }
-        let of_site = vary(&mut node("vary: {links.a-b.rtt: [1ms]}"), &OF_COMPARISONS);
-        let error = of_site.expect_err("no sites").to_string();
-        assert_eq!(error, "line 1: cannot vary \"links.a-b.rtt\"");
         let error = set_flag(&mut node("a: 1"), "a.b=1")
             .expect_err("no table")
             .to_string();
         assert_eq!(error, "--set a.b=1: a.b: b would be in a number, not in a table");
-    }
-
-    #[test]
-    fn a_link_between_sites_can_have_several_values() {
-        let mut root =
-            node("links: {a-b: {rate: 1Mbit}}\nvary: {clients: [1, 2], links.a-b.rtt: [1ms, 5ms]}\n");
-        vary(&mut root, &OF_LOADS).expect("values");
-        vary_flag(&mut root, "links.a-b.rate=1Mbit,2Mbit", &OF_LOADS).expect("values");
-        let all = combinations(&root, &varied_in_load(&root)).expect("combinations");
-        let texts = |node: &Node| {
-            ["links.a-b.rtt", "links.a-b.rate", "clients"]
-                .map(|path| get(node, path).and_then(Node::scalar).unwrap_or_default())
-                .join(" ")
-        };
-        assert_eq!(all.len(), 8);
-        assert_eq!(texts(&all[1]), "1ms 1Mbit 2");
-        assert_eq!(texts(&all[7]), "5ms 2Mbit 2");
     }
 
     #[test]

@@ -465,7 +465,7 @@ fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, Scen
                 "loads: they are more than one scenario can have",
             ));
         }
-        for node in edit::combinations(&node, &edit::varied_in_load(&node))? {
+        for node in edit::combinations(&node, &edit::varied(&edit::OF_LOADS))? {
             let load = load::read(&node, inputs)?;
             loads.push(Written {
                 node,

@@ -41,6 +41,9 @@ pub enum SelectorError {
 /// The device file by which the energy of a cell is modelled: a dimension of such figures alone.
 pub const DEVICE: &str = "device";
 
+/// The hop between two sites, of which a figure of a load's links is: a dimension of such figures alone.
+pub const HOP: &str = "hop";
+
 /// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
     [&OF_COMPARISONS[..], &["engine", "target"]].concat()
@@ -48,7 +51,7 @@ pub fn of_cells() -> Vec<&'static str> {
 
 /// The dimensions of phases of loads.
 pub fn of_phases() -> Vec<&'static str> {
-    [&OF_LOADS[..], &["phase"]].concat()
+    [&OF_LOADS[..], &["phase", HOP]].concat()
 }
 
 impl Selector {

@@ -18,7 +18,7 @@ const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// The number of a sweep. No reading has it.
 const SWEEP: u64 = u64::MAX;
 /// Memory that a reading takes besides its sender and its payload, in bytes.
-const READING_BYTES: usize = 96;
+const READING_BYTES: usize = 104;
 
 /// The settings of a keeper.
 #[derive(Clone, Debug)]
@@ -46,9 +46,16 @@ pub struct Counts {
     pub resent: u64,
 }
 
-/// Something that a person should know.
+/// What an event means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
+    /// The database has acknowledged a reading.
+    Stored {
+        /// Its sender.
+        sender: Arc<str>,
+        /// The time since the keeper received it.
+        after: Duration,
+    },
     /// The database accepts inserts.
     Open,
     /// There is no connection, for this reason.
@@ -65,6 +72,7 @@ pub enum Notice {
 struct Reading {
     key: Key,
     content: Content,
+    received: Instant,
 }
 
 impl Reading {
@@ -122,13 +130,17 @@ impl Keeper {
     }
 
     /// Takes a reading. It is lost if there is no room; returns whether it was kept.
-    pub fn receive(&mut self, sender: &str, content: Content) -> bool {
+    pub fn receive(&mut self, sender: &str, content: Content, now: Instant) -> bool {
         let key = Key {
             sender: sender.into(),
             number: self.counts.received,
         };
         self.counts.received += 1;
-        let reading = Reading { key, content };
+        let reading = Reading {
+            key,
+            content,
+            received: now,
+        };
         let bytes = reading.held_bytes();
         if self.held_bytes + bytes > self.settings.held_bytes {
             self.counts.lost += 1;
@@ -148,10 +160,12 @@ impl Keeper {
                 Some(Notice::Open)
             }
             Event::Acknowledged { message } => {
-                if self.answered(message).is_some() {
-                    self.counts.stored += 1;
-                }
-                None
+                let reading = self.answered(message)?;
+                self.counts.stored += 1;
+                Some(Notice::Stored {
+                    sender: reading.key.sender,
+                    after: now.saturating_since(reading.received),
+                })
             }
             Event::Refused {
                 message: SWEEP,
@@ -290,11 +304,19 @@ mod tests {
     fn what_was_not_answered_is_sent_again_in_its_order_under_its_number() {
         let mut keeper = keeper(10_000);
         for _ in 0..4 {
-            keeper.receive("t", Content::from(b"1".as_slice()));
+            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
         }
         keeper.event(Event::Opened, NOW);
         assert_eq!(inserts(&mut keeper), [(0, 0), (1, 1), (2, 2), (3, 3)]);
-        keeper.event(Event::Acknowledged { message: 0 }, NOW);
+        let later = NOW + Duration::from_millis(7);
+        let stored = Notice::Stored {
+            sender: "t".into(),
+            after: Duration::from_millis(7),
+        };
+        assert_eq!(
+            keeper.event(Event::Acknowledged { message: 0 }, later),
+            Some(stored)
+        );
         keeper.event(Event::Discarded { message: 1 }, NOW);
         keeper.event(Event::Closed, NOW);
         assert_eq!(inserts(&mut keeper), []);
@@ -308,7 +330,7 @@ mod tests {
     fn outcomes_sum_where_the_bound_is_reached_and_the_database_is_full_or_refuses() {
         let mut keeper = keeper(3 * (READING_BYTES + 2));
         for _ in 0..5 {
-            keeper.receive("t", Content::from(b"1".as_slice()));
+            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
         }
         keeper.event(Event::Opened, NOW);
         assert_eq!(inserts(&mut keeper).len(), 3);
@@ -338,7 +360,7 @@ mod tests {
     fn a_window_bounds_the_inserts_and_an_answer_that_does_not_come_is_noticed() {
         let mut keeper = keeper(1_000_000);
         for _ in 0..WINDOW + 1 {
-            keeper.receive("t", Content::from(b"1".as_slice()));
+            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
         }
         keeper.event(Event::Opened, NOW);
         assert_eq!(inserts(&mut keeper).len(), WINDOW);

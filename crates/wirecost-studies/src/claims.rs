@@ -65,6 +65,8 @@ pub struct Difference {
 /// A figure over a dimension, with one line for each value of another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
+    /// Its line in the file.
+    pub at: Place,
     /// What it shows.
     pub title: String,
     /// The figure.
@@ -82,6 +84,8 @@ pub struct Plot {
 /// Figures of one dimension's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
+    /// Its line in the file.
+    pub at: Place,
     /// What it shows.
     pub title: String,
     /// The dimension with one row for each value.

@@ -1,5 +1,6 @@
 //! The figures of results folders, by reference.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::Labels;
-use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::thresholds::nature::{of_device, of_hops};
 use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan, spent};
 use wirecost_stats::MeanInterval;
 
@@ -450,23 +451,36 @@ fn of_phases<'a>(
         let options = keyed.get(&runs[0].key).copied();
         let engine = &runs[0].engine;
         let phases = over_runs::phases_of(&runs).into_iter().enumerate();
-        let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
-            let labels = labels_of_phase(options?, options?.phases.get(index)?);
-            let value = reference.metric.of_phase(phases[0], reference.aggregation);
-            // Where nothing was answered, the phase that the reference names has no figure, and says why.
-            let is_named = reference.selector.names(PHASE) && !phases[0].valid;
-            let is_meant = reference.selector.matches(&labels) && (value.is_some() || is_named);
-            is_meant.then(|| Candidate {
-                labels,
-                engine,
-                found: match (&runs[..], &phases[..]) {
-                    ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
-                    _ => of_repeated(reference, &runs, &phases),
-                },
-                agrees: true,
-            })
+        let candidates = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
+            let at = |(labels, hop): (Labels, Option<String>)| {
+                let phases: Vec<Cow<'_, PhaseFigures>> =
+                    phases.iter().map(|phase| phase.at_hop(hop.as_deref())).collect();
+                let value = reference.metric.of_phase(&phases[0], reference.aggregation);
+                // Where nothing was answered, the phase that the reference names has no figure, and says why.
+                let is_named = reference.selector.names(PHASE) && !phases[0].valid;
+                let is_meant = reference.selector.matches(&labels) && (value.is_some() || is_named);
+                is_meant.then(|| Candidate {
+                    labels,
+                    engine,
+                    found: match (&runs[..], &phases[..]) {
+                        ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
+                        _ => of_repeated(reference, &runs, &phases),
+                    },
+                    agrees: true,
+                })
+            };
+            let options = options.and_then(|options| Some((options, options.phases.get(index)?)));
+            let by_hop = options.map(|(options, phase)| {
+                of_hops(
+                    reference.metric.is_by_hop(),
+                    options,
+                    &labels_of_phase(options, phase),
+                )
+            });
+            let by_hop = by_hop.unwrap_or_default().into_iter();
+            by_hop.filter_map(at).collect::<Vec<_>>()
         };
-        phases.filter_map(candidate).collect::<Vec<_>>()
+        phases.flat_map(candidates).collect::<Vec<_>>()
     };
     let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
     let valid = rates::valid(&keyed, summary);
@@ -490,9 +504,13 @@ fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
 }
 
 /// The mean over the runs whose figures can be used, at least two. Its interval has these runs as its samples.
-fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) -> Result<Figure, String> {
+fn of_repeated(
+    reference: &Reference,
+    runs: &[&Load],
+    phases: &[Cow<'_, PhaseFigures>],
+) -> Result<Figure, String> {
     let each = runs.iter().zip(phases);
-    let usable = |(load, phase): &(&&Load, &&PhaseFigures)| {
+    let usable = |(load, phase): &(&&Load, &Cow<'_, PhaseFigures>)| {
         let warnings = load.warnings.iter().chain(&phase.warnings);
         usable(reference, phase.valid, warnings)
     };

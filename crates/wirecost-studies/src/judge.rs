@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use wirecost_scenario::ScenarioError;
 
 use crate::amount::Dimension;
 use crate::claims::{Claim, Claims, Point, Question, Shape};
@@ -143,19 +144,22 @@ impl Claims {
     /// Judges every claim. `absent` has the reason for each thing of `needs` that is not there.
     ///
     /// # Errors
-    /// A reference fits no cell of its run, or several: the claims are wrong.
+    /// A reference fits no cell of its run, or several: the claims are wrong, at the line of this claim.
     pub fn judge(
         &self,
         evidence: &Evidence,
         absent: &BTreeMap<String, String>,
-    ) -> Result<Vec<Judged>, String> {
+    ) -> Result<Vec<Judged>, ScenarioError> {
         let judge = |claim: &Claim| {
-            Court {
+            let court = Court {
                 claim,
                 evidence,
                 absent,
-            }
-            .judge()
+            };
+            court.judge().map_err(|why| {
+                ScenarioError::new(&claim.at, why)
+                    .with_hint("the selectors of a claim name one cell, or phase, of its run")
+            })
         };
         self.claims.iter().map(judge).collect()
     }

@@ -4,44 +4,124 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use wirecost_results::thresholds::metric::Metric;
+use wirecost_scenario::error::Place;
 use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::selector::Labels;
 use wirecost_scenario::thresholds::nature::subjects;
 use wirecost_scenario::{Edits, Scenario, ScenarioError, Work};
 
-use crate::claims::Claim;
+use crate::claims::{Claim, Claims};
 use crate::library::Study;
 use crate::reference::Reference;
 
 impl Study {
-    /// Checks that each figure of the claims, and of their suspects, fits a cell or a phase of its run.
+    /// Checks that each figure of the claims, of their suspects, of the plots and of the tables fits a cell or a phase of its run, and
+    /// that a plot or table names one of them for each of its points.
     ///
     /// # Errors
-    /// The first selector that matches nothing, at the line of its claim. A scenario that cannot be read here, such as one that needs
-    /// an environment variable, is left to its run.
+    /// The first selector that matches nothing, or several, at the line of its claim, plot or table. A scenario that cannot be read
+    /// here, such as one that needs an environment variable, is left to its run.
     pub fn check_selectors(&self, is_quick: bool) -> Result<(), ScenarioError> {
-        let mut works: BTreeMap<String, Option<Work>> = BTreeMap::new();
+        let works = self.works(is_quick);
         for claim in &self.claims.claims {
-            for run in claim.runs() {
-                let read = || {
-                    let (text, set) = self.scenario(&run, is_quick)?;
-                    let edits = Edits { set: &set, vary: &[] };
-                    Some(Scenario::read(text, edits, ScenarioInputs::NONE).ok()?.work)
-                };
-                works.entry(run.name.clone()).or_insert_with(read);
-            }
             for reference in meant(claim) {
-                let Some(Some(work)) = works.get(&reference.run) else {
-                    continue;
-                };
-                if let Some(lack) = lack(&reference, work) {
-                    let message = format!("{}: {reference}: {}", claim.id, lack.why);
-                    return Err(ScenarioError::new(&claim.at, message).with_hint(lack.hint));
+                if let Some(Some(work)) = works.get(&reference.run)
+                    && let Some(lack) = lack(&reference, work)
+                {
+                    return Err(lack.error(&claim.at, &claim.id, &reference));
                 }
+            }
+        }
+        for drawn in drawn(&self.claims) {
+            if let Some(Some(work)) = works.get(&drawn.of.run)
+                && let Some(lack) = lack(drawn.of, work).or_else(|| drawn.lack(work))
+            {
+                return Err(lack.error(drawn.at, drawn.title, drawn.of));
             }
         }
         Ok(())
     }
+
+    /// What each run of the claims does, where its scenario can be read.
+    fn works(&self, is_quick: bool) -> BTreeMap<String, Option<Work>> {
+        let mut works = BTreeMap::new();
+        for run in self.claims.claims.iter().flat_map(Claim::runs) {
+            let read = || {
+                let (text, set) = self.scenario(&run, is_quick)?;
+                let edits = Edits { set: &set, vary: &[] };
+                Some(Scenario::read(text, edits, ScenarioInputs::NONE).ok()?.work)
+            };
+            works.entry(run.name.clone()).or_insert_with(read);
+        }
+        works
+    }
+}
+
+/// A figure that a plot or a table shows for each value of its dimensions.
+struct Drawn<'a> {
+    at: &'a Place,
+    title: &'a str,
+    of: &'a Reference,
+    over: Vec<&'a str>,
+}
+
+fn drawn(claims: &Claims) -> Vec<Drawn<'_>> {
+    let plots = claims.plots.iter().map(|plot| Drawn {
+        at: &plot.at,
+        title: &plot.title,
+        of: &plot.of,
+        over: vec![&plot.over, &plot.lines],
+    });
+    let tables = claims.tables.iter().flat_map(|table| {
+        table.columns.iter().map(|(_, of)| Drawn {
+            at: &table.at,
+            title: &table.title,
+            of,
+            over: vec![&table.rows],
+        })
+    });
+    plots.chain(tables).collect()
+}
+
+/// Of cells of both engines, the figures of the live ones are shown.
+const ENGINE: &str = "engine";
+
+impl Drawn<'_> {
+    /// Why it does not show one figure for each value of its dimensions.
+    fn lack(&self, work: &Work) -> Option<Lack> {
+        let labels = labels_of(work, self.of.metric);
+        let mut shown = BTreeMap::new();
+        for labels in labels.iter().filter(|labels| self.of.selector.matches(labels)) {
+            let mut at = Vec::new();
+            for dimension in &self.over {
+                let Some(value) = labels.get(*dimension) else {
+                    return Some(Lack {
+                        why: format!("the run has no {dimension}"),
+                        hint: format!("the run has {}", keys(labels)),
+                    });
+                };
+                at.push(value);
+            }
+            let first = shown.entry(at).or_insert(labels);
+            if let Some((key, value)) = first
+                .iter()
+                .find(|(key, value)| **key != ENGINE && labels.get(**key) != Some(*value))
+            {
+                return Some(Lack {
+                    why: format!(
+                        "several figures of the run are at one {}",
+                        self.over.join(" and ")
+                    ),
+                    hint: format!("select one of them, for example with {key}={value}"),
+                });
+            }
+        }
+        None
+    }
+}
+
+fn keys(labels: &Labels) -> String {
+    labels.keys().copied().collect::<Vec<_>>().join(", ")
 }
 
 /// The figures of a claim, and those that its suspects have in their place.
@@ -66,6 +146,13 @@ fn meant(claim: &Claim) -> Vec<Reference> {
 struct Lack {
     why: String,
     hint: String,
+}
+
+impl Lack {
+    fn error(self, at: &Place, name: &str, reference: &Reference) -> ScenarioError {
+        let message = format!("{name}: {reference}: {}", self.why);
+        ScenarioError::new(at, message).with_hint(self.hint)
+    }
 }
 
 fn lack(reference: &Reference, work: &Work) -> Option<Lack> {
@@ -103,9 +190,11 @@ fn lack(reference: &Reference, work: &Work) -> Option<Lack> {
     })
 }
 
+/// The labels of the cells and phases of a run that have the figure.
 fn labels_of(work: &Work, metric: &Metric) -> Vec<Labels> {
     subjects(work, metric)
         .into_iter()
+        .filter(|subject| subject.unavailable(metric).is_none())
         .map(|subject| subject.labels)
         .collect()
 }

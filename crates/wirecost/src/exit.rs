@@ -69,6 +69,18 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
+    /// An address that cannot be listened on; `flag` names another one.
+    pub fn cannot_listen(error: impl Display, kind: ErrorKind, flag: &str) -> Self {
+        let hint = match kind {
+            ErrorKind::AddrInUse => format!("another program listens there: choose another port with {flag}"),
+            ErrorKind::PermissionDenied => {
+                format!("ports below 1024 are root's: choose another one with {flag}")
+            }
+            _ => format!("choose an address of this machine with {flag}"),
+        };
+        Self::new(PRIVILEGE, format_args!("cannot listen on {error}")).with_hint(hint)
+    }
+
     /// The hint, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

@@ -11,6 +11,7 @@
 mod arguments;
 mod commands;
 mod exit;
+mod http;
 mod load_view;
 mod login;
 mod output;

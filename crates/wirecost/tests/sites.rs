@@ -90,11 +90,53 @@ fn bridges_pass_on_every_message_and_each_hop_has_its_bytes() {
     let said = run_bridged(home.path(), &[]);
     assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);
     let load = load(home.path());
+    // Each link was checked by echoes, which are in no capture.
+    for hop in load["hops"].as_array().expect("hops") {
+        assert!(hop["link"]["achieved"]["rtt_p50_ns"].as_f64().is_some(), "{hop}");
+    }
+    bridged_hops_equal_the_capture(home.path());
+}
+
+/// The built-in brokers do the same in virtual time, also over a link whose first site is that of the later broker.
+#[test]
+fn in_virtual_time_built_in_brokers_pass_on_every_message() {
+    let home = open_folder();
+    let builtin = [
+        "engine=sim",
+        "sites.fog.servers=builtin",
+        "sites.region.servers=builtin",
+        "sites.abroad.servers=builtin",
+    ];
+    let said = run_bridged(home.path(), &builtin);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    bridged_hops_equal_the_capture(home.path());
+    let load_of = load;
+    let load = load_of(home.path());
+    // Half of 2, 20, 60 and 10 ms.
+    let delay = load["phases"][1]["one_way_delay_ns"]["p50"]
+        .as_f64()
+        .expect("a delay");
+    assert!((46e6..46.5e6).contains(&delay), "{delay}");
+    let forth = &load["hops"][1]["used"];
+
+    let turned = open_folder();
+    let other = "links={field-fog: {rtt: 2ms, rate: 89Mbit}, region-fog: {rtt: 20ms}, region-abroad: {rtt: 60ms}, office-abroad: {rtt: 10ms}}";
+    let said = run_bridged(turned.path(), &[&builtin[..], &[other]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let load = load_of(turned.path());
+    let back = &load["hops"][1]["used"];
+    assert_eq!(
+        (&forth["up"]["bytes"], &forth["down"]["bytes"]),
+        (&back["down"]["bytes"], &back["up"]["bytes"])
+    );
+}
+
+fn bridged_hops_equal_the_capture(home: &Path) {
+    let load = load(home);
     let publish = &load["phases"][1];
     assert_eq!(publish["outcomes"]["acknowledged"], 100, "{load}");
     assert_eq!(publish["deliveries"]["arrived"], 100, "{load}");
     let capture = home
-        .path()
         .join("run")
         .join(load["capture"].as_str().expect("a capture"));
     for (index, [from, to]) in [
@@ -116,8 +158,6 @@ fn bridges_pass_on_every_message_and_each_hop_has_its_bytes() {
             );
             assert_eq!(told, (Some(packets), Some(bytes)), "{hop} {way}");
         }
-        // Each link was checked by echoes, which are in no capture.
-        assert!(hop["link"]["achieved"]["rtt_p50_ns"].as_f64().is_some(), "{hop}");
     }
     let all = fields(&capture, "ip", &["ip.len"]).len() as u64;
     let hops = load["hops"].as_array().expect("hops").iter();
@@ -205,7 +245,10 @@ fn wrong_bridges_are_refused_before_anything_runs() {
             "sites.region.bridges=[]",
             "at.subscribers: office is joined to abroad, and no bridge passes on to it what fog receives",
         ),
-        ("engine=sim", "live"),
+        (
+            "engine=sim",
+            "a bridge is between two mosquitto servers live, and between two of servers: builtin in virtual time",
+        ),
         (
             "stack=mqtt-qos1+tls1.3",
             "sites: a bridge passes on plain MQTT over IPv4, and the stack is mqtt-qos1+tls1.3",
@@ -397,6 +440,35 @@ fn a_setting_of_a_real_server_is_in_its_configuration_and_in_the_summary() {
     assert_eq!(last, Some("max_queued_messages 7"), "{written}");
 }
 
+/// A figure of links has a value for each hop, and `link` says what is true of all links between sites.
+#[test]
+fn thresholds_select_a_hop_and_one_link_says_what_all_have() {
+    let home = open_folder();
+    let said = run(
+        home.path(),
+        &[
+            "links={field-fog: {rate: 89Mbit}, fog-office: {rtt: 30ms}}",
+            "link={rtt: 4ms}",
+            "thresholds={\"link_bytes_up{hop=field-fog,phase=publish}\": [\"sum>10kB\"], \"link_bytes_up{hop=fog-office,phase=publish}\": [\"sum>10kB\"]}",
+        ],
+    );
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    let text = std::fs::read_to_string(home.path().join("run/summary.json")).expect("summary.json");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    let thresholds = summary["thresholds"].as_array().expect("thresholds");
+    let hops = &summary["loads"][0]["phases"][1]["hops"];
+    for (threshold, (hop, passes)) in thresholds.iter().zip([(&hops[0], true), (&hops[1], false)]) {
+        assert_eq!(
+            threshold["actual"].as_f64(),
+            hop["up"]["bytes"].as_f64(),
+            "{threshold} {hop}"
+        );
+        assert_eq!(threshold["pass"], passes, "{threshold}");
+    }
+    let delays = |hop: usize| &summary["loads"][0]["hops"][hop]["link"]["up"]["delay_ns"];
+    assert_eq!((delays(0), delays(1)), (&2_000_000.into(), &15_000_000.into()));
+}
+
 #[test]
 fn wrong_sites_are_refused_before_anything_runs() {
     for (set, why) in [
@@ -439,7 +511,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
         ),
         (
             "link.rtt=1ms",
-            "link: the links between sites are under links: leave it out",
+            "link.rtt: each of links has one of its own: leave it out",
         ),
         (
             "target=mosquitto",

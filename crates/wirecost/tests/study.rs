@@ -272,7 +272,7 @@ fn a_full_link_leaves_messages_unserved_and_the_row_says_what_became_of_them() {
     let study = home.path().join("mine");
     fs::create_dir(&study).expect("a folder");
     let scenario = "wirecost: 1\nengine: sim\nclients: 100\nsize: 75B\ntimeout: 2s\nsites: {a: {}, b: {servers: builtin}}\n\
-                    links: {a-b: {rtt: 5ms}}\nat: {senders: a}\nvary: {stack: [http1, mqtt-qos0], links.a-b.rate: [1Mbit, 100Mbit]}\n\
+                    links: {a-b: {rtt: 5ms}}\nat: {senders: a}\nvary: {stack: [http1, mqtt-qos0], link.rate: [1Mbit, 100Mbit]}\n\
                     phases: [{do: publish, rate: 2000/s, duration: 1s}]\n";
     fs::write(study.join("full.yaml"), scenario).expect("a file");
     let figure = |metric: &str, stack: &str, rate: &str| {

@@ -177,6 +177,27 @@ fn wrong_claims_files_are_refused_with_their_line() {
     );
 }
 
+/// A figure that a results folder does not have is refused at the line of its claim.
+#[test]
+fn claims_on_results_are_refused_with_their_line() {
+    let home = open_folder();
+    study(home.path());
+    let made = run(home.path(), "run mine/publish.yaml --out publish");
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let value = "value: \"publish/bytes_per_msg{stack=tcp} mean\"";
+    let claims = format!(
+        "wirecost: 1\nstudy: own\nsource: us\nruns: {{publish: publish.yaml}}\nclaims:\n- {{id: A, says: x, published: 1B, {value}}}\n"
+    );
+    fs::write(home.path().join("own.yaml"), claims).expect("a file");
+    let said = run(home.path(), "claims own.yaml publish");
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let line = said.line("error: ").expect("an error");
+    assert!(
+        line.starts_with("own.yaml:6: A: publish/bytes_per_msg{stack=tcp} mean"),
+        "{line}"
+    );
+}
+
 /// A selector that matches nothing is refused at the line of its claim before the first run, as are other wrong files of a study.
 #[test]
 fn a_study_is_checked_before_anything_runs() {
@@ -201,6 +222,24 @@ fn a_study_is_checked_before_anything_runs() {
             "set: {stack: udp}",
             "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=mqtt-qos1} mean: nothing of the run is {stack=mqtt-qos1}",
             "the run has stack=udp",
+        ),
+        (
+            "claims:\n- id: M1-bytes",
+            "plots:\n- {title: Bytes, of: \"publish/bytes_per_msg{stack=tcp} mean\", over: size}\nclaims:\n- id: M1-bytes",
+            "mine/claims.yaml:6: Bytes: publish/bytes_per_msg{stack=tcp} mean: nothing of the run is {stack=tcp}",
+            "the run has stack=mqtt-qos1|udp",
+        ),
+        (
+            "claims:\n- id: M1-bytes",
+            "plots:\n- {title: Bytes, of: publish/bytes_per_msg mean, over: sizes}\nclaims:\n- id: M1-bytes",
+            "mine/claims.yaml:6: Bytes: publish/bytes_per_msg mean: the run has no sizes",
+            "size",
+        ),
+        (
+            "claims:\n- id: M1-bytes",
+            "tables:\n- {title: Bytes, rows: size, columns: {all: publish/bytes_per_msg mean}}\nclaims:\n- id: M1-bytes",
+            "mine/claims.yaml:6: Bytes: publish/bytes_per_msg mean: several figures of the run are at one size",
+            "select one of them, for example with stack=mqtt-qos1",
         ),
         (
             "id: M1-ratio",

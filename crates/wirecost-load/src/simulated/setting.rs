@@ -1,4 +1,4 @@
-//! Builds a load in virtual time: devices, the built-in server, and the link of all devices.
+//! Builds a load in virtual time: devices, the built-in servers, the links, and the bridges between brokers.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -9,21 +9,23 @@ use std::sync::mpsc::Sender;
 use wirecost_link::{Hop, LinkConfig};
 use wirecost_live::driver::client::Traffic;
 use wirecost_live::emulation::{Meter, MeteredLink};
+use wirecost_mqtt::quality::QoS;
+use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::{Device, Service};
-use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
-use wirecost_proto::path::Links;
+use wirecost_proto::hosts::{HostIndex, server_address, simulated_address, site_address};
+use wirecost_proto::path::{Delivery, Direction, Fate, Links};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Path, Rng};
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::load::sites::Placement;
 use wirecost_security::{Start, certificate};
 use wirecost_sim::{Settings, Tap, Workers, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::server::{Clients, Server};
-use wirecost_stack::{Client, Command, Credentials, Event};
+use wirecost_stack::{Client, ClientConfig, Command, Credentials, Event};
 
 use crate::clock::Origin;
 use crate::destination::Destination;
-use crate::devices::Devices;
 use crate::keys::{context_count, key_log};
 use crate::part::PartError;
 use crate::part::{FromPart, Inbox};
@@ -31,7 +33,9 @@ use crate::share::Share;
 use crate::shared::SharedEndpoints;
 use crate::sink::counter::Counter;
 
-pub(super) type LoadWorld<T> = World<Counted, Devices, Server, SharedLink, T, Counter>;
+use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
+
+pub(super) type LoadWorld<T> = World<Counted, Directed, Station, SharedLink, T, Arrivals>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
 
 /// The components of a simulated load.
@@ -41,6 +45,7 @@ pub(super) struct Setting<'a> {
     pub(super) credentials: Credentials,
     channels: ChannelOptions,
     link: LinkConfig,
+    placement: Option<Placement>,
 }
 
 impl<'a> Setting<'a> {
@@ -67,6 +72,7 @@ impl<'a> Setting<'a> {
             credentials,
             channels,
             link,
+            placement: options.sites.as_ref().and_then(|sites| sites.place().ok()),
         })
     }
 
@@ -81,14 +87,19 @@ impl<'a> Setting<'a> {
         let traffic = Arc::<Traffic>::default();
         let director = self.share.director(Origin::simulated(), inbox, outbox)?;
         let link = MeteredLink::of_hops(&self.hops(), self.options.seed, Arc::clone(meter));
+        let plans = self.bridges();
+        let mut devices = self.devices(&traffic)?;
+        let own = devices.len();
+        devices.extend(self.clients_of(&plans)?);
+        let bridges = plans.iter().map(|plan| Bridge::new(Rc::clone(&plan.outbox)));
         Ok(World::directed(
             self.settings(),
-            self.devices(&traffic)?,
-            director.with_traffic(traffic),
-            vec![self.service()?],
-            SharedLink(link),
+            devices,
+            Directed::new(director.with_traffic(traffic), own, bridges.collect()),
+            self.services(&plans)?,
+            SharedLink::new(link, &plans),
             tap,
-            counter,
+            Arrivals(counter),
         ))
     }
 
@@ -122,12 +133,18 @@ impl<'a> Setting<'a> {
         let channels =
             ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
         let clients = self.share.clients(&|_| &channels, &SharedEndpoints::default())?;
-        let remote = self.share.destination.address;
         let transport = self.options.stack.transport();
+        let of_subscribers = self
+            .placement
+            .as_ref()
+            .map_or(0, |placement| placement.of_subscribers);
         let device = |(host, client): (HostIndex, Client)| Device {
             host,
             local: SocketAddr::new(self.address(host), 0),
-            remote,
+            remote: match host < self.options.clients {
+                true => self.at(0),
+                false => self.at(of_subscribers),
+            },
             transport,
             endpoint: Counted {
                 client,
@@ -143,27 +160,182 @@ impl<'a> Setting<'a> {
         simulated_address(host, self.options.ipv6).unwrap_or(remote)
     }
 
-    fn service(&self) -> Result<Service<Server>, PartError> {
+    /// Where the server of a site listens.
+    fn at(&self, site: u8) -> SocketAddr {
+        SocketAddr::new(site_address(site, self.options.ipv6), self.options.stack.port())
+    }
+
+    /// The bridges from each broker to another one, in the order of the sites.
+    fn bridges(&self) -> Vec<BridgePlan> {
+        let (Some(sites), Some(placement)) = (&self.options.sites, &self.placement) else {
+            return Vec::new();
+        };
+        let index = |name: &String| placement.servers.iter().position(|server| server == name);
+        let hops = self.hops();
+        let mut plans: Vec<BridgePlan> = Vec::new();
+        for (from, name) in (0..).zip(&placement.servers) {
+            for bridge in sites.named(name).iter().flat_map(|site| &site.bridges) {
+                let Some(to) = index(&bridge.to).and_then(|to| u8::try_from(to).ok()) else {
+                    continue;
+                };
+                let filter = (
+                    bridge.topic.clone(),
+                    QoS::from_bits(bridge.qos).unwrap_or_default(),
+                );
+                if let Some(known) = plans.iter_mut().find(|plan| (plan.from, plan.to) == (from, to)) {
+                    known.filters.push(filter);
+                    continue;
+                }
+                let joins = |hop: &Hop| {
+                    hop.servers()
+                        .filter(|(ends, _)| [[from, to], [to, from]].contains(ends))
+                };
+                let Some((ends, host)) = hops.iter().find_map(joins) else {
+                    continue;
+                };
+                plans.push(BridgePlan {
+                    name: format!("{name}-{}", bridge.to),
+                    from,
+                    to,
+                    host,
+                    is_reversed: ends == [to, from],
+                    filters: vec![filter],
+                    outbox: SharedOutbox::default(),
+                });
+            }
+        }
+        plans
+    }
+
+    /// The clients of the bridges, each with the address of its broker.
+    fn clients_of(&self, plans: &[BridgePlan]) -> Result<Vec<Device<Counted, ()>>, PartError> {
+        let channels =
+            ClientChannels::simulated(&self.credentials, self.channels, self.rng("bridge secrets"));
+        let device = |plan: &BridgePlan| {
+            let rng = self.rng("bridges").host(u64::from(plan.host));
+            let config = ClientConfig {
+                host: plan.host,
+                describes_received: false,
+                ..ClientConfig::new(plan.name.clone(), rng)
+            };
+            Ok(Device {
+                host: plan.host,
+                local: SocketAddr::new(self.at(plan.from).ip(), 0),
+                remote: self.at(plan.to),
+                transport: self.options.stack.transport(),
+                endpoint: Counted {
+                    client: Client::idle(self.options.stack, "", &config, &channels)?,
+                    traffic: Arc::default(),
+                },
+                script: (),
+            })
+        };
+        plans.iter().map(device).collect()
+    }
+
+    /// The server of each site, that of the devices that send first.
+    fn services(&self, plans: &[BridgePlan]) -> Result<Vec<Service<Station>>, PartError> {
+        let sites = self
+            .placement
+            .as_ref()
+            .map_or(1, |placement| placement.servers.len());
+        let service = |site: u8| {
+            let own = (0..).zip(plans).filter(|(_, plan)| plan.from == site);
+            let takers =
+                own.map(|(number, plan)| Taker::new(number, plan.filters.clone(), Rc::clone(&plan.outbox)));
+            self.service(site, takers.collect())
+        };
+        (0..=u8::MAX).take(sites).map(service).collect()
+    }
+
+    fn service(&self, site: u8, takers: Vec<Taker>) -> Result<Service<Station>, PartError> {
         let devices = self.options.clients.saturating_add(self.options.receivers());
         let contexts = context_count(self.options.stack, devices);
         let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
         let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
-        let seed = self.rng("server").next_u64();
+        let rng = self.rng("server");
+        let seed = match site {
+            0 => rng,
+            later => rng.host(u64::from(later)),
+        }
+        .next_u64();
         let endpoint = Server::new(self.options.stack, Clients::Devices, &channels, seed);
+        let server = endpoint.map_err(|error| PartError::Server(error.to_string()))?;
+        let address = self.at(site);
         Ok(Service {
-            address: self.share.destination.address,
+            address,
             transport: self.options.stack.transport(),
-            endpoint: endpoint.map_err(|error| PartError::Server(error.to_string()))?,
+            endpoint: Station::new(server, address, site == 0, takers),
         })
     }
 }
 
-/// The link of all devices.
-pub(super) struct SharedLink(pub(super) MeteredLink);
+/// A bridge from the broker of one site to that of another one.
+struct BridgePlan {
+    name: String,
+    from: u8,
+    to: u8,
+    /// The host whose link its packets cross.
+    host: HostIndex,
+    /// Whether its packets go down: from the second site of the link to the first one.
+    is_reversed: bool,
+    filters: Vec<(String, QoS)>,
+    outbox: SharedOutbox,
+}
+
+/// The links of all devices and bridges.
+pub(super) struct SharedLink {
+    pub(super) links: MeteredLink,
+    /// The hosts whose packets go the other way than those of a device.
+    reversed: Vec<HostIndex>,
+    is_reversed: bool,
+}
+
+impl SharedLink {
+    fn new(links: MeteredLink, plans: &[BridgePlan]) -> Self {
+        let reversed = plans.iter().filter(|plan| plan.is_reversed).map(|plan| plan.host);
+        Self {
+            links,
+            reversed: reversed.collect(),
+            is_reversed: false,
+        }
+    }
+
+    const fn way(&self, direction: Direction) -> Direction {
+        match self.is_reversed {
+            true => direction.reverse(),
+            false => direction,
+        }
+    }
+}
 
 impl Links for SharedLink {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
-        self.0.of(host).map(|link| link as &mut dyn Path)
+        self.links.of(host)?;
+        self.is_reversed = self.reversed.contains(&host);
+        Some(self)
+    }
+}
+
+impl Path for SharedLink {
+    fn offer(
+        &mut self,
+        direction: Direction,
+        wire_bytes: usize,
+        now: Instant,
+        deliveries: &mut Vec<Delivery>,
+    ) -> Fate {
+        self.links.offer(self.way(direction), wire_bytes, now, deliveries)
+    }
+
+    fn translate(
+        &mut self,
+        direction: Direction,
+        end: (Transport, IpAddr),
+        port: u16,
+        now: Instant,
+    ) -> Option<u16> {
+        self.links.translate(self.way(direction), end, port, now)
     }
 }
 

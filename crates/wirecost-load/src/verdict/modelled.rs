@@ -95,7 +95,7 @@ mod tests {
                 options: &options,
                 phases: &[PhaseFigures::default()],
                 outcome: &outcome,
-                steal: 0.0,
+                taken: crate::verdict::Taken::default(),
                 link: None,
             });
             assert_eq!(found.expect("a bottleneck").who, who, "{busy}");

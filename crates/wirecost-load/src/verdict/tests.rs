@@ -19,7 +19,7 @@ struct Case {
     options: LoadOptions,
     phases: Vec<PhaseFigures>,
     outcome: LoadOutcome,
-    steal: f64,
+    taken: Taken,
 }
 
 impl Case {
@@ -52,7 +52,7 @@ impl Case {
                 phases,
                 ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
             },
-            steal: 0.0,
+            taken: Taken::default(),
         };
         case.cpu(0.3, 0.2);
         case.publish(|publish| {
@@ -98,7 +98,7 @@ impl Case {
             options: &self.options,
             phases: &self.phases,
             outcome: &self.outcome,
-            steal: self.steal,
+            taken: self.taken,
             link: None,
         })
     }
@@ -298,16 +298,24 @@ fn a_clock_that_was_set_invalidates_the_phase() {
 #[test]
 fn stolen_time_and_busy_threads_are_warnings() {
     let mut case = Case::open();
-    case.steal = 0.05;
+    case.taken = Taken {
+        by_hypervisor: 0.05,
+        by_programs: 0.25,
+    };
     case.cpu(0.81, 0.85);
     assert_eq!(
         case.kinds(),
         (
             Vec::new(),
-            vec!["steal".into(), "generator-cpu".into(), "target-cpu".into()]
+            ["steal", "other-programs", "generator-cpu", "target-cpu"]
+                .map(String::from)
+                .to_vec()
         )
     );
-    case.steal = 0.01;
+    case.taken = Taken {
+        by_hypervisor: 0.01,
+        by_programs: 0.1,
+    };
     case.cpu(0.8, 0.8);
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
 }

@@ -47,10 +47,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     let labels = words::labels(&summary.loads);
     let views = summary.loads.iter().zip(&labels).enumerate();
     let page = Page {
-        css: [
-            include_str!("../../templates/style.css"),
-            include_str!("../../templates/load.css"),
-        ],
+        css: [crate::html::STYLE, include_str!("../../templates/load.css")],
         js: include_str!("../../templates/report.js"),
         asked: asked(summary),
         is_interrupted: words::is_interrupted(summary),

@@ -51,10 +51,7 @@ pub fn page(
         .flatten()
         .collect();
     let page = Page {
-        css: [
-            include_str!("../../templates/style.css"),
-            include_str!("../../templates/nbiot.css"),
-        ],
+        css: [crate::html::STYLE, include_str!("../../templates/nbiot.css")],
         js: include_str!("../../templates/report.js"),
         rules: controls::rules(all.into_iter()),
         version: &summary.version,

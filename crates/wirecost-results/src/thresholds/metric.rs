@@ -174,6 +174,8 @@ impl Metric {
             "empty_polls" => phase.deliveries.map(|deliveries| deliveries.empty_polls as f64),
             "missing" => phase.missing.map(|missing| missing as f64),
             "replayed" => phase.deliveries.map(|deliveries| deliveries.replayed as f64),
+            "link_bytes_up" => Some(phase.link?.up.bytes as f64),
+            "link_bytes_down" => Some(phase.link?.down.bytes as f64),
             "sender_bytes_up" => Some(phase.link?.up.sender_bytes()? as f64),
             "sender_bytes_down" => Some(phase.link?.down.sender_bytes()? as f64),
             "subscriber_bytes_up" => Some(phase.link?.up.subscriber_bytes? as f64),
@@ -228,6 +230,11 @@ impl Metric {
     /// Whether the figure of a cell is modelled from its packets by a device file.
     pub fn needs_device(&self) -> bool {
         matches!(self.name, "energy" | "session_energy")
+    }
+
+    /// Whether the figure is one of links, so that a load with sites has it for each hop.
+    pub fn is_by_hop(&self) -> bool {
+        matches!(self.name, "link_bytes_up" | "link_bytes_down")
     }
 
     /// The distribution that the figures are of, in a cell; `None` for metrics without one.
@@ -311,7 +318,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 66] = [
+pub static METRICS: [Metric; 68] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -360,6 +367,8 @@ pub static METRICS: [Metric; 66] = [
     of_loads("reconnect_all", Quantity::Time, Shape::Value),
     of_loads("connections_failed", Quantity::Number, Shape::Number),
     of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),
+    of_loads("link_bytes_up", Quantity::Bytes, Shape::Sum),
+    of_loads("link_bytes_down", Quantity::Bytes, Shape::Sum),
     of_loads("sender_bytes_up", Quantity::Bytes, Shape::Sum),
     of_loads("sender_bytes_down", Quantity::Bytes, Shape::Sum),
     of_loads("subscriber_bytes_up", Quantity::Bytes, Shape::Sum),

@@ -64,7 +64,7 @@ pub(super) fn place(
     let sites = read(table, node, folder)?;
     let placement = sites.place().map_err(|fault| at_fault(table, &fault))?;
     if load.link.is_some_and(|link| link != placement.link) {
-        return Err(table.error("link", "the links between sites are under links: leave it out"));
+        all_is_used(table)?;
     }
     let target = LoadTarget::Started(placement.target);
     if table.get("target").is_some() && load.target != target {
@@ -79,6 +79,32 @@ pub(super) fn place(
     (load.link, load.target, load.settings) = (Some(placement.link), target, placement.settings);
     load.sites = Some(sites);
     Ok(())
+}
+
+/// Refuses what `link` says of all links where each of them says it itself.
+fn all_is_used(table: &Table<'_>) -> Result<(), ScenarioError> {
+    let (Some(shared), Some(links)) = (table.get("link"), table.get("links")) else {
+        return Ok(());
+    };
+    let each = || links.entries().unwrap_or_default().iter().map(|(_, node)| node);
+    let Some(entries) = shared.entries() else {
+        let has_none = |node: &Node| node.value != Value::Null;
+        return match each().all(has_none) {
+            true => Err(table.error("link", "each of links is one itself: leave it out")),
+            false => Ok(()),
+        };
+    };
+    let is_unused = |(key, _): &&(Key, Node)| each().all(|link| link.get(&key.name).is_some());
+    match entries.iter().find(is_unused) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let why = format!(
+                "link.{}: each of links has one of its own: leave it out",
+                key.name
+            );
+            Err(ScenarioError::new(&key.place, why))
+        }
+    }
 }
 
 /// An error at the value that a fault names.
@@ -108,7 +134,10 @@ fn read(table: &Table<'_>, node: &Node, folder: Option<&Path>) -> Result<Sites, 
         .get("links")
         .ok_or_else(|| table.error("links", "sites need links between them"))?;
     let entries = joined.entries().ok_or_else(|| wrong(joined, "links"))?;
-    let links = entries.iter().map(|(key, node)| site_link(key, node, folder));
+    let shared = table.get("link");
+    let links = entries
+        .iter()
+        .map(|(key, node)| site_link(key, &completed(node, shared), folder));
     let links = links.collect::<Result<_, _>>()?;
     let devices = table.get("at").ok_or_else(|| {
         table.error(
@@ -166,6 +195,25 @@ fn bridges(site: &Table<'_>, prefix: &str) -> Result<Vec<Bridge>, ScenarioError>
         })
     };
     list.iter().map(bridge).collect()
+}
+
+/// A link of `links` with what `link` says of all of them where it says nothing itself.
+fn completed(own: &Node, shared: Option<&Node>) -> Node {
+    let Some(shared) = shared else {
+        return own.clone();
+    };
+    match (&own.value, &shared.value) {
+        (Value::Null, _) => shared.clone(),
+        (Value::Table(entries), Value::Table(all)) => {
+            let is_said = |name: &str| entries.iter().any(|(key, _)| key.name == name);
+            let others = all.iter().filter(|(key, _)| !is_said(&key.name));
+            Node::at(
+                &own.place,
+                Value::Table(entries.iter().chain(others).cloned().collect()),
+            )
+        }
+        _ => own.clone(),
+    }
 }
 
 fn site_link(key: &Key, node: &Node, folder: Option<&Path>) -> Result<SiteLink, ScenarioError> {

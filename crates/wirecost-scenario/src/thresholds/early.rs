@@ -7,7 +7,6 @@ use wirecost_results::threshold::Threshold;
 
 use super::nature::unavailable_in_phase;
 use super::{Demand, Thresholds};
-use crate::labels;
 use crate::options::load::LoadOptions;
 
 impl Thresholds {
@@ -49,12 +48,10 @@ impl Demand {
         {
             return None;
         }
-        let labels = labels::labels_of_phase(options, options.phases.get(index)?);
-        if !self.selector.matches(&labels) {
-            return None;
-        }
+        let hops = self.hops(options, index).into_iter();
         let aggregation = self.expression.aggregation;
-        let figure = self.metric.of_phase(phase, aggregation)?;
+        let figures = hops.filter_map(|hop| self.metric.of_phase(&phase.at_hop(hop.as_deref()), aggregation));
+        let figure = figures.reduce(f64::max)?;
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         let grows = self.metric.grows(aggregation);
         self.expression

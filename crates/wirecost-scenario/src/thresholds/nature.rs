@@ -7,8 +7,9 @@ use wirecost_stack::{Pattern, Stack};
 
 use crate::expected::{Matching, are_there, has_audience, retained_before};
 use crate::labels;
+use crate::options::load::sites::SiteLink;
 use crate::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
-use crate::selector::{DEVICE, Labels};
+use crate::selector::{DEVICE, HOP, Labels};
 use crate::{Work, device, plan};
 
 /// Why a cell or a phase has no figure of a metric, and what to do about it.
@@ -174,15 +175,36 @@ pub fn subjects<'a>(work: &'a Work, metric: &Metric) -> Vec<Subject<'a>> {
                 of: SubjectOf::Point,
             })
             .collect(),
-        Work::Loads(loads) => loads.iter().flat_map(of_phases).collect(),
+        Work::Loads(loads) => loads.iter().flat_map(|load| of_phases(metric, load)).collect(),
     }
 }
 
-fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
-    load.phases.iter().enumerate().map(move |(index, phase)| Subject {
-        labels: labels::labels_of_phase(load, phase),
-        of: SubjectOf::Phase(load, index),
+fn of_phases<'a>(metric: &Metric, load: &'a LoadOptions) -> impl Iterator<Item = Subject<'a>> {
+    let is_by_hop = metric.is_by_hop();
+    load.phases.iter().enumerate().flat_map(move |(index, phase)| {
+        let labels = labels::labels_of_phase(load, phase);
+        of_hops(is_by_hop, load, &labels)
+            .into_iter()
+            .map(move |(labels, _)| Subject {
+                labels,
+                of: SubjectOf::Phase(load, index),
+            })
     })
+}
+
+/// The labels of a phase, with those of each hop where the figure is one of links and the load has sites.
+pub fn of_hops(is_by_hop: bool, load: &LoadOptions, labels: &Labels) -> Vec<(Labels, Option<String>)> {
+    let sites = load.sites.as_ref().filter(|_| is_by_hop);
+    let Some(sites) = sites else {
+        return vec![(labels.clone(), None)];
+    };
+    let with = |link: &SiteLink| {
+        let hop = link.name();
+        let mut labels = labels.clone();
+        labels.insert(HOP, hop.clone());
+        (labels, Some(hop))
+    };
+    sites.links.iter().map(with).collect()
 }
 
 /// Why the phase with this index does not have the metric; `None` if it does.
@@ -195,6 +217,7 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
         "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
         "handshake_bytes" => no_connects(phase),
+        "link_bytes_up" | "link_bytes_down" => unless(!load.hops().is_empty(), NO_LINK),
         "sender_bytes_up" | "sender_bytes_down" => not_told_apart(load),
         "subscriber_bytes_up" | "subscriber_bytes_down" => {
             not_told_apart(load).or(unless(load.subscribers.is_some(), NO_SUBSCRIBERS))

@@ -10,7 +10,7 @@ use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
 
-use super::nature::{of_device, unavailable_in_cell, unavailable_in_phase};
+use super::nature::{of_device, of_hops, unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
@@ -156,10 +156,20 @@ impl Demand {
 
     /// Whether the demand applies to the phase with this index.
     fn is_about_phase(&self, options: &LoadOptions, index: usize) -> bool {
-        let phase = options.phases.get(index);
-        let labels = phase.map(|phase| labels::labels_of_phase(options, phase));
-        labels.is_some_and(|labels| self.selector.matches(&labels))
-            && unavailable_in_phase(self.metric, options, index).is_none()
+        !self.hops(options, index).is_empty() && unavailable_in_phase(self.metric, options, index).is_none()
+    }
+
+    /// The hops of a phase whose figures the demand is about: `None` alone where it is about the phase itself.
+    pub(super) fn hops(&self, options: &LoadOptions, index: usize) -> Vec<Option<String>> {
+        let labels = options
+            .phases
+            .get(index)
+            .map(|phase| labels::labels_of_phase(options, phase));
+        let of_hops = |labels: Labels| of_hops(self.metric.is_by_hop(), options, &labels);
+        let all = labels.map(of_hops).unwrap_or_default().into_iter();
+        all.filter(|(labels, _)| self.selector.matches(labels))
+            .map(|(_, hop)| hop)
+            .collect()
     }
 
     /// The phases that the demand applies to. Those of a repeated load have the mean over its runs.
@@ -187,7 +197,7 @@ impl Demand {
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         // The subscribers are ours: if none has received a message, the count is zero.
         let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);
-        let instance = |(_, phase): (usize, &PhaseFigures)| Instance {
+        let instance = |phase: &PhaseFigures| Instance {
             valid: phase.valid,
             rtt,
             figure: self
@@ -197,7 +207,10 @@ impl Demand {
             interval: None,
         };
         let phases = load.phases.iter().enumerate().filter(is_meant);
-        let instances = phases.map(instance);
+        let instances = phases.flat_map(|(index, phase)| {
+            let hops = self.hops(options, index).into_iter();
+            hops.map(|hop| instance(&phase.at_hop(hop.as_deref())))
+        });
         match self.metric.adds_up() {
             true => instances.reduce(Instance::and).into_iter().collect(),
             false => instances.collect(),

@@ -29,6 +29,7 @@ pub(super) fn plots(root: &Node, runs: &[Run]) -> Result<Vec<Plot>, ScenarioErro
                 .with_hint("the axes are x and y"));
         }
         Ok(Plot {
+            at: node.place.clone(),
             title: table.required("title", text)?,
             of: figure(of, runs)?,
             over: table.required("over", text)?,
@@ -56,6 +57,7 @@ pub(super) fn tables(root: &Node, runs: &[Run]) -> Result<Vec<Grid>, ScenarioErr
         let column =
             |(key, node): &(wirecost_scenario::node::Key, Node)| Ok((key.name.clone(), figure(node, runs)?));
         Ok(Grid {
+            at: node.place.clone(),
             title: table.required("title", text)?,
             rows: table.one("rows", text)?.unwrap_or_else(|| STACK.to_owned()),
             columns: columns.map(column).collect::<Result<_, ScenarioError>>()?,

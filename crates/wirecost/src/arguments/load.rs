@@ -243,7 +243,7 @@ pub struct LoadOutputArguments {
     pub junit: Option<PathBuf>,
 
     /// Serve GET /metrics for Prometheus on this address while the load runs; a port alone means loopback
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::prometheus::address)]
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::http::address)]
     pub prometheus: Option<std::net::SocketAddr>,
 
     /// Print only errors and the table

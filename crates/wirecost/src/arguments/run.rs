@@ -51,7 +51,7 @@ pub struct RunArguments {
     pub junit: Option<PathBuf>,
 
     /// Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::prometheus::address)]
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::http::address)]
     pub prometheus: Option<std::net::SocketAddr>,
 
     /// The output options.

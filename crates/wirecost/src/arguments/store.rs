@@ -1,5 +1,6 @@
 //! The arguments of `wirecost store`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use wirecost_stack::url::Url;
     mongodb://HOST/DATABASE. Passwords \
     come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. Ctrl-C stores what is held, for at most 10 s, \
     and prints the counts.\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 broker or store unreachable at the start, 12 refused by one of them."
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 the dashboard cannot listen, 11 broker or store unreachable at the start, 12 refused by one of them."
 )]
 pub struct StoreArguments {
     /// URL of the broker with a topic filter: mqtt://127.0.0.1/sensors/# [default filter: #]
@@ -41,6 +42,10 @@ pub struct StoreArguments {
     /// MQTT client identifier
     #[arg(long, value_name = "ID", default_value = "wirecost-store")]
     pub client_id: String,
+
+    /// Show readings and delays as they arrive on a page at this address, e.g. 8080; a port alone is of 127.0.0.1
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::http::address)]
+    pub dashboard: Option<SocketAddr>,
 
     /// File with the password of the broker's user in its first line
     #[arg(long, value_name = "FILE")]

@@ -25,7 +25,7 @@ pub fn run(arguments: &ClaimsArguments) -> Result<ExitCode, Failure> {
         let (run, folder) = named(run, &claims)?;
         add(&mut evidence, run, Path::new(folder))?;
     }
-    let judged = judge(&claims, &evidence)?;
+    let judged = judge(&claims, &evidence, &name)?;
     print(&judged, arguments.json.as_deref())
 }
 
@@ -60,15 +60,14 @@ pub fn add(evidence: &mut Evidence, run: &str, folder: &Path) -> Result<(), Fail
     })
 }
 
-/// Judges claims with what this program and machine have.
-pub fn judge(claims: &Claims, evidence: &Evidence) -> Result<Vec<Judged>, Failure> {
+/// Judges claims of a file with what this program and machine have.
+pub fn judge(claims: &Claims, evidence: &Evidence, file: &str) -> Result<Vec<Judged>, Failure> {
     let needs = claims.claims.iter().flat_map(|claim| &claim.needs);
     let absent: BTreeMap<String, String> = needs
         .filter_map(|need| Some((need.clone(), lacking(need)?)))
         .collect();
-    claims.judge(evidence, &absent).map_err(|why| {
-        Failure::usage(why).with_hint("the selectors of a claim name one cell, or phase, of its run")
-    })
+    let judged = claims.judge(evidence, &absent);
+    judged.map_err(|error| Failure::from(error.in_file(file)))
 }
 
 /// Why something that a claim needs is not there. Servers are looked for by the runs themselves.

@@ -99,7 +99,7 @@ fn listening(
         1 => ServerLoop::new(vec![service], clock, Log { quiet }, false),
         _ => ServerLoop::sharing_ports(vec![service], clock, Log { quiet }),
     };
-    let server = server.map_err(|error| cannot_listen(&error))?;
+    let server = server.map_err(|error| Failure::cannot_listen(&error, error.kind(), "--listen"))?;
     Ok(match arguments.connections {
         Some(connections) => server.with_max_peers(connections as usize),
         None => server,
@@ -251,17 +251,6 @@ fn serve(
             "the server thread panicked; please report this",
         )),
     }
-}
-
-fn cannot_listen(error: &std::io::Error) -> Failure {
-    let hint = match error.kind() {
-        std::io::ErrorKind::AddrInUse => "another program listens there: choose another port with --listen",
-        std::io::ErrorKind::PermissionDenied => {
-            "ports below 1024 are root's: choose another one with --listen"
-        }
-        _ => "choose an address of this machine with --listen",
-    };
-    Failure::new(exit::PRIVILEGE, format!("cannot listen on {error}")).with_hint(hint)
 }
 
 /// The unprotected stack of a protocol.

@@ -1,5 +1,6 @@
 //! `wirecost store`: takes messages from a broker into a database.
 
+mod dashboard;
 mod director;
 mod part;
 
@@ -19,6 +20,7 @@ use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::{FieldError, OwnedBinary, OwnedText, SubscriptionOptions};
 use wirecost_mqtt::quality::QoS;
 use wirecost_probe::resolve::resolve;
+use wirecost_proto::PeerText;
 use wirecost_proto::bare::Transport;
 use wirecost_security::entropy::Entropy;
 use wirecost_stack::url::{Protocol, Scheme, Url, percent_decoded};
@@ -26,6 +28,7 @@ use wirecost_store::client as store;
 use wirecost_store::keeper::{Keeper, Settings};
 use wirecost_store::{Column, Store};
 
+use self::dashboard::{Dashboard, Route};
 use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
 use crate::arguments::StoreArguments;
@@ -52,6 +55,7 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     let subscribe = subscribe(arguments)?;
     let (client, settings) = client(arguments, kind)?;
     let interrupt = Interrupt::install()?;
+    let clock = Clock::start();
     let parts = [
         (Part::Broker(Box::new(subscriber)), address(&arguments.broker)?),
         (Part::Store(Box::new(client)), address(&arguments.store)?),
@@ -62,8 +66,10 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
         transport: Transport::Stream,
         remote,
     });
-    let director = StoreDirector::new(Keeper::new(settings), subscribe, arguments.quiet);
-    let running = ClientLoop::for_load(devices, director, Clock::start(), Sources::any());
+    let dashboard = dashboard(arguments, clock)?;
+    let watching = dashboard.as_ref().map(Dashboard::shown);
+    let director = StoreDirector::new(Keeper::new(settings), subscribe, arguments.quiet, watching);
+    let running = ClientLoop::for_load(devices, director, clock, Sources::any());
     let running = running.map_err(Failure::internal)?;
     let waker = running.waker();
     let thread = std::thread::spawn(move || running.run());
@@ -78,6 +84,9 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
         .join()
         .map_err(|_| Failure::internal("the store's thread panicked; please report this"))?;
     let mut director = ended.map_err(Failure::internal)?.director;
+    if let Some(dashboard) = dashboard {
+        dashboard.end();
+    }
     if let Some(failure) = director.failure.take() {
         return Err(failure);
     }
@@ -92,6 +101,43 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
         counts.resent
     ));
     Ok(ExitCode::from(exit::OK))
+}
+
+/// The dashboard, if it is asked for, and where it is.
+fn dashboard(arguments: &StoreArguments, clock: Clock) -> Result<Option<Dashboard>, Failure> {
+    let Some(address) = arguments.dashboard else {
+        return Ok(None);
+    };
+    let route = Route {
+        broker: shown(&arguments.broker),
+        store: shown(&arguments.store),
+    };
+    let dashboard = Dashboard::start(address, clock, route);
+    let dashboard = dashboard.map_err(|error| {
+        Failure::cannot_listen(
+            format_args!("{address} for the dashboard: {error}"),
+            error.kind(),
+            "--dashboard",
+        )
+    })?;
+    let address = dashboard.address();
+    if !arguments.quiet {
+        output::note(format_args!("the dashboard is at http://{address}/"));
+        if !address.ip().is_loopback() {
+            output::note(
+                "warning: the dashboard is open to the network: whoever reaches this machine can read what devices send",
+            );
+        }
+    }
+    Ok(Some(dashboard))
+}
+
+/// A URL for a person: without its login, and as it is meant.
+fn shown(url: &Url) -> String {
+    let (scheme, host, resource) = (url.scheme, url.authority(), percent_decoded(&url.resource));
+    PeerText::new(&format!("{scheme}://{host}/{resource}"))
+        .as_str()
+        .to_owned()
 }
 
 /// The kind of store. Refuses URLs of the wrong kind.

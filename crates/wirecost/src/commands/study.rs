@@ -52,7 +52,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
             (None, _) => default(),
         };
         let evidence = evidence(&study, &out, arguments, interrupt)?;
-        let judged = claims::judge(&study.claims, &evidence)?;
+        let judged = claims::judge(&study.claims, &evidence, &claims_file(arguments))?;
         let one = Done {
             claims: study.claims,
             judged,

@@ -1,6 +1,7 @@
 //! Shared by the tests of the whole program: runs it, reads its results, and compares them with tshark.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub(crate) mod browser;
 pub(crate) mod capture;
 pub(crate) mod frames;
 pub(crate) mod mqtt;

@@ -4,6 +4,7 @@
 mod common;
 
 mod apache;
+mod dashboard;
 mod database;
 mod keep;
 mod mongodb;

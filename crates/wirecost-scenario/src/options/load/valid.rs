@@ -150,17 +150,20 @@ impl LoadOptions {
     /// Why brokers cannot pass on messages to one another.
     fn cannot_bridge(&self) -> Option<String> {
         let sites = self.sites.as_ref().filter(|sites| sites.has_bridges())?;
-        let is_mosquitto = |name: &String| {
-            sites
-                .named(name)
-                .is_some_and(|site| site.servers == [Target::Mosquitto])
+        let broker = match self.engine {
+            LoadEngine::Live => Target::Mosquitto,
+            LoadEngine::Sim => Target::Builtin,
         };
+        let bridges = |name: &String| sites.named(name).is_some_and(|site| site.servers == [broker]);
         let servers = sites
             .place()
             .map(|placement| placement.servers)
             .unwrap_or_default();
-        if self.engine == LoadEngine::Sim || !servers.iter().all(is_mosquitto) {
-            return Some("a bridge is between two mosquitto servers, and live: use servers: mosquitto and the engine live".into());
+        if !servers.iter().all(bridges) {
+            return Some(
+                "a bridge is between two mosquitto servers live, and between two of servers: builtin in virtual time"
+                    .into(),
+            );
         }
         if !self.stack.is_mqtt() || self.stack.channel != Channel::Plain || self.ipv6 {
             return Some(format!(

@@ -30,7 +30,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let study = Study::from_file(&arguments.source).map_err(study::failure)?;
     let folder = Temporary::create()?;
     let evidence = evidence(&study, &folder.0)?;
-    let judged = claims::judge(&study.claims, &evidence)?;
+    let judged = claims::judge(&study.claims, &evidence, &arguments.source.display().to_string())?;
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&judged),

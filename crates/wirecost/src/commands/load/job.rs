@@ -14,6 +14,7 @@ use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
 use wirecost_load::sink::{SinkError, own_program};
 use wirecost_load::sweep::{Measured, Sweep, Unkept};
+use wirecost_load::verdict::Taken;
 use wirecost_load::watch::Watcher;
 use wirecost_report::load::Absent;
 use wirecost_report::terminal;
@@ -213,7 +214,7 @@ impl Job<'_> {
         missing
             .iter()
             .map(|options| Absent {
-                load: entry::of(options, &LoadOutcome::default(), 0.0, None),
+                load: entry::of(options, &LoadOutcome::default(), Taken::default(), None),
                 error: error.take(),
             })
             .collect()
@@ -244,8 +245,10 @@ fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Sen
         output::wants_color(arguments.no_color),
     ))];
     if let Some(address) = arguments.prometheus {
-        let endpoint = Endpoint::start(address)
-            .map_err(|error| Failure::usage(format!("cannot listen on {address} for Prometheus: {error}")))?;
+        let endpoint = Endpoint::start(address).map_err(|error| {
+            let words = format_args!("{address} for Prometheus: {error}");
+            Failure::cannot_listen(words, error.kind(), "--prometheus")
+        })?;
         output::note(format_args!(
             "metrics are at http://{}/metrics",
             endpoint.address()

@@ -10,6 +10,7 @@ use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason};
 use wirecost_store::keeper::{Keeper, Notice};
 
+use super::dashboard::Shown;
 use super::json;
 use super::part::{Command, Event, Part};
 use crate::exit::{self, Failure};
@@ -59,6 +60,8 @@ pub(super) struct StoreDirector {
     /// Why it could not begin.
     pub(super) failure: Option<Failure>,
     said: Said,
+    /// The dashboard, if there is one.
+    shown: Option<Shown>,
 }
 
 /// What was said last, so that it is not said again.
@@ -68,17 +71,13 @@ struct Said {
     has_room: bool,
 }
 
-impl Said {
-    fn say(&mut self, text: String) {
-        if !self.is_quiet && text != self.last {
-            output::note(&text);
-        }
-        self.last = text;
-    }
-}
-
 impl StoreDirector {
-    pub(super) fn new(keeper: Keeper, subscribe: mqtt::Command, is_quiet: bool) -> Self {
+    pub(super) fn new(
+        keeper: Keeper,
+        subscribe: mqtt::Command,
+        is_quiet: bool,
+        shown: Option<Shown>,
+    ) -> Self {
         Self {
             keeper,
             subscribe,
@@ -92,6 +91,25 @@ impl StoreDirector {
                 last: String::new(),
                 has_room: true,
             },
+            shown,
+        }
+    }
+
+    fn say(&mut self, text: String) {
+        if !self.said.is_quiet && text != self.said.last {
+            output::note(&text);
+        }
+        if let Some(shown) = &self.shown {
+            shown.says(&text);
+        }
+        self.said.last = text;
+    }
+
+    /// Gives the dashboard the counts as they are now.
+    fn count(&self) {
+        if let Some(shown) = &self.shown {
+            let open = self.states.map(|state| state == State::Open);
+            shown.counted(self.keeper.counts(), self.keeper.held(), open);
         }
     }
 
@@ -107,7 +125,7 @@ impl StoreDirector {
         let name = ["broker", "store"][part];
         self.states[part] = State::Connect(now + PAUSE);
         if self.has_run[part] {
-            self.said.say(format!("{name}: {why}; trying again every second"));
+            self.say(format!("{name}: {why}; trying again every second"));
             return;
         }
         let hint = match part {
@@ -123,13 +141,13 @@ impl StoreDirector {
         let lost = |this: &mut Self, code, why: String| this.lost(BROKER, code, &why, now);
         match event {
             mqtt::Event::Connected { .. } => self.states[BROKER] = State::Accepted,
-            mqtt::Event::MessageReceived(message) => self.receive(&message),
+            mqtt::Event::MessageReceived(message) => self.receive(&message, now),
             mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
                 Some(code) => lost(self, exit::REFUSED, format!("SUBACK {code}")),
                 None => {
                     self.states[BROKER] = State::Open;
                     self.has_run[BROKER] = true;
-                    self.said.say("broker: subscribed".to_owned());
+                    self.say("broker: subscribed".to_owned());
                 }
             },
             mqtt::Event::Refused { reason } => lost(self, exit::REFUSED, format!("CONNACK {reason}")),
@@ -153,13 +171,14 @@ impl StoreDirector {
         }
     }
 
-    fn receive(&mut self, message: &mqtt::Message) {
-        let is_kept = self
-            .keeper
-            .receive(&message.topic, Content::from(json(&message.payload)));
+    fn receive(&mut self, message: &mqtt::Message, now: Instant) {
+        if let Some(shown) = &self.shown {
+            shown.arrived(&message.topic, &message.payload, now);
+        }
+        let content = Content::from(json(&message.payload));
+        let is_kept = self.keeper.receive(&message.topic, content, now);
         if self.said.has_room && !is_kept {
-            self.said
-                .say("there is no room for more readings: they are lost".to_owned());
+            self.say("there is no room for more readings: they are lost".to_owned());
         }
         self.said.has_room = is_kept;
         self.is_due[STORE] = true;
@@ -167,23 +186,24 @@ impl StoreDirector {
 
     fn notice(&mut self, notice: Notice, now: Instant) {
         match notice {
+            Notice::Stored { sender, after } => {
+                if let Some(shown) = &self.shown {
+                    shown.stored(&sender, after);
+                }
+            }
             Notice::Open => {
                 self.states[STORE] = State::Open;
                 self.has_run[STORE] = true;
-                self.said.say("store: open".to_owned());
+                self.say("store: open".to_owned());
                 if self.states[BROKER] == State::Held {
                     self.states[BROKER] = State::Connect(now);
                     self.is_due[BROKER] = true;
                 }
             }
             Notice::Absent(why) => self.lost(STORE, exit::UNREACHABLE, &why, now),
-            Notice::Full(words) => self
-                .said
-                .say(format!("store: it has no room, readings are held: {words}")),
-            Notice::Refused(words) => self.said.say(format!("store: it refuses a reading: {words}")),
-            Notice::NotSwept(words) => self
-                .said
-                .say(format!("store: it does not delete old readings: {words}")),
+            Notice::Full(words) => self.say(format!("store: it has no room, readings are held: {words}")),
+            Notice::Refused(words) => self.say(format!("store: it refuses a reading: {words}")),
+            Notice::NotSwept(words) => self.say(format!("store: it does not delete old readings: {words}")),
         }
     }
 
@@ -282,10 +302,12 @@ impl Director<Part> for StoreDirector {
                 }
             }
         }
+        self.count();
     }
 
     fn failed(&mut self, part: usize, reason: ResetReason, now: Instant) {
         self.lost(part, exit::UNREACHABLE, &reason.to_string(), now);
+        self.count();
     }
 
     fn flushed(&mut self, part: usize, now: Instant) -> bool {

@@ -1,0 +1,309 @@
+//! The dashboard: one page over HTTP, and what it shows as server-sent events (HTML Living Standard, section 9.2).
+//!
+//! A thread accepts connections, each gets a short thread of its own for its request, and one thread tells all listeners
+//! what is new, four times a second. The loop that stores readings only waits while a reading is added to the board.
+//!
+//! Whatever a device sends reaches the page as JSON, and the page shows it as text. The response forbids all scripts but its
+//! own, and all requests but that for the events.
+
+mod board;
+mod reading;
+mod stream;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use wirecost_live::Clock;
+use wirecost_proto::Instant;
+use wirecost_security::entropy::Entropy;
+use wirecost_store::keeper::Counts;
+
+use crate::http::{Request, Response};
+use board::{Board, News};
+use reading::Present;
+use stream::{Listener, Wants};
+
+/// The time from one tick to the next.
+const TICK: Duration = Duration::from_millis(250);
+/// The most connections that are served at once, and the most listeners.
+const CONNECTIONS: usize = 16;
+/// How long to wait where no connection can be accepted, for example without a descriptor.
+const NO_CONNECTION: Duration = Duration::from_millis(100);
+
+/// The page with its style and its script, and a place for the nonce of both.
+const PAGE: &str = include_str!("dashboard/page.html");
+const STYLE: &str = include_str!("dashboard/page.css");
+const SCRIPT: &str = include_str!("dashboard/page.js");
+
+/// A running dashboard.
+#[derive(Debug)]
+pub(super) struct Dashboard {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    telling: JoinHandle<()>,
+}
+
+/// Where the readings come from and where they go, for a person.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Route {
+    pub(super) broker: String,
+    pub(super) store: String,
+}
+
+/// What its threads share.
+#[derive(Debug)]
+struct Shared {
+    board: Mutex<Board>,
+    /// Listeners that have come since the last tick.
+    arrived: Mutex<Vec<Listener>>,
+    /// Connections whose request is not answered yet.
+    requests: AtomicUsize,
+    listeners: AtomicUsize,
+    is_over: AtomicBool,
+    is_loopback: bool,
+    clock: Clock,
+    route: Route,
+}
+
+/// Adds to what the dashboard shows.
+#[derive(Debug)]
+pub(super) struct Shown(Arc<Shared>);
+
+impl Shown {
+    /// A reading has arrived.
+    pub(super) fn arrived(&self, topic: &str, payload: &[u8], at: Instant) {
+        let clock = self.0.clock;
+        let present = Present {
+            monotonic_ns: clock.monotonic_nanos(at),
+            unix_ns: clock.utc_nanos(at),
+        };
+        self.0.board().arrived(topic, payload, at, present);
+    }
+
+    /// The store has acknowledged a reading, this long after its arrival.
+    pub(super) fn stored(&self, topic: &str, after: Duration) {
+        self.0.board().stored(topic, after);
+    }
+
+    /// The counts, and whether broker and store are open.
+    pub(super) fn counted(&self, counts: Counts, held: usize, open: [bool; 2]) {
+        self.0.board().counted(counts, held, open);
+    }
+
+    /// Something was said to the person at the terminal.
+    pub(super) fn says(&self, text: &str) {
+        self.0.board().says(text);
+    }
+}
+
+impl Dashboard {
+    /// Listens, and serves the page until it is ended.
+    pub(super) fn start(address: SocketAddr, clock: Clock, route: Route) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            board: Mutex::default(),
+            arrived: Mutex::default(),
+            requests: AtomicUsize::new(0),
+            listeners: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            is_loopback: address.ip().is_loopback(),
+            clock,
+            route,
+        });
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let telling = Arc::clone(&shared);
+        let telling = named("dashboard").spawn(move || telling.tell())?;
+        let accepting = Arc::clone(&shared);
+        named("dashboard-accept").spawn(move || accepting.accept(&listener))?;
+        Ok(Self {
+            shared,
+            address,
+            telling,
+        })
+    }
+
+    /// The address that it listens on.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A handle for what it shows.
+    pub(super) fn shown(&self) -> Shown {
+        Shown(Arc::clone(&self.shared))
+    }
+
+    /// Tells the listeners the last counts, and that these are the last.
+    pub(super) fn end(self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        // A panic there has been printed.
+        drop(self.telling.join());
+    }
+}
+
+impl Shared {
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn arrived(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all listeners what is new, until the end.
+    fn tell(&self) {
+        let mut listeners: Vec<Listener> = Vec::new();
+        loop {
+            let is_over = self.is_over.load(Ordering::Relaxed);
+            listeners.append(&mut self.arrived());
+            let at = self.clock.now();
+            let wants: Vec<_> = listeners.iter_mut().map(Listener::wants).collect();
+            let wants_all = wants.iter().any(|wants| matches!(wants, Ok(Wants::All)));
+            let (news, all) = {
+                let mut board = self.board();
+                (board.tick(at), wants_all.then(|| board.whole(at)))
+            };
+            let news = (!listeners.is_empty()).then(|| stream::event("news", &json(&news)));
+            let all = all.map(|news| stream::event("all", &self.all(&news)));
+            let mut wants = wants.into_iter();
+            listeners.retain_mut(|listener| {
+                let told = match wants.next() {
+                    Some(Ok(Wants::All)) => all.as_ref().map_or(Ok(()), |all| listener.tell(all)),
+                    Some(Ok(Wants::News)) => news.as_ref().map_or(Ok(()), |news| listener.tell(news)),
+                    Some(Ok(Wants::Nothing)) => {
+                        listener.misses();
+                        Ok(())
+                    }
+                    Some(Err(error)) => Err(error),
+                    None => Ok(()),
+                };
+                told.is_ok()
+            });
+            self.listeners.store(listeners.len(), Ordering::Relaxed);
+            if is_over {
+                let end = stream::event("end", "{}");
+                for listener in &mut listeners {
+                    if matches!(listener.wants(), Ok(Wants::News)) {
+                        drop(listener.tell(&end));
+                    }
+                }
+                return;
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    fn all(&self, news: &News) -> String {
+        #[derive(Serialize)]
+        struct All<'a> {
+            #[serde(flatten)]
+            news: &'a News,
+            #[serde(flatten)]
+            route: &'a Route,
+        }
+        json(&All {
+            news,
+            route: &self.route,
+        })
+    }
+
+    /// Gives each connection a thread, up to a bound.
+    fn accept(self: Arc<Self>, listener: &TcpListener) {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                thread::sleep(NO_CONNECTION);
+                continue;
+            };
+            if self.requests.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+                // The end of the connection is the answer: reading the request is what there is no room for.
+                self.requests.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let shared = Arc::clone(&self);
+            let body = move || {
+                // A peer that leaves early does no harm.
+                drop(shared.answer(stream));
+                shared.requests.fetch_sub(1, Ordering::Relaxed);
+            };
+            if thread::Builder::new().spawn(body).is_err() {
+                self.requests.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn answer(&self, stream: TcpStream) -> io::Result<()> {
+        let request = Request::read(stream)?;
+        if self.is_loopback && !names_this_machine(request.field("host")) {
+            // A page of another site whose name leads here must not read what devices send.
+            let words = "the dashboard is at the address that wirecost store names\n";
+            return request.answer(&Response::plain("421 Misdirected Request", words));
+        }
+        match (request.method(), request.path()) {
+            ("GET" | "HEAD", "/") => {
+                let nonce = nonce()?;
+                let fields = format!(
+                    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+                     Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: default-src 'none'; \
+                     style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
+                     base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+                );
+                request.answer(&Response {
+                    status: "200 OK",
+                    content_type: "text/html; charset=utf-8",
+                    fields: &fields,
+                    content: &page(&nonce),
+                })
+            }
+            ("GET", "/events") => {
+                let waiting = self.arrived().len();
+                if self.listeners.load(Ordering::Relaxed) + waiting >= CONNECTIONS {
+                    let words = "the dashboard has as many listeners as it takes\n";
+                    return request.answer(&Response::plain("503 Service Unavailable", words));
+                }
+                let listener = Listener::new(request.begin(stream::HEAD)?)?;
+                self.arrived().push(listener);
+                Ok(())
+            }
+            ("GET" | "HEAD", _) => request.answer(&Response::plain("404 Not Found", "the page is at /\n")),
+            ("", _) => request.answer(&Response::plain("400 Bad Request", "this is no HTTP request\n")),
+            _ => request.answer(&Response {
+                fields: "Allow: GET, HEAD\r\n",
+                ..Response::plain("405 Method Not Allowed", "only GET and HEAD are answered\n")
+            }),
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned())
+}
+
+fn page(nonce: &str) -> String {
+    let style = format!("{}{STYLE}", wirecost_report::html::STYLE);
+    PAGE.replace("{style}", &style)
+        .replace("{script}", SCRIPT)
+        .replace("{nonce}", nonce)
+}
+
+/// A number that only this response knows.
+fn nonce() -> io::Result<String> {
+    let mut bytes = [0; 18];
+    Entropy::system().fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(BASE64.encode(bytes))
+}
+
+/// Whether the field `Host` is an address or localhost, with or without a port: names of other sites can lead here too.
+fn names_this_machine(host: &str) -> bool {
+    if host.parse::<SocketAddr>().is_ok() || host.parse::<IpAddr>().is_ok() {
+        return true;
+    }
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name.eq_ignore_ascii_case("localhost") || (name.starts_with('[') && name.ends_with(']'))
+}

@@ -1,0 +1,235 @@
+//! The little of HTTP/1.1 (RFC 9112) that the program answers itself: one request of a connection, in bounded time and memory.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// How long a peer may take for its request, and as long again for what it is answered.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The largest request head, in bytes.
+pub const HEAD: usize = 8_192;
+/// How many bytes after a request's head are read at most.
+const UNREAD: u64 = 65_536;
+
+/// Text that is not an address to listen on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither a port nor ADDRESS:PORT, as in 127.0.0.1:9464")]
+pub struct AddressError(String);
+
+/// Parses `ADDRESS:PORT`, or a port of the loopback address.
+///
+/// # Errors
+/// The text is neither of the two.
+pub fn address(text: &str) -> Result<SocketAddr, AddressError> {
+    if let Ok(port) = text.trim_start_matches(':').parse::<u16>() {
+        return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
+    }
+    text.parse().map_err(|_| AddressError(text.to_owned()))
+}
+
+/// A connection with its one request.
+#[derive(Debug)]
+pub struct Request {
+    stream: TcpStream,
+    head: String,
+}
+
+impl Request {
+    /// Reads the request up to its empty line, or up to the limit.
+    ///
+    /// # Errors
+    /// The peer has gone, or takes too long.
+    pub fn read(stream: TcpStream) -> io::Result<Self> {
+        let mut patient = Patient::new(&stream);
+        let mut head = Vec::new();
+        let mut chunk = [0; 1_024];
+        while head.len() < HEAD && !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            match patient.read(&mut chunk)? {
+                0 => break,
+                read => head.extend_from_slice(&chunk[..read]),
+            }
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        Ok(Self { stream, head })
+    }
+
+    /// The method; empty where the peer has sent no request.
+    pub fn method(&self) -> &str {
+        self.head.split_ascii_whitespace().next().unwrap_or_default()
+    }
+
+    /// The target without its query.
+    pub fn path(&self) -> &str {
+        let target = self.head.split_ascii_whitespace().nth(1).unwrap_or_default();
+        target.split('?').next().unwrap_or_default()
+    }
+
+    /// The value of a field; empty without one.
+    pub fn field(&self, name: &str) -> &str {
+        self.head
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(other, _)| other.eq_ignore_ascii_case(name))
+            .map_or("", |(_, value)| value.trim())
+    }
+
+    /// Whether the request is for content, which `GET` gets and `HEAD` does not.
+    pub fn wants_content(&self) -> bool {
+        self.method() != "HEAD"
+    }
+
+    /// Answers the request, and ends the connection.
+    ///
+    /// # Errors
+    /// The peer has gone, or takes too long.
+    pub fn answer(self, response: &Response<'_>) -> io::Result<()> {
+        let mut patient = Patient::new(&self.stream);
+        let has_content = self.wants_content();
+        patient.write_all(response.text(has_content).as_bytes())?;
+        // Closing before everything is read would reset the connection and lose the response (RFC 9112, section 9.6).
+        self.stream.shutdown(Shutdown::Write)?;
+        io::copy(&mut patient.take(UNREAD), &mut io::sink()).map(drop)
+    }
+
+    /// Answers with a head alone: the content follows on the stream for as long as it is open.
+    ///
+    /// # Errors
+    /// The peer has gone, or takes too long.
+    pub fn begin(self, head: &str) -> io::Result<TcpStream> {
+        Patient::new(&self.stream).write_all(head.as_bytes())?;
+        Ok(self.stream)
+    }
+}
+
+/// A whole response.
+#[derive(Clone, Copy, Debug)]
+pub struct Response<'a> {
+    /// Code and reason.
+    pub status: &'a str,
+    /// Type of the content.
+    pub content_type: &'a str,
+    /// Further fields, each with its line end.
+    pub fields: &'a str,
+    /// The content.
+    pub content: &'a str,
+}
+
+impl<'a> Response<'a> {
+    /// A line for a person.
+    pub const fn plain(status: &'a str, content: &'a str) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            fields: "",
+            content,
+        }
+    }
+
+    fn text(&self, has_content: bool) -> String {
+        let Self {
+            status,
+            content_type,
+            fields,
+            content,
+        } = self;
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n{fields}\r\n{}",
+            content.len(),
+            if has_content { content } else { "" }
+        )
+    }
+}
+
+/// A stream whose reads and writes together have a deadline: a peer that sends a byte from time to time gains nothing.
+struct Patient<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl<'a> Patient<'a> {
+    fn new(stream: &'a TcpStream) -> Self {
+        let until = Instant::now() + PATIENCE;
+        Self { stream, until }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        match left.is_zero() {
+            true => Err(ErrorKind::TimedOut.into()),
+            false => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Patient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_port_alone_belongs_to_loopback() {
+        assert_eq!(address("9464"), Ok(([127, 0, 0, 1], 9464).into()));
+        assert_eq!(address(":9464"), Ok(([127, 0, 0, 1], 9464).into()));
+        assert_eq!(address("0.0.0.0:1"), Ok(([0, 0, 0, 0], 1).into()));
+        assert!(address("localhost").is_err());
+    }
+
+    fn request(bytes: &[u8]) -> io::Result<Request> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let mut peer = TcpStream::connect(listener.local_addr()?)?;
+        peer.write_all(bytes)?;
+        peer.shutdown(Shutdown::Write)?;
+        Request::read(listener.accept()?.0)
+    }
+
+    #[test]
+    fn a_request_has_method_path_and_fields() {
+        let request =
+            request(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT:  text/plain \r\n\r\n").unwrap();
+        assert_eq!((request.method(), request.path()), ("GET", "/metrics"));
+        assert_eq!(
+            (request.field("accept"), request.field("cookie")),
+            ("text/plain", "")
+        );
+    }
+
+    #[test]
+    fn the_head_of_a_request_is_bounded() {
+        let request = request(&[b'a'; 3 * HEAD]).unwrap();
+        assert!(request.method().len() < HEAD + 1_024);
+        assert_eq!(request.path(), "");
+    }
+
+    #[test]
+    fn a_response_to_head_has_the_length_and_no_content() {
+        let response = Response::plain("404 Not Found", "nothing\n");
+        assert!(
+            response
+                .text(true)
+                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nnothing\n")
+        );
+        assert!(
+            response
+                .text(false)
+                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n")
+        );
+    }
+}
