@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::amount::Published;
 use crate::claims::{Claims, Grid, Plot, Question};
 use crate::evidence::{Evidence, Figure, Missing};
+use crate::judge::rules::shown;
 use crate::reference::Reference;
 
 mod draw;
@@ -133,7 +134,7 @@ impl Grid {
         let of_row = published(claims, of).into_iter();
         let of_row = of_row.filter(|(_, _, at)| at.get(&self.rows).is_some_and(|value| value == name));
         Ok(Entry {
-            ours: figure(of, &[(&self.rows, name)], evidence)?.map(|figure| figure.amount.to_string()),
+            ours: figure(of, &[(&self.rows, name)], evidence)?.map(|figure| shown(&figure)),
             published: of_row.map(|(_, published, _)| published.to_string()).collect(),
         })
     }
