@@ -12,7 +12,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The values that it may have.
     pub values: Values,
-    /// The value that wirecost gives it.
+    /// The value that wirecost gives it; empty where it follows from other settings.
     pub default: &'static str,
 }
 
@@ -67,20 +67,13 @@ pub mod apache {
     pub const MORE_CONNECTIONS: u64 = 16;
 }
 
-/// The most of a count that has no limit of its own.
-const MANY: u64 = 1_000_000;
 const SWITCH: Values = Values::Words(&["on", "off"]);
 
 const fn numbers(name: &'static str, range: RangeInclusive<u64>, default: &'static str) -> Setting {
-    let values = Values::Numbers(range);
-    Setting {
-        name,
-        values,
-        default,
-    }
+    setting(name, Values::Numbers(range), default)
 }
 
-const fn words(name: &'static str, values: Values, default: &'static str) -> Setting {
+const fn setting(name: &'static str, values: Values, default: &'static str) -> Setting {
     Setting {
         name,
         values,
@@ -102,7 +95,7 @@ const APACHE: &[Setting] = &[
     numbers(apache::WORKERS_READY, 1..=20_000, ""),
     numbers(apache::KEEP_ALIVE_TIMEOUT, 1..=86_400, "3600"),
     numbers(apache::LISTEN_BACKLOG, 1..=65_535, "511"),
-    words(
+    setting(
         apache::STORE,
         Values::Words(&[apache::NO_STORE, "mariadb"]),
         apache::NO_STORE,
@@ -112,11 +105,11 @@ const APACHE: &[Setting] = &[
 ];
 
 /// PostgreSQL documentation, chapters 20.3 and 20.5: but for the connections, these are its defaults. Every insert is on disk before
-/// its answer.
+/// its answer. Three connections are those of superusers.
 const POSTGRESQL: &[Setting] = &[
-    words("fsync", SWITCH, "on"),
-    numbers("max_connections", 1..=MANY, "1000"),
-    words("synchronous_commit", SWITCH, "on"),
+    setting("fsync", SWITCH, "on"),
+    numbers("max_connections", 4..=262_143, "1000"),
+    setting("synchronous_commit", SWITCH, "on"),
 ];
 
 /// But for the connections, this is its default: every insert is on disk before its answer.

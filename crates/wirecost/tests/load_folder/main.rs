@@ -19,8 +19,11 @@ use boon::{Compiler, Schemas};
 use serde_json::Value;
 use wirecost_results::LoadSummary;
 use wirecost_results::load::PhaseFigures;
+use wirecost_results::setting::SettingValue;
 
-use common::{Said, WIRECOST, children, ended, eventually, open_folder, said, signal, wirecost};
+use common::{
+    Said, WIRECOST, children, ended, eventually, need_program, need_root, open_folder, said, signal, wirecost,
+};
 
 const SCHEMA: &str = include_str!("../../../../schema/load-summary.schema.json");
 
@@ -83,6 +86,31 @@ fn a_test_report_on_stdout_takes_the_place_of_the_table() {
         said.stdout
     );
     assert!(home.path().join("a.json").exists() && !home.path().join("-").exists());
+}
+
+#[test]
+#[ignore = "needs root and libapache2-mod-php"]
+fn the_settings_of_a_server_that_nobody_set_are_in_the_results() {
+    need_root();
+    need_program("apache2", "libapache2-mod-php");
+    let home = open_folder();
+    let said = load(
+        home.path(),
+        "http1 --target apache -c 2 -r 50/s -n 10 --rtt 1ms -o run",
+    );
+    assert!(is_whole(&said), "{:?} {}", said.code, said.stderr);
+    let folder = home.path().join("run");
+    let settings = &summary(&folder).loads[0].settings;
+    assert_eq!(settings["workers"], SettingValue::Number(256));
+    assert_eq!(settings["store"], SettingValue::Word("none".into()));
+    for (file, text) in [
+        ("report.html", "store none, workers 256"),
+        ("summary.md", "store none, workers 256"),
+    ] {
+        let found = std::fs::read_to_string(folder.join(file)).expect(file);
+        assert!(found.contains(text), "{file}: {found}");
+    }
+    assert!(said.stdout.contains("store none, workers 256"), "{}", said.stdout);
 }
 
 #[test]
