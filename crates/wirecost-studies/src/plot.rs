@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::amount::Published;
 use crate::claims::{Claims, Grid, Plot, Question};
 use crate::evidence::{Evidence, Figure, Missing};
+use crate::judge::rules::shown;
 use crate::reference::Reference;
 
 mod draw;
@@ -142,7 +143,7 @@ impl Grid {
             false => None,
         };
         Ok(Entry {
-            ours: ours.map(|figure| figure.amount.to_string()),
+            ours: ours.map(|figure| shown(&figure)),
             published: of_row.map(|(_, published, _)| published.to_string()).collect(),
         })
     }
