@@ -317,7 +317,7 @@ impl Court<'_> {
 
     /// The publication leaves something out. Where values for it are tried, their direction is said.
     fn undecidable(&self, point: &Point) -> Result<(Verdict, String), String> {
-        let lacking = format!("the source does not give {}", self.claim.lacks.join(" and "));
+        let lacking = format!("the source does not give {}", listed(&self.claim.lacks));
         let Some(explored) = &self.claim.explored else {
             return Ok((Verdict::Undecidable, lacking));
         };
@@ -345,12 +345,25 @@ impl Court<'_> {
                 Verdict::Undecidable,
                 format!("{lacking}; the direction is the same for {tried}"),
             )
+        } else if !verdicts.contains(&Verdict::Contradicted) {
+            (
+                Verdict::Undecidable,
+                format!("{lacking}; nothing contradicts the direction for {tried}"),
+            )
         } else {
             (
                 Verdict::Undecidable,
                 format!("{lacking}; the direction depends on it, for {tried}"),
             )
         })
+    }
+}
+
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        few => few.join(""),
     }
 }
 

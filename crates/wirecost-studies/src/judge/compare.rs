@@ -62,7 +62,16 @@ fn adjusted_of<T>(test: &Option<T>, adjusted: &mut impl Iterator<Item = f64>) ->
 /// Compares two figures by their intervals. Two that are modelled by the same device file have their low end together, and
 /// their high end.
 pub fn by_intervals(one: &Figure, other: &Figure) -> Compared {
-    let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    // What is above 0 is so in every run, however far a few runs are apart.
+    let least = |figure: &Figure| {
+        if figure.amount.value < 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            0.0
+        }
+    };
+    let ends = [one, other].map(|figure| figure.ends().map(|end| end.max(least(figure))));
+    let [[low, high], [other_low, other_high]] = ends;
     if one.shares_model(other) {
         return match (
             low < other_low && high < other_high,
@@ -118,7 +127,16 @@ pub fn ratio(one: &Figure, other: &Figure, of_medians: bool) -> Option<(f64, [f6
         let resampled = Bootstrap::new(Rng::new(0)).ratio_of_medians(&one.samples, &other.samples);
         return resampled.map(|interval| (value, [interval.low, interval.high]));
     }
-    let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    // What is above 0 is so in every run, however far a few runs are apart.
+    let least = |figure: &Figure| {
+        if figure.amount.value < 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            0.0
+        }
+    };
+    let ends = [one, other].map(|figure| figure.ends().map(|end| end.max(least(figure))));
+    let [[low, high], [other_low, other_high]] = ends;
     if one.shares_model(other) {
         let [first, second] = [low / other_low, high / other_high];
         return Some((value, [first.min(second), first.max(second)]));
@@ -153,6 +171,16 @@ mod tests {
         let high: Vec<f64> = (15..35).map(f64::from).collect();
         let figures = [figure(&low), figure(&high), figure(&low)];
         assert_eq!(adjacent(&figures), [Compared::Smaller, Compared::Larger]);
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_does_not_reach_below_0() {
+        let wide = Figure {
+            interval: Some([-4.0, 8.0]),
+            ..figure(&[2.0])
+        };
+        let (value, [low, high]) = ratio(&wide, &figure(&[2.0]), false).expect("a ratio");
+        assert!((value - 1.0).abs() < 1e-12 && low == 0.0 && (high - 4.0).abs() < 1e-12);
     }
 
     #[test]
