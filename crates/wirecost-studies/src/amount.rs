@@ -288,16 +288,19 @@ pub struct Published {
     pub amount: Amount,
     /// Half of its last digit, in base units.
     pub half_digit: f64,
+    /// Whether it is the least: any larger number is the same statement.
+    pub is_least: bool,
 }
 
 impl Published {
-    /// Reads a number with its unit. `1,734 B` is 1734 bytes.
+    /// Reads a number with its unit. `1,734 B` is 1734 bytes, and `>=10` at least ten.
     ///
     /// # Errors
     /// It is not a number, or its unit is unknown.
     pub fn read(text: &str) -> Result<Self, AmountError> {
         let plain: String = text.chars().filter(|letter| *letter != ',').collect();
-        let plain = plain.trim();
+        let least = plain.trim().strip_prefix(">=");
+        let plain = least.unwrap_or(&plain).trim();
         let end = plain.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | '-'));
         let (number, unit) = plain.split_at(end.unwrap_or(plain.len()));
         let value = number
@@ -307,9 +310,10 @@ impl Published {
         let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let last_digit = 10f64.powi(-i32::try_from(decimals).unwrap_or_default());
         Ok(Self {
-            text: text.trim().to_owned(),
+            text: text.trim().replace(">=", "≥"),
             amount: unit * value,
             half_digit: 0.5 * last_digit * unit.value,
+            is_least: least.is_some(),
         })
     }
 }
@@ -355,6 +359,9 @@ mod tests {
         assert_eq!(read("24500/s").amount.dimension, Dimension::RATE);
         assert!((read("25 %").amount.value - 0.25).abs() < 1e-12);
         assert!((read("19.6").half_digit - 0.05).abs() < 1e-12);
+        let least = read(">=10");
+        assert!(least.is_least && (least.amount.value - 10.0).abs() < 1e-12);
+        assert_eq!((least.to_string().as_str(), read("10").is_least), ("≥10", false));
     }
 
     #[test]

@@ -156,6 +156,16 @@ pub struct Point {
     pub question: Question,
     /// The physical bound on the published number.
     pub bound: Option<Bound>,
+    /// Figures that are shown beside the result, and judge nothing.
+    pub beside: Vec<Reference>,
+}
+
+impl Point {
+    /// The figures that it asks for, those beside the result included.
+    pub fn references(&self) -> Vec<&Reference> {
+        let judged = self.question.references().into_iter();
+        judged.chain(&self.beside).collect()
+    }
 }
 
 /// What is measured for a claim.
@@ -325,11 +335,7 @@ impl Claim {
 
     /// The runs that the figures of the claim are of, those of its suspects included.
     pub fn runs(&self) -> Vec<NeededRun> {
-        let references: Vec<&Reference> = self
-            .points
-            .iter()
-            .flat_map(|point| point.question.references())
-            .collect();
+        let references: Vec<&Reference> = self.points.iter().flat_map(Point::references).collect();
         let checks = self.points.iter().flat_map(|point| point.question.checks());
         let names = references.iter().map(|reference| &reference.run);
         let own = names.chain(checks.map(|check| &check.run)).map(|run| NeededRun {

@@ -28,6 +28,12 @@ use crate::claims::CheckReference;
 use crate::model::Modelled;
 use crate::reference::Reference;
 
+mod rates;
+
+/// The dimension of the phases of a load.
+const PHASE: &str = "phase";
+/// What figures that cannot be used begin with.
+const INVALID: &str = "INVALID";
 /// The engine of points of NB-IoT cells.
 const SIM: &str = "sim";
 
@@ -450,7 +456,9 @@ fn of_phases<'a>(
                 let phases: Vec<Cow<'_, PhaseFigures>> =
                     phases.iter().map(|phase| phase.at_hop(hop.as_deref())).collect();
                 let value = reference.metric.of_phase(&phases[0], reference.aggregation);
-                let is_meant = reference.selector.matches(&labels) && value.is_some();
+                // Where nothing was answered, the phase that the reference names has no figure, and says why.
+                let is_named = reference.selector.names(PHASE) && !phases[0].valid;
+                let is_meant = reference.selector.matches(&labels) && (value.is_some() || is_named);
                 is_meant.then(|| Candidate {
                     labels,
                     engine,
@@ -474,7 +482,16 @@ fn of_phases<'a>(
         };
         phases.flat_map(candidates).collect::<Vec<_>>()
     };
-    each_load(summary).into_iter().flat_map(of_runs).collect()
+    let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
+    let valid = rates::valid(&keyed, summary);
+    let told = |one: Candidate<'a>| match one.found {
+        Err(why) => Candidate {
+            found: Err(rates::with_largest(why, &one.labels, &valid)),
+            ..one
+        },
+        Ok(_) => one,
+    };
+    all.into_iter().map(told).collect()
 }
 
 /// The runs of each load: one, or as many as a repeated load has.
@@ -486,18 +503,23 @@ fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
     once.map(|load| vec![load]).chain(repeated).collect()
 }
 
-/// The mean over runs. Its interval has the runs as its samples.
+/// The mean over the runs whose figures can be used, at least two. Its interval has these runs as its samples.
 fn of_repeated(
     reference: &Reference,
     runs: &[&Load],
     phases: &[Cow<'_, PhaseFigures>],
 ) -> Result<Figure, String> {
-    for (load, phase) in runs.iter().zip(phases) {
+    let each = runs.iter().zip(phases);
+    let usable = |(load, phase): &(&&Load, &Cow<'_, PhaseFigures>)| {
         let warnings = load.warnings.iter().chain(&phase.warnings);
-        usable(reference, phase.valid, warnings)?;
+        usable(reference, phase.valid, warnings)
+    };
+    let (used, refused): (Vec<_>, Vec<_>) = each.partition(|one| usable(one).is_ok());
+    if let Some(first) = refused.first().filter(|_| used.len() < 2) {
+        usable(first)?;
     }
     let (metric, aggregation) = (reference.metric, reference.aggregation);
-    let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
+    let values = used.iter().map(|(_, phase)| metric.of_phase(phase, aggregation));
     let values = values.collect::<Option<Vec<f64>>>();
     let values = values.ok_or_else(|| no_figure(reference))?;
     let (mean, interval) = over_runs::mean_over_runs(&values).ok_or_else(|| no_figure(reference))?;
@@ -553,8 +575,8 @@ fn usable<'a>(
     }
     let why = warnings.find(|warning| warning.invalidates);
     Err(why.map_or_else(
-        || "INVALID".to_owned(),
-        |warning| format!("INVALID: {}", warning.text),
+        || INVALID.to_owned(),
+        |warning| format!("{INVALID}: {}", warning.text),
     ))
 }
 

@@ -28,7 +28,7 @@ const KEYS: [&str; 10] = [
 /// The lists of claims: those of the publication, and its numbers held against one another.
 const CLAIM_LISTS: [&str; 2] = ["claims", RECOMPUTED];
 const RECOMPUTED: &str = "recomputed";
-const CLAIM_KEYS: [&str; 20] = [
+const CLAIM_KEYS: [&str; 21] = [
     "id",
     "says",
     "where",
@@ -42,6 +42,7 @@ const CLAIM_KEYS: [&str; 20] = [
     "arithmetic",
     "model",
     "checks",
+    "beside",
     "within",
     "bound",
     "lacks",

@@ -134,6 +134,7 @@ fn meant(claim: &Claim) -> Vec<Reference> {
         });
     }
     let own = all.clone();
+    all.extend(claim.points.iter().flat_map(|point| &point.beside).cloned());
     for suspect in &claim.suspects {
         let moved = own.iter().filter(|reference| suspect.applies_to(reference));
         all.extend(moved.map(|reference| reference.in_run(&suspect.run(&reference.run).name)));

@@ -127,6 +127,7 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     if let Some(ours) = &point.ours {
         details.push(format!("ours {ours}"));
     }
+    details.extend(point.beside.clone());
     let says_more = point.verdict != Verdict::Impossible || bound.is_none();
     if says_more && !point.why.is_empty() {
         details.push(point.why.clone());

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -162,6 +163,71 @@ fn bridged_hops_equal_the_capture(home: &Path) {
     let hops = load["hops"].as_array().expect("hops").iter();
     let counted = hops.flat_map(|hop| ["up", "down"].map(|way| hop["used"][way]["packets"].as_u64()));
     assert_eq!(counted.flatten().sum::<u64>(), all, "every packet has a hop");
+}
+
+/// The path of the fog-cloud study: sensors, the fog, its bridge, the region, and the store's side there.
+const PATH: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../wirecost-studies/studies/fog-cloud/path.yaml"
+);
+
+#[test]
+#[ignore = "needs root, tshark and mosquitto"]
+fn what_sensors_send_is_what_broker_bridge_and_store_count() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    let home = open_folder();
+    let short = "phases=[{do: publish, rate: 50/s, duration: 2s}, {do: await_replay, timeout: 10s}]";
+    let arguments = [
+        "run",
+        PATH,
+        "--quiet",
+        "--out",
+        "run",
+        "--set",
+        "clients=20",
+        "--set",
+        short,
+    ];
+    let said = said(wirecost(home.path()).args(arguments));
+    assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);
+    let load = load(home.path());
+    let publish = &load["phases"][1];
+    // 50 a second for 2 s, and the beats of the heart until then.
+    assert_eq!(publish["outcomes"]["offered"], 103, "{load}");
+    assert_eq!(publish["outcomes"]["acknowledged"], 103, "{load}");
+    assert_eq!(publish["deliveries"]["arrived"], 103, "{load}");
+    let capture = load["capture"].as_str().expect("a capture");
+    let path = home.path().join("run").join(capture);
+    let hops = [
+        ("sensors-fog", "10.77.0.0/16", "10.78.0.1", "10.78.0.1"),
+        ("fog-region", "10.78.0.1", "10.78.1.1", "10.78.1.1"),
+        ("store-region", "10.77.0.0/16", "10.78.1.1", "10.77.0.0/16"),
+    ];
+    for (index, (name, from, to, receiver)) in hops.into_iter().enumerate() {
+        let hop = &load["hops"][index];
+        assert_eq!(hop["hop"], name, "{load}");
+        let between = format!("ip.addr == {from} && ip.addr == {to}");
+        let messages = format!("{between} && ip.dst == {receiver} && mqtt.msgtype == 3");
+        let rows = fields(&path, &messages, &["mqtt.topic", "mqtt.msgid"]);
+        // A packet may hold several messages, and TCP may send it again. A bridge also says that it is there, under $SYS.
+        let named = rows
+            .iter()
+            .flat_map(|row| row[0].split(',').zip(row[1].split(',')));
+        let readings: BTreeSet<(&str, &str)> =
+            named.filter(|(topic, _)| topic.starts_with("sensors/")).collect();
+        assert_eq!(readings.len(), 103, "{name}");
+        for (way, from, to) in [("up", from, to), ("down", to, from)] {
+            let used = &hop["used"][way];
+            let told = (used["packets"].as_u64(), used["bytes"].as_u64());
+            let (packets, bytes) = crossed(&path, &format!("ip.src == {from} && ip.dst == {to}"));
+            assert_eq!(told, (Some(packets), Some(bytes)), "{name} {way}");
+        }
+    }
+    let capture = format!("run/{capture}");
+    let told = common::said(wirecost(home.path()).args(["pcap", &capture, "--json", "-"]));
+    let report: Value = serde_json::from_str(&told.stdout).expect("a report");
+    assert_eq!(report["unattributed"], serde_json::json!([]), "{report}");
 }
 
 #[test]

@@ -265,3 +265,51 @@ fn the_studies_are_listed_and_written() {
         assert_eq!(judged.code, Some(0), "{name}: {}", judged.stderr);
     }
 }
+
+#[test]
+fn a_full_link_leaves_messages_unserved_and_the_row_says_what_became_of_them() {
+    let home = open_folder();
+    let study = home.path().join("mine");
+    fs::create_dir(&study).expect("a folder");
+    let scenario = "wirecost: 1\nengine: sim\nclients: 100\nsize: 75B\ntimeout: 2s\nsites: {a: {}, b: {servers: builtin}}\n\
+                    links: {a-b: {rtt: 5ms}}\nat: {senders: a}\nvary: {stack: [http1, mqtt-qos0], link.rate: [1Mbit, 100Mbit]}\n\
+                    phases: [{do: publish, rate: 2000/s, duration: 1s}]\n";
+    fs::write(study.join("full.yaml"), scenario).expect("a file");
+    let figure = |metric: &str, stack: &str, rate: &str| {
+        format!("\"full/{metric}{{stack={stack},link.rate={rate},phase=publish}} rate\"")
+    };
+    let claim = |id: &str, published: &str, rate: &str| {
+        let ratio = ["http1", "mqtt-qos0"]
+            .map(|stack| figure("unserved", stack, rate))
+            .join(", ");
+        let beside = [figure("late", "http1", rate), figure("late", "mqtt-qos0", rate)].join(", ");
+        format!("- {{id: {id}, says: a, published: \"{published}\", ratio: [{ratio}], beside: [{beside}]}}\n")
+    };
+    let claims = format!(
+        "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {{full: full.yaml}}\nclaims:\n{}{}{}",
+        claim("F1", ">=1.1", "1Mbit"),
+        claim("F2", ">=20", "1Mbit"),
+        claim("F3", "20", "100Mbit"),
+    );
+    fs::write(study.join("claims.yaml"), claims).expect("a file");
+    let said = run(home.path(), "study --from mine --out results --json -");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let found: Vec<String> = verdicts(&said).into_iter().map(|(_, verdict)| verdict).collect();
+    assert_eq!(
+        found,
+        ["reproduced", "differs", "not_separable"],
+        "{}",
+        said.stdout
+    );
+    let judged: Value = serde_json::from_str(&said.stdout).expect("judged claims");
+    let point = &judged[0]["points"][0];
+    let beside = point["beside"].as_str().expect("figures beside");
+    assert!(
+        beside.starts_with("http1: late ") && beside.contains("mqtt-qos0: late 0 %"),
+        "{beside}"
+    );
+    // At most 1 Mbit/s over 115 B, the payload with its headers of IPv4 and TCP.
+    let unserved = point["figures"][1]["value"].as_f64().expect("a share");
+    assert!(unserved > 1.0 - 1e6 / (115.0 * 8.0 * 2000.0), "{point}");
+    assert_eq!(judged[2]["points"][0]["why"], "both are 0");
+}

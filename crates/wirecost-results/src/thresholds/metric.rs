@@ -166,6 +166,7 @@ impl Metric {
             _ if self.shape == Shape::Distribution => times(self.times_of_phase(phase)?, aggregation),
             "offered_rate" => phase.offered_rate,
             "carried_rate" => phase.carried_rate,
+            "unserved" => Some((1.0 - phase.carried_rate? / phase.offered_rate?).max(0.0)),
             "server_cpu" => phase.target_cpu_share,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
@@ -282,7 +283,7 @@ impl Metric {
     /// the phase only.
     pub fn is_known_early(&self, is_answered: bool) -> bool {
         match self.name {
-            "valid" | "delivered" | "missing" | "server_cpu" => false,
+            "valid" | "delivered" | "missing" | "server_cpu" | "unserved" => false,
             "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
             _ => true,
         }
@@ -317,7 +318,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 67] = [
+pub static METRICS: [Metric; 68] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -352,6 +353,7 @@ pub static METRICS: [Metric; 67] = [
     counted("unknown"),
     counted("delivered"),
     counted("messages_lost"),
+    of_loads("unserved", Quantity::Share, Shape::Share),
     metric("valid", Quantity::Share, Shape::Share, Of::Both),
     of_loads("offered_rate", Quantity::PerSecond, Shape::Value),
     of_loads("carried_rate", Quantity::PerSecond, Shape::Value),

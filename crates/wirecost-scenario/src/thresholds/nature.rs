@@ -232,6 +232,12 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         "delivered" => no_deliveries(load, index),
         "server_cpu" => no_cpu_time(load, phase),
         "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
+        "unserved" => {
+            let is_at_rate = phase.offer().is_some_and(is_open);
+            no_answers(load, phase)
+                .and(no_deliveries(load, index))
+                .or(unless(is_at_rate, CLOSED_LOOP))
+        }
         "offered_rate" => match phase.offer() {
             Some(offer) => unless(is_open(offer), CLOSED_LOOP),
             None => Some(OTHER_PHASE),

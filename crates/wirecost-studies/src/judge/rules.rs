@@ -2,6 +2,7 @@
 
 use wirecost_results::nbiot::Verdict as Evaluated;
 use wirecost_results::thresholds::Aggregation;
+use wirecost_results::thresholds::metric::Quantity;
 
 use super::compare::{self, Compared};
 use crate::amount::{Amount, Dimension, Published, digits};
@@ -99,7 +100,11 @@ fn of_checks(checks: &[CheckReference], evidence: &Evidence) -> Result<Outcome, 
 /// The range that counts as the published number.
 fn range(published: &Published, within: f64) -> [f64; 2] {
     let reach = published.amount.value.abs() * within;
-    [published.amount.value - reach, published.amount.value + reach]
+    let end = match published.is_least {
+        true => f64::INFINITY,
+        false => published.amount.value + reach,
+    };
+    [published.amount.value - reach, end]
 }
 
 const fn meets([low, high]: [f64; 2], [other_low, other_high]: [f64; 2]) -> bool {
@@ -228,21 +233,50 @@ fn ratio(
     let of_medians = [one, other]
         .iter()
         .all(|reference| reference.aggregation == Aggregation::P50);
+    let both = format!("{} and {}", shown(&first), shown(&second));
     let Some((value, interval)) = compare::ratio(&first, &second, of_medians) else {
-        return Err(Missing::NotRun(format!("{other} is 0")));
+        let (verdict, why) = over_nothing(published, first.amount.value);
+        return Ok(Outcome::new(verdict, why.to_owned(), both).of(vec![first, second]));
     };
     let within = tolerance(within, first.amount.dimension);
-    let (verdict, why) = of_ratio(published, value, interval, within);
+    let times = value / published.amount.value;
     Ok(Outcome {
         value: Some(value),
         interval: Some(interval),
         ..Outcome::new(
-            verdict,
-            why,
-            format!("{} ({} and {})", digits(value), first.shown(), second.shown()),
+            of_ratio(published, interval, within),
+            format!("ours is {} of the published", percent(times)),
+            format!("{}{} ({both})", digits(value), ends_text(interval)),
         )
     }
     .of(vec![first, second]))
+}
+
+/// A figure in the text of a ratio: a share of messages in per cent.
+pub(crate) fn shown(figure: &Figure) -> String {
+    let is_share = Reference::read(&figure.reference)
+        .is_ok_and(|reference| reference.metric.quantity_of(reference.aggregation) == Quantity::Share);
+    match is_share {
+        true => percent(figure.amount.value),
+        false => figure.shown(),
+    }
+}
+
+/// A figure over one that is 0: no ratio has a size then.
+fn over_nothing(published: &Published, first: f64) -> (Verdict, &'static str) {
+    match (first == 0.0, published.amount.value > 1.0) {
+        (true, _) => (Verdict::NotSeparable, "both are 0"),
+        (false, true) => (Verdict::Differs, "the second is 0, so that the ratio has no size"),
+        (false, false) => (Verdict::Contradicted, "the second is 0, and the first is not"),
+    }
+}
+
+/// ` [1.05, 1.07]`; nothing of an interval without width.
+fn ends_text([low, high]: [f64; 2]) -> String {
+    match low < high {
+        true => format!(" [{}, {}]", digits(low), digits(high)),
+        false => String::new(),
+    }
 }
 
 impl Outcome {
@@ -251,18 +285,12 @@ impl Outcome {
     }
 }
 
-fn of_ratio(published: &Published, value: f64, interval: [f64; 2], within: f64) -> (Verdict, String) {
-    let text = format!(
-        "ours is {} [{}, {}]",
-        digits(value),
-        digits(interval[0]),
-        digits(interval[1])
-    );
+fn of_ratio(published: &Published, interval: [f64; 2], within: f64) -> Verdict {
     let is_other_side = match published.amount.value > 1.0 {
         true => interval[1] < 1.0,
         false => published.amount.value < 1.0 && interval[0] > 1.0,
     };
-    let verdict = if meets(interval, range(published, within)) {
+    if meets(interval, range(published, within)) {
         Verdict::Reproduced
     } else if is_other_side {
         Verdict::Contradicted
@@ -270,8 +298,7 @@ fn of_ratio(published: &Published, value: f64, interval: [f64; 2], within: f64) 
         Verdict::NotSeparable
     } else {
         Verdict::Differs
-    };
-    (verdict, text)
+    }
 }
 
 fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
@@ -313,7 +340,7 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
 }
 
 /// What tells the figures apart: the values of the dimensions in which they differ.
-fn telling(all: &[Reference]) -> Vec<String> {
+pub(super) fn telling(all: &[Reference]) -> Vec<String> {
     let tables: Vec<_> = all
         .iter()
         .map(|reference| reference.selector.to_table())
@@ -557,13 +584,7 @@ mod tests {
 
     fn verdict_of_ratio(published: &str, interval: [f64; 2]) -> Verdict {
         let published = Published::read(published).expect(published);
-        of_ratio(
-            &published,
-            f64::midpoint(interval[0], interval[1]),
-            interval,
-            0.25,
-        )
-        .0
+        of_ratio(&published, interval, 0.25)
     }
 
     #[test]
@@ -576,6 +597,9 @@ mod tests {
             ("2", [0.5, 0.9], Verdict::Contradicted),
             ("0.5", [1.1, 1.3], Verdict::Contradicted),
             ("0.5", [0.8, 0.9], Verdict::Differs),
+            (">=10", [16.0, 16.4], Verdict::Reproduced),
+            (">=10", [2.0, 3.0], Verdict::Differs),
+            (">=10", [0.5, 0.9], Verdict::Contradicted),
         ] {
             assert_eq!(
                 verdict_of_ratio(published, interval),
@@ -583,6 +607,24 @@ mod tests {
                 "{published} {interval:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_ratio_over_nothing_has_a_direction_at_most() {
+        for (published, first, verdict) in [
+            ("6.2", 0.0, Verdict::NotSeparable),
+            ("6.2", 0.1, Verdict::Differs),
+            ("0.5", 0.1, Verdict::Contradicted),
+        ] {
+            let published = Published::read(published).expect(published);
+            assert_eq!(
+                over_nothing(&published, first).0,
+                verdict,
+                "{first} of {published}"
+            );
+        }
+        assert_eq!(ends_text([1.05, 1.07]), " [1.05, 1.07]");
+        assert_eq!(ends_text([1.05, 1.05]), "");
     }
 
     #[test]

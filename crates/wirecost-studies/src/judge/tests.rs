@@ -86,6 +86,7 @@ fn a_bound_that_allows_the_number_decides_nothing() {
         published: Some(Published::read("120ms").expect("a time")),
         question: Question::Unmeasured,
         bound: Some(Bound::time(&[Flight::read("GET")], Amount::seconds(0.1), None)),
+        beside: Vec::new(),
     };
     let outcome = outcome(&point, &point.question, None, &Evidence::default()).expect("no figure is needed");
     assert_eq!(outcome.verdict, Verdict::Undecidable);

@@ -126,6 +126,7 @@ struct PointView<'a> {
     /// What `ours` is: a figure of ours, or what the publication's other numbers give.
     ours_is: &'static str,
     ours: Option<&'a str>,
+    beside: Option<&'a str>,
     verdict: &'static str,
     class: String,
 }
@@ -142,6 +143,7 @@ impl<'a> PointView<'a> {
             bound: point.bound.as_deref(),
             ours_is: if given.is_some() { "gives" } else { "ours" },
             ours: given.or(point.ours.as_deref()),
+            beside: point.beside.as_deref(),
             verdict: point.verdict.name(),
             class: class(point.verdict),
         }

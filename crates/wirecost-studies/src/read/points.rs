@@ -56,9 +56,19 @@ pub(super) fn points(claim: &Node) -> Result<Vec<Point>, ScenarioError> {
             at: values,
             published,
             question,
+            beside: beside(&node)?,
         })
     };
     combinations.into_iter().zip(published).map(point).collect()
+}
+
+/// The figures that are shown beside the result.
+fn beside(claim: &Node) -> Result<Vec<Reference>, ScenarioError> {
+    let Some(node) = claim.get("beside") else {
+        return Ok(Vec::new());
+    };
+    let nodes = list(node).ok_or_else(|| at(node, "beside: a list of figures is expected"))?;
+    nodes.iter().map(reference).collect()
 }
 
 /// Every combination of the values in `for`; one without values if there is none.

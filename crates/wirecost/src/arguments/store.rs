@@ -12,7 +12,7 @@ use wirecost_stack::url::Url;
 /// `wirecost store`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "BROKER is mqtt://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or \
+    after_help = "BROKER is mqtt:// or mqtts://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or \
     mongodb://HOST/DATABASE. Passwords \
     come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. Ctrl-C stores what is held, for at most 10 s, \
     and prints the counts.\n\n\
@@ -42,6 +42,14 @@ pub struct StoreArguments {
     /// MQTT client identifier
     #[arg(long, value_name = "ID", default_value = "wirecost-store")]
     pub client_id: String,
+
+    /// File with the CA certificates to trust for mqtts://, in PEM [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+
+    /// Accept any certificate of the broker, for tests only
+    #[arg(long, conflicts_with = "cacert")]
+    pub insecure: bool,
 
     /// Show readings and delays as they arrive on a page at this address, e.g. 8080; a port alone is of 127.0.0.1
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::http::address)]

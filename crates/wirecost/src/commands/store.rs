@@ -16,6 +16,7 @@ use wirecost_live::driver::client::{ClientLoop, LoadDevice};
 use wirecost_live::driver::sources::Sources;
 use wirecost_live::patience::Patience;
 use wirecost_live::signals::Interrupt;
+use wirecost_load::server::trusted_authorities;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::{FieldError, OwnedBinary, OwnedText, SubscriptionOptions};
 use wirecost_mqtt::quality::QoS;
@@ -23,7 +24,8 @@ use wirecost_probe::resolve::resolve;
 use wirecost_proto::PeerText;
 use wirecost_proto::bare::Transport;
 use wirecost_security::entropy::Entropy;
-use wirecost_stack::url::{Protocol, Scheme, Url, percent_decoded};
+use wirecost_security::tls;
+use wirecost_stack::url::{Protocol, Url, percent_decoded};
 use wirecost_store::client as store;
 use wirecost_store::keeper::{Keeper, Settings};
 use wirecost_store::{Column, Store};
@@ -51,13 +53,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Runs the command.
 pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     let kind = kind_of(arguments)?;
-    let subscriber = subscriber(arguments)?;
+    let clock = Clock::start();
+    let subscriber = subscriber(arguments, clock)?;
     let subscribe = subscribe(arguments)?;
     let (client, settings) = client(arguments, kind)?;
     let interrupt = Interrupt::install()?;
-    let clock = Clock::start();
     let parts = [
-        (Part::Broker(Box::new(subscriber)), address(&arguments.broker)?),
+        (subscriber, address(&arguments.broker)?),
         (Part::Store(Box::new(client)), address(&arguments.store)?),
     ];
     debug_assert_eq!((BROKER, STORE), (0, 1), "the order of the parts");
@@ -143,9 +145,13 @@ fn shown(url: &Url) -> String {
 /// The kind of store. Refuses URLs of the wrong kind.
 fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
     let (broker, store) = (&arguments.broker, &arguments.store);
-    if broker.scheme != Scheme::Mqtt {
-        let message = format!("BROKER must be mqtt://HOST/FILTER, got {broker}");
+    if broker.scheme.protocol() != Protocol::Mqtt {
+        let message = format!("BROKER must be mqtt:// or mqtts://HOST/FILTER, got {broker}");
         return Err(Failure::usage(message));
+    }
+    if !broker.scheme.is_secure() && (arguments.cacert.is_some() || arguments.insecure) {
+        let message = "--cacert and --insecure go with a broker over TLS";
+        return Err(Failure::usage(message).with_hint("write mqtts://HOST/FILTER"));
     }
     let Protocol::Store(kind) = store.scheme.protocol() else {
         let message =
@@ -159,7 +165,8 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
     Ok(kind)
 }
 
-fn subscriber(arguments: &StoreArguments) -> Result<mqtt::Client, Failure> {
+/// The subscriber, within TLS where the URL says so.
+fn subscriber(arguments: &StoreArguments, clock: Clock) -> Result<Part, Failure> {
     let login = arguments.broker.login.as_ref();
     let mut config = mqtt::Config {
         client_id: text(&arguments.client_id, "--client-id")?,
@@ -176,7 +183,35 @@ fn subscriber(arguments: &StoreArguments) -> Result<mqtt::Client, Failure> {
             config.password = Some(bytes.map_err(refused)?);
         }
     }
-    Ok(mqtt::Client::new(config))
+    let client = mqtt::Client::new(config);
+    if !arguments.broker.scheme.is_secure() {
+        return Ok(Part::Broker(Box::new(client)));
+    }
+    let config = tls::ClientConfig::new(tls::ClientOptions {
+        versions: tls::Versions::Both,
+        suites: tls::Suites::Wide,
+        handshake_timeout: ANSWER_TIMEOUT,
+        ..tls::ClientOptions::new(clock.epoch(), trust(arguments)?, arguments.broker.host.as_str())
+    });
+    let config = config.map_err(Failure::usage)?;
+    Ok(Part::Secure(Box::new(tls::Client::new(config, client))))
+}
+
+/// The brokers that are trusted.
+fn trust(arguments: &StoreArguments) -> Result<tls::Trust, Failure> {
+    let trusted = trusted_authorities(arguments.cacert.as_deref(), arguments.insecure, true);
+    let trusted = trusted
+        .map_err(|error| Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM"))?;
+    match trusted {
+        None => Ok(tls::Trust::Anyone),
+        Some(authorities) if authorities.is_empty() => Err(Failure::usage(
+            "this system has no list of CA certificates to trust",
+        )
+        .with_hint(
+            "install ca-certificates, name a file with --cacert, or take any certificate with --insecure",
+        )),
+        Some(authorities) => Ok(tls::Trust::Authorities(authorities)),
+    }
 }
 
 fn text(text: &str, what: &str) -> Result<OwnedText, Failure> {

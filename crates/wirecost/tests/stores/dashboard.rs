@@ -341,3 +341,17 @@ fn a_port_that_is_taken_is_said_before_anything_runs() {
         said.stderr
     );
 }
+
+/// It ends at once, because there is no database.
+#[test]
+fn an_address_that_others_reach_is_said_to_be_open() {
+    let home = TempDir::new().expect("a folder");
+    for (address, is_open) in [("0.0.0.0:0", true), ("0", false)] {
+        let mut command = wirecost(home.path());
+        command.args(["store", "mqtt://127.0.0.1:1", "postgres://127.0.0.1:1/readings"]);
+        let said = said(command.args(["--dashboard", address]));
+        let warning = "warning: the dashboard is open to the network";
+        assert_eq!(said.line(warning).is_some(), is_open, "{}", said.stderr);
+        assert_eq!(said.code, Some(11), "{}", said.stderr);
+    }
+}

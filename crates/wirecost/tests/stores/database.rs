@@ -45,18 +45,58 @@ pub(crate) struct Database {
     pub(crate) store: Sql,
     pub(crate) port: u16,
     folder: TempDir,
+    /// Where its data is, if that is a disk of its own.
+    disk: Option<Disk>,
     server: Option<Child>,
+}
+
+/// A file system in memory. Dropping it removes it.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(at: PathBuf) -> Self {
+        fs::create_dir(&at).expect("a folder");
+        let options = "size=100M,mode=700,uid=65534,gid=65534";
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&at);
+        assert!(command.status().is_ok_and(|status| status.success()), "mount");
+        Self(at)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("--lazy").arg(&self.0).status());
+    }
 }
 
 impl Database {
     /// A server with the table of readings, if it is asked for.
     pub(crate) fn of(store: Sql, login: Login, with_table: bool) -> Self {
+        Self::made(store, login, with_table, false)
+    }
+
+    /// A PostgreSQL whose tables are on a disk of 100 MB. Its log of writes is elsewhere: a server that cannot write that one ends.
+    pub(crate) fn on_small_disk() -> Self {
+        Self::made(Sql::Postgres, Login::Trust, false, true)
+    }
+
+    /// Takes all the room of its small disk. Dropping the file that is returned gives it back.
+    pub(crate) fn fill(&self) -> Ballast {
+        let path = self.data().join("ballast");
+        let mut file = fs::File::create(&path).expect("a file");
+        while std::io::Write::write_all(&mut file, &[0; 4_096]).is_ok() {}
+        Ballast(path)
+    }
+
+    fn made(store: Sql, login: Login, with_table: bool, has_disk: bool) -> Self {
         need_root();
         let folder = TempDir::new().expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("permissions");
         let mut database = Self {
             store,
             port: free_port(),
+            disk: has_disk.then(|| Disk::mount(folder.path().join("data"))),
             folder,
             server: None,
         };
@@ -103,6 +143,11 @@ impl Database {
             .arg(&secret)
             .arg("-D")
             .arg(self.data())
+            .args(
+                self.disk
+                    .iter()
+                    .map(|_| format!("--waldir={}", self.folder.path().join("log").display())),
+            )
             .stdout(Stdio::null())
             .status()
     }
@@ -244,6 +289,15 @@ impl Database {
     pub(crate) fn rows(&self) -> u64 {
         let answer = self.sql("SELECT count(*) FROM readings");
         answer.parse().expect("a number")
+    }
+}
+
+/// A file that takes room.
+pub(crate) struct Ballast(PathBuf);
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0));
     }
 }
 

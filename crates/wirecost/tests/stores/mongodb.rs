@@ -19,13 +19,18 @@ struct Server {
     lines: Option<JoinHandle<Vec<Value>>>,
 }
 
+/// The Python with the packages of the tests.
+fn python() -> Command {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
+    let python = std::env::var_os("WIRECOST_VENV").map_or_else(beside, PathBuf::from);
+    Command::new(python.join("bin/python"))
+}
+
 impl Server {
     fn start() -> Self {
         let port = free_port();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let beside = || folder.join("../../.venv");
-        let python = std::env::var_os("WIRECOST_VENV").map_or_else(beside, PathBuf::from);
-        let mut command = Command::new(python.join("bin/python"));
+        let mut command = python();
         command
             .arg(folder.join("tests/stores/mongo_server.py"))
             .arg(port.to_string());
@@ -88,4 +93,25 @@ fn another_codec_of_bson_reads_every_document_and_its_answers_are_read() {
             .as_str()
             .is_some_and(|payload| payload.len() == 40)
     }));
+}
+
+/// The environment names a server as `mongodb://HOST:PORT`. The database is this test's own.
+#[test]
+#[ignore = "needs a server in WIRECOST_MONGODB_URL and the Python packages"]
+fn every_message_that_the_mongodb_of_the_environment_acknowledged_is_a_document() {
+    const COUNT: &str = "import pymongo, sys; database = pymongo.MongoClient(sys.argv[1])[sys.argv[2]]; \
+        print(database.readings.count_documents({})); database.client.drop_database(sys.argv[2])";
+    let server = std::env::var("WIRECOST_MONGODB_URL").expect("WIRECOST_MONGODB_URL names a server");
+    let server = server.trim_end_matches('/');
+    let database = format!("wirecost_test_{}", std::process::id());
+    let arguments = format!("{server}/{database} -c 4 -r 200/s -n 100 --size 20B --inflight 8");
+    let publish = published(&load(&arguments));
+    assert_eq!(publish["outcomes"]["acknowledged"], 100, "{publish}");
+    let counted = python().args(["-c", COUNT, server, &database]).output();
+    let counted = counted.expect("the Python packages");
+    assert_eq!(
+        String::from_utf8_lossy(&counted.stdout).trim(),
+        "100",
+        "{counted:?}"
+    );
 }

@@ -8,6 +8,7 @@ use wirecost_mqtt::codec::ReasonCode;
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason};
+use wirecost_security::layer;
 use wirecost_store::keeper::{Keeper, Notice};
 
 use super::dashboard::Shown;
@@ -292,7 +293,11 @@ impl StoreDirector {
 impl Director<Part> for StoreDirector {
     fn event(&mut self, _: usize, event: Event, now: Instant) {
         match event {
-            Event::Broker(event) => self.broker_event(event, now),
+            Event::Broker(event) | Event::Secure(layer::Event::Inner(event)) => self.broker_event(event, now),
+            Event::Secure(layer::Event::Failed { fault, .. }) => {
+                self.lost(BROKER, exit::REFUSED, &fault.to_string(), now);
+            }
+            Event::Secure(layer::Event::Established { .. } | layer::Event::EarlyData { .. }) => {}
             Event::Store(wirecost_store::client::Event::Reset(ResetReason::Local)) => {
                 self.keeper.ended(String::new());
             }

@@ -4,12 +4,15 @@ use std::convert::Infallible;
 
 use wirecost_mqtt::client as mqtt;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
+use wirecost_security::layer;
+use wirecost_security::tls;
 use wirecost_store::client as store;
 
 /// An endpoint.
-#[derive(Debug)]
 pub(super) enum Part {
     Broker(Box<mqtt::Client>),
+    /// The subscriber within TLS.
+    Secure(Box<tls::Client<mqtt::Client>>),
     Store(Box<store::Client>),
 }
 
@@ -24,6 +27,7 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) enum Event {
     Broker(mqtt::Event),
+    Secure(layer::Event<mqtt::Event>),
     Store(store::Event),
 }
 
@@ -37,10 +41,17 @@ impl Endpoint for Part {
             (Self::Broker(client), Input::Command(Command::Broker(command))) => {
                 client.handle_input(Input::Command(command), now)
             }
+            (Self::Secure(client), Input::Command(Command::Broker(command))) => {
+                client.handle_input(Input::Command(command), now)
+            }
             (Self::Store(client), Input::Command(Command::Store(command))) => {
                 client.handle_input(Input::Command(command), now)
             }
             (Self::Broker(client), input) => {
+                let input = input.without_command();
+                input.map_or(Ok(()), |input| client.handle_input(input, now))
+            }
+            (Self::Secure(client), input) => {
                 let input = input.without_command();
                 input.map_or(Ok(()), |input| client.handle_input(input, now))
             }
@@ -54,6 +65,7 @@ impl Endpoint for Part {
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
         match self {
             Self::Broker(client) => client.poll_output(out).map_event(Event::Broker),
+            Self::Secure(client) => client.poll_output(out).map_event(Event::Secure),
             Self::Store(client) => client.poll_output(out).map_event(Event::Store),
         }
     }
