@@ -134,7 +134,13 @@ def load(
     replay: bool = False,  # Subscribers disconnect while messages are sent, reconnect, and receive the messages queued for their sessions
     target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb
     engine: Values | None = None,  # Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures)  [de
+    agents: Values | None = None,  # Let N agents on other machines generate the load (wirecost agent); ssh:HOST,HOST starts one on each of these hosts
+    listen: Values | None = None,  # Address on which agents are awaited; a port alone means loopback
     i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
+    join_file: Values | None = None,  # File for the agents, with the secret of this run; it is removed when all have come  [default: join.token]
+    join_address: Values | None = None,  # Address that agents dial, if it is not that of --listen
+    agents_wait: Values | None = None,  # How long to wait for agents  [default: 60s]
+    clock_error_max: Values | None = None,  # The most by which the clock of an agent may be uncertain  [default: 2ms]
     service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de
     workers: Values | None = None,  # Number of workers of the server of --engine sim, which share one queue  [default: 1]
     repeat: Values | None = None,  # Run each load N times, each time with another seed: its figures have 95 % intervals over the runs  [default: 1]

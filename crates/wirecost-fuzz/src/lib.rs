@@ -18,6 +18,7 @@
 //! - [`sim`]: whole simulations
 //! - [`schc`]: header compression
 //! - [`cost`]: the ledger
+//! - [`agents`]: messages between the coordinator of a load and its agents
 //! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
 //! - [`scenario`]: scenario files
@@ -32,6 +33,7 @@
 //! assert!(!wirecost_fuzz::text::quantities(b"128 parsecs"));
 //! ```
 
+pub mod agents;
 pub mod amqp;
 pub mod coap;
 mod conversation;
@@ -118,6 +120,7 @@ pub const TARGETS: [(&str, Target); 60] = [
     ("dissect_capture", dissect::capture),
     ("store_client", store::client),
     ("store_server", store::server),
+    ("load_agents", agents::stream),
     ("proto_units", text::quantities),
     ("lab_scenario", scenario::file),
     ("lab_text", text::names_and_rows),

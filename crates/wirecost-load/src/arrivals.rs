@@ -60,6 +60,14 @@ impl Flow {
         Some((arrival.device, begins + Duration::from_nanos(arrival.offset)))
     }
 
+    /// The times of all arrivals since the beginning of the phase, in nanoseconds; `None` in a closed loop.
+    pub(super) fn offsets(self) -> Option<impl Iterator<Item = u64>> {
+        match self {
+            Self::Open(schedule) => Some(schedule.map(|arrival| arrival.offset)),
+            Self::Closed { .. } => None,
+        }
+    }
+
     /// Moves an open loop past its next arrival.
     pub(super) fn advance(&mut self) {
         if let Self::Open(schedule) = self {

@@ -33,6 +33,17 @@ impl Origin {
             utc_ns: crate::nanos(virtual_epoch().unix),
         }
     }
+
+    /// The same moment on a monotonic clock that shows `offset_ns` less.
+    #[must_use]
+    pub const fn on_a_clock_behind(self, offset_ns: i64) -> Self {
+        Self {
+            monotonic_ns: self
+                .monotonic_ns
+                .saturating_add_signed(offset_ns.saturating_neg()),
+            ..self
+        }
+    }
 }
 
 impl From<Clock> for Origin {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::threshold::Threshold;
 
+use crate::agents::Agents;
 use crate::watch::Watcher;
 
 /// Takes the index of a phase, its figures so far, and its time so far. Returns the threshold that ends the load, if
@@ -24,6 +25,8 @@ pub struct RunContext<'a> {
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
     /// The number of this load, from 1, and the number of loads.
     pub position: [usize; 2],
+    /// The agents that generate; `None` generates on this machine.
+    pub agents: Option<&'a Agents>,
     /// The thresholds that end the load early.
     pub demands: Option<&'a Demands<'a>>,
 }

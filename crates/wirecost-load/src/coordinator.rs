@@ -10,6 +10,7 @@
 mod delivered;
 mod ending;
 mod link;
+mod lost;
 mod received;
 mod sides;
 mod tick;
@@ -32,12 +33,11 @@ use crate::clock::LoadClock;
 use crate::context::Demands;
 use crate::outcome::GeneratorError;
 use crate::outcome::{LoadOutcome, PhaseTimes};
+pub(crate) use sides::cpus;
 use sides::{Reading, TargetReading};
 
 /// How long parts may take to become ready: 100,000 devices take seconds.
 const READY_PATIENCE: Duration = Duration::from_secs(120);
-/// The time from the command to the beginning of a phase, so that every part receives the command before.
-const LEAD: Duration = Duration::from_millis(20);
 /// How many intervals of a phase stay unpacked: the current second and the one before.
 const OPEN_INTERVALS: usize = 2;
 /// How long a part may exceed the end of its phase before it counts as dead.
@@ -57,6 +57,8 @@ pub struct CoordinatorContext<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
     /// Reads the resources that the generator has used so far, over all its processes.
     pub used: &'a mut dyn FnMut() -> Used,
+    /// The number of CPUs of the generator.
+    pub cpus: usize,
     /// The thresholds that end a load early.
     pub demands: Option<&'a Demands<'a>>,
 }
@@ -84,6 +86,8 @@ pub struct Coordinator<'a> {
     drift_ns: i64,
     /// Whether the clock was set in this phase.
     clock_stepped: bool,
+    /// What each part of an agent has offered in each second: phase, second, and whether it is warm-up.
+    offered: BTreeMap<(u32, (u32, u32, bool)), u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -117,6 +121,7 @@ impl<'a> Coordinator<'a> {
             last_target: None,
             counted_until: now,
             clock_stepped: false,
+            offered: BTreeMap::new(),
             drift_ns: context.clock.realtime_drift_nanos(),
             context,
         }
@@ -139,9 +144,11 @@ impl<'a> Coordinator<'a> {
             }
             self.run_phase(index);
         }
+        self.await_last_deliveries();
         self.parts.tell_all(ToPart::Quit);
         self.wait_for_the_end();
         self.settle_deliveries();
+        self.settle_losses();
         self.settle_accounts();
         let Self {
             parts,
@@ -189,16 +196,21 @@ impl<'a> Coordinator<'a> {
         self.clock_stepped = false;
         let arrived = self.context.target.arrived(self.context.interrupted);
         let used = self.read_both();
+        let lead = self.parts.lead();
         let from = self.now();
         let link = self.read_link();
-        let at = self.now() + LEAD;
+        let at = self.now() + lead;
         self.counted_until = at;
         let at_ns = self.context.clock.monotonic_nanos(at);
         let number = index as u32;
         let has_warm_up = !phase.warm_up().is_zero();
         let measured_from = at + phase.warm_up();
         self.begin_at_target(at, phase);
-        self.parts.tell_all(ToPart::Begin { phase: number, at_ns });
+        self.parts.tell_all(ToPart::Begin {
+            phase: number,
+            at_ns,
+            shift_ns: 0,
+        });
         let stopped = self.await_phase(index, at, phase);
         let over = self.now();
         let took = over.saturating_since(at);
@@ -326,13 +338,18 @@ impl<'a> Coordinator<'a> {
                 state.has_ended = true;
                 self.outcome.failure.get_or_insert(GeneratorError::Part(reason));
             }
-            FromPart::Interval(interval) => self.count(*interval),
+            FromPart::Lost {
+                reason,
+                heard_ns,
+                at_ns,
+            } => self.lose(part, reason, [heard_ns, at_ns]),
+            FromPart::Interval(interval) => self.count(part, *interval),
             FromPart::Keys(lines) => self.outcome.keys.add(lines),
             FromPart::AllKeys => state.has_said_keys = true,
         }
     }
 
-    fn count(&mut self, interval: Interval) {
+    fn count(&mut self, part: u32, interval: Interval) {
         self.fresh.add(&interval);
         if self.context.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
             self.so_far.add(&interval);
@@ -341,6 +358,9 @@ impl<'a> Coordinator<'a> {
             interval.phase,
             (interval.phase, interval.second, interval.warm_up),
         );
+        if !self.parts.shares().is_empty() {
+            *self.offered.entry((part, key)).or_default() += interval.outcomes.offered;
+        }
         match self.counted.get_mut(&key) {
             Some(sum) => sum.add(&interval),
             None => {
@@ -390,7 +410,7 @@ impl<'a> Coordinator<'a> {
 
     /// Settles the messages of parts that have died: their outcomes are unknown.
     fn settle_accounts(&mut self) {
-        if self.outcome.failure.is_none() {
+        if self.outcome.failure.is_none() && self.outcome.lost.is_empty() {
             return;
         }
         for interval in self.counted.values_mut() {

@@ -56,6 +56,8 @@ pub struct Devices {
     /// When the traffic was last read: later traffic belongs to the second of that time.
     counted_at: Instant,
     shared_endpoints: SharedEndpoints,
+    /// The start of the part's clock before any shift.
+    clock_start_ns: u64,
     is_over: bool,
 }
 
@@ -70,6 +72,7 @@ impl Devices {
     /// Devices without connections that wait for the first phase.
     pub fn new(part: Part, phases: Phases, inbox: Arc<Inbox>, report: Report) -> Self {
         Self {
+            clock_start_ns: part.clock_start_ns,
             part,
             phases,
             stage: Stage::Idle,
@@ -122,7 +125,15 @@ impl Devices {
     fn take_messages(&mut self, now: Instant) {
         while let Some(message) = self.inbox.take() {
             match message {
-                ToPart::Begin { phase, at_ns } => {
+                ToPart::Begin {
+                    phase,
+                    at_ns,
+                    shift_ns,
+                } => {
+                    self.part.clock_start_ns = self
+                        .clock_start_ns
+                        .saturating_add_signed(shift_ns.saturating_neg());
+                    self.part.subscribers.set_clock_start(self.part.clock_start_ns);
                     let at = at_ns.saturating_sub(self.part.clock_start_ns);
                     self.begin(phase, Instant::from_nanos(at), now);
                 }
@@ -131,7 +142,11 @@ impl Devices {
                         activity.stop(&mut self.part, now, now + LAST_WAIT);
                     }
                 }
-                ToPart::Quit => self.is_over = true,
+                ToPart::Quit => {
+                    // What has arrived since the end of the last phase.
+                    self.hand_over(now);
+                    self.is_over = true;
+                }
             }
         }
     }

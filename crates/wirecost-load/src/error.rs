@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::limits::LimitError;
 
+use crate::agents::AgentsError;
 use crate::outcome::{GeneratorError, NoConnection};
 use crate::part::PartError;
 use crate::workers::WorkersError;
@@ -47,6 +48,9 @@ pub enum LoadError {
     /// The generator could not be started.
     #[error(transparent)]
     Workers(#[from] WorkersError),
+    /// The agents cannot run the load.
+    #[error(transparent)]
+    Agents(#[from] AgentsError),
     /// The machine refused.
     #[error("cannot {action}: {source}")]
     Machine {

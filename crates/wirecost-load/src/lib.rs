@@ -17,6 +17,7 @@
 //!   its arrivals
 //! - [`devices`]: the devices of a loop: [`connections`] their connections, [`tracker`] their messages
 //! - [`activity`]: the interface of one phase; [`activities`]: connect, publish, hold, close
+//! - [`agents`]: parts on other machines
 //! - [`arrivals`]: when messages are intended
 //! - `backlog`: messages that complete after the offer has ended; `capture_label`: the phases of captured packets
 //! - [`link`]: the emulated link between devices and a started target; [`keys`]: the secrets of its connections
@@ -32,6 +33,7 @@
 
 pub mod activities;
 pub mod activity;
+pub mod agents;
 pub mod arrivals;
 mod backlog;
 mod capture_label;

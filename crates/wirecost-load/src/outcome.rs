@@ -43,6 +43,25 @@ pub struct LoadOutcome {
     pub keys: KeyLines,
     /// How many parts have not sent all their secrets, if secrets are kept.
     pub parts_without_keys: usize,
+    /// The parts that were lost with their agents.
+    pub lost: Vec<LostPart>,
+}
+
+/// A part that was lost with its agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostPart {
+    /// Its number.
+    pub part: u32,
+    /// When the agent was last heard, since the start of the load.
+    pub heard: Duration,
+    /// When it was given up.
+    pub at: Duration,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Messages that it was to offer until then and has not reported.
+    pub unknown: u64,
+    /// Messages that it was to offer after that; `None` in a closed loop.
+    pub missing: Option<u64>,
 }
 
 impl LoadOutcome {
@@ -75,6 +94,9 @@ pub enum GeneratorError {
     /// No part is left.
     #[error(transparent)]
     Gone(#[from] Gone),
+    /// All agents are lost.
+    #[error("all agents of the load were lost")]
+    NoAgent,
     /// A part failed, perhaps in another process: its own sentence.
     #[error("{0}")]
     Part(String),

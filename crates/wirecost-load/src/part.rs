@@ -1,7 +1,8 @@
 //! The messages between one part of a load (the devices of one loop) and its coordinator.
 //!
 //! The coordinator knows a part only by its messages: over memory for a thread, as lines of JSON for another process.
-//! All instants in them are on `CLOCK_MONOTONIC`, which the processes of a machine share.
+//! All instants in them are on `CLOCK_MONOTONIC`, which the processes of a machine share. For a part on another machine they
+//! are on that clock of the coordinator.
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,6 +27,9 @@ pub enum ToPart {
         phase: u32,
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.
         at_ns: u64,
+        /// How far the clock of an agent has drifted since its job began, in nanoseconds; 0 on the coordinator's machine.
+        #[serde(default)]
+        shift_ns: i64,
     },
     /// Begin nothing new and end the phase soon.
     Stop,
@@ -66,6 +70,16 @@ pub enum FromPart {
     Failed {
         /// Why, in one sentence.
         reason: String,
+    },
+    /// The agent of the part is lost. The other parts go on. No part sends this.
+    #[serde(skip)]
+    Lost {
+        /// Why, in one sentence.
+        reason: String,
+        /// When the agent was last heard, in nanoseconds of `CLOCK_MONOTONIC`.
+        heard_ns: u64,
+        /// When it was given up.
+        at_ns: u64,
     },
     /// The part has ended.
     Finished {

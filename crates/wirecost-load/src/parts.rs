@@ -16,7 +16,14 @@ pub struct Parts {
     pub pids: Vec<u32>,
     /// Waits for threads and processes at the end.
     join: Box<dyn FnOnce() + Send>,
+    /// Prepares the beginning of a phase, and returns how long before it the parts must be told.
+    lead: Box<dyn FnMut() -> Duration + Send>,
+    /// The shares of the parts, if they run on agents, which can be lost.
+    shares: Vec<Share>,
 }
+
+/// The time from the command to the beginning of a phase, so that every part of this machine receives the command before.
+const LEAD: Duration = Duration::from_millis(20);
 
 /// Receives the messages of parts, with the parts' numbers.
 pub trait Incoming {
@@ -61,7 +68,34 @@ impl Parts {
             incoming: Box::new(incoming),
             pids,
             join: Box::new(join),
+            lead: Box::new(|| LEAD),
+            shares: Vec::new(),
         }
+    }
+
+    /// Prepares the beginning of each phase with `lead`, which returns how long before it the parts must be told.
+    #[must_use]
+    pub fn led_by(self, lead: impl FnMut() -> Duration + Send + 'static) -> Self {
+        Self {
+            lead: Box::new(lead),
+            ..self
+        }
+    }
+
+    /// Parts of agents, with these shares.
+    #[must_use]
+    pub fn on_agents(self, shares: Vec<Share>) -> Self {
+        Self { shares, ..self }
+    }
+
+    /// Prepares the beginning of a phase. Returns how long before it the parts must be told.
+    pub fn lead(&mut self) -> Duration {
+        (self.lead)()
+    }
+
+    /// The shares of the parts, if they run on agents.
+    pub fn shares(&self) -> &[Share] {
+        &self.shares
     }
 
     /// Starts a thread of this process for each share.

@@ -10,7 +10,7 @@ use wirecost_live::Clock;
 use wirecost_live::cpu_time::CpuTime;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
-use wirecost_live::idle::KeepAwake;
+use wirecost_live::idle::{IdleCpus, KeepAwake};
 use wirecost_live::limits::{self, Limits};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
@@ -20,9 +20,11 @@ use wirecost_results::time::rfc3339;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
+use super::agents::Agents;
+use super::agents::report::{self, AgentsReport};
 use super::clock::LoadClock;
 use super::context::RunContext;
-use super::coordinator::{Coordinator, CoordinatorContext};
+use super::coordinator::{Coordinator, CoordinatorContext, cpus};
 use super::error::LoadError;
 use super::link::{LinkReport, LoadLink};
 use super::outside::Outside;
@@ -38,6 +40,8 @@ use super::{checked, entry, keys, nanos, scheme, simulated};
 use crate::capture_label::PhaseLabels;
 use crate::outcome::LoadOutcome;
 
+/// Why packets to the target are not counted where agents generate.
+const NOT_ON_AGENTS: &str = "agents send them, on other machines";
 /// The number of devices that justify one more loop.
 const DEVICES_PER_LOOP: u32 = 100;
 
@@ -121,19 +125,34 @@ fn run_here(
 ) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
-    let limits = limits_for(options, link.is_none())?;
+    let agents = context.agents;
+    let limits = limits_for(options, link.is_none() && agents.is_none())?;
     let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
-    server.count_wire(options, clock);
-    let generator = Generator::start(options, &server, &limits, context.program)?;
+    if agents.is_none() {
+        server.count_wire(options, clock);
+    }
+    let generator = match agents {
+        Some(agents) => Generator::of_agents(options, &server, agents)?,
+        None => Generator::start(options, &server, &limits, context.program)?,
+    };
     let keep_awake = KeepAwake::hold();
     let (machine, cpu_time) = (MachineLoad::read(), CpuTime::read());
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
     let mut outcome = conduct(options, &mut context, clock, &mut server, parts, &pids);
+    let is_awake = agents.map_or(keep_awake.idle_cpus() == IdleCpus::Awake, Agents::are_awake);
+    let tasks = agents.map(|agents| agents.end_load(generator.shares));
+    let reported = tasks.map(|tasks| report::of(&tasks, &mut outcome));
     let (address, version) = (server.address(), server.version().map(str::to_owned));
-    let taken = taken(options, address, (&machine, &cpu_time));
+    let taken = match agents {
+        Some(agents) => Taken {
+            by_hypervisor: agents.steal(),
+            by_programs: 0.0,
+        },
+        None => taken(options, address, (&machine, &cpu_time)),
+    };
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     let outside = link.as_ref().and_then(LoadLink::outside);
@@ -144,17 +163,32 @@ fn run_here(
     if outcome.has_not_begun() {
         return Ok(None);
     }
-    let source_addresses = source_addresses(options, address, link.is_some());
+    let source_addresses = match agents {
+        Some(agents) => agents
+            .members()
+            .iter()
+            .map(|member| member.address.to_string())
+            .collect(),
+        None => source_addresses(options, address, link.is_some()),
+    };
     checked::check(options, address, &outcome)?;
     let mut load = Load {
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
-        idle_cpus: keep_awake.idle_cpus().to_string(),
-        wire_not_counted,
+        idle_cpus: if is_awake {
+            IdleCpus::Awake
+        } else {
+            IdleCpus::Asleep
+        }
+        .to_string(),
+        wire_not_counted: wire_not_counted.or_else(|| agents.map(|_| NOT_ON_AGENTS.to_owned())),
         ..entry::of(options, &outcome, taken, link.as_ref())
     };
     load.warnings.extend(relayed);
+    if let Some(AgentsReport { figures, warnings }) = reported {
+        load.take_agents(figures, warnings);
+    }
     let traffic = link.as_mut().and_then(|link| link.traffic.take());
     note_afterwards(&mut load, options, &outcome, address, link);
     Ok(Some(LoadFile {
@@ -180,12 +214,14 @@ fn conduct(
     context
         .watcher
         .begin(&Announcement::of(options, context.position));
+    let agents = context.agents;
     let coordinator_context = CoordinatorContext {
         clock: LoadClock::Live(clock),
         target: server,
         watcher: context.watcher,
         interrupted: context.interrupted,
-        used: &mut || used_by(pids),
+        used: &mut || agents.map_or_else(|| used_by(pids), Agents::used),
+        cpus: agents.map_or_else(cpus, Agents::cpus),
         demands: context.demands,
     };
     let outcome = Coordinator::new(options, parts, coordinator_context).run();
@@ -237,9 +273,23 @@ struct Generator {
     pids: Vec<u32>,
     loops: u32,
     processes: u32,
+    /// The shares of each agent, if agents generate.
+    shares: Vec<Vec<Share>>,
 }
 
 impl Generator {
+    fn of_agents(options: &LoadOptions, server: &Server, agents: &Agents) -> Result<Self, LoadError> {
+        let shares = agents.shares(options, server.destination())?;
+        let parts = agents.parts(&shares);
+        Ok(Self {
+            pids: Vec::new(),
+            loops: u32::try_from(parts.len()).unwrap_or(u32::MAX),
+            processes: u32::try_from(shares.len()).unwrap_or(u32::MAX),
+            parts,
+            shares,
+        })
+    }
+
     fn start(
         options: &LoadOptions,
         server: &Server,
@@ -256,6 +306,7 @@ impl Generator {
             loops: u32::try_from(parts.len()).unwrap_or(u32::MAX),
             processes: layout.processes,
             parts,
+            shares: Vec::new(),
         })
     }
 }

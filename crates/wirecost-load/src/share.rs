@@ -22,6 +22,7 @@ use wirecost_scenario::options::load::{Backoff, LoadOptions};
 use wirecost_security::KeyLog;
 use wirecost_stack::Client;
 
+use super::clock::Origin;
 use super::destination::Destination;
 use super::keys::{KeyLines, key_log, observed_key_log};
 use super::part::{FromPart, Inbox};
@@ -49,6 +50,11 @@ pub struct Share {
     pub devices: Range<u32>,
     /// Its subscribers among all subscribers.
     pub subscribers: Range<u32>,
+    /// What the clock of the machine shows more than the one on which the part counts time, in nanoseconds: 0 unless the
+    /// coordinator is on another machine.
+    pub offset_ns: i64,
+    /// How far the clocks of two parts may be apart, in nanoseconds: 0 on one machine.
+    pub clock_error_ns: u64,
 }
 
 /// Messages of a part on their way to the coordinator, with the part's number.
@@ -69,6 +75,8 @@ impl Share {
                 number,
                 devices: range(options.clients, number),
                 subscribers: range(subscribers, number),
+                offset_ns: 0,
+                clock_error_ns: 0,
             })
             .collect()
     }
@@ -135,8 +143,9 @@ impl Share {
         };
         let devices = clients.into_iter().enumerate().map(device);
         let traffic = Arc::<Traffic>::default();
+        let origin = Origin::from(clock).on_a_clock_behind(self.offset_ns);
         let director = self
-            .director(clock.into(), inbox, outbox)?
+            .director(origin, inbox, outbox)?
             .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
@@ -148,7 +157,7 @@ impl Share {
         // A loop that has ended cannot be woken and need not be.
         inbox.wakes_by(move || drop(waker.wake()));
         let alive = FromPart::Alive {
-            at_ns: clock.monotonic_nanos(clock.now()),
+            at_ns: origin.monotonic_ns.saturating_add(clock.now().as_nanos()),
             connected: 0,
             cpu_ns: crate::cpu_ns(),
             intended_ns: 0,
@@ -178,7 +187,7 @@ impl Share {
     }
 
     /// The number of devices in the part.
-    fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         (self.devices.len() + self.subscribers.len()) as u32
     }
 

@@ -37,7 +37,7 @@ use wirecost_sim::{Recording, Tap, Watch};
 use crate::capture_label::PhaseLabels;
 use crate::clock::{LoadClock, Origin};
 use crate::context::{Demands, RunContext};
-use crate::coordinator::{Coordinator, CoordinatorContext};
+use crate::coordinator::{Coordinator, CoordinatorContext, cpus};
 use crate::destination::Destination;
 use crate::error::LoadError;
 use crate::keys::{self, KeyLines};
@@ -221,6 +221,7 @@ pub fn simulate<T: Tap + 'static>(
         watcher,
         interrupted,
         used: &mut Used::default,
+        cpus: cpus(),
         demands,
     };
     let outcome = Coordinator::new(options, parts, coordinator_context).run();

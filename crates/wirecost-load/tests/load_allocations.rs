@@ -179,7 +179,11 @@ impl World {
 
     fn begin(&mut self, phase: u32, at: Instant) {
         let at_ns = at.as_nanos();
-        self.inbox.put(ToPart::Begin { phase, at_ns });
+        self.inbox.put(ToPart::Begin {
+            phase,
+            at_ns,
+            shift_ns: 0,
+        });
         let goes_on = Director::<Client>::woken(&mut self.devices, self.now);
         assert!(goes_on.is_continue());
     }

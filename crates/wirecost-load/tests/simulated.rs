@@ -63,6 +63,7 @@ fn play_for(options: &LoadOptions, watcher: &mut (dyn Watcher + Send)) -> LoadFi
             watcher,
             interrupted: &|| false,
             position: [1, 1],
+            agents: None,
             demands: None,
         },
     );

@@ -6,6 +6,7 @@
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
 //! - [`cells`]: `cells/<key>.json`, the results of one cell; [`traffic`]: the packets of its first devices
 //! - [`load`]: `summary.json` of a load
+//! - [`agents`]: the machines that generated a load
 //! - [`merge`]: several folders as one
 //! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
 //! - [`figures`]: the counts of a load for each second, which add up; [`store`]: loads in their folder;
@@ -25,6 +26,7 @@
 //! - [`shard`]: a part of the cells or loads, by their keys
 //! - [`folder`]: the files and their names, written and read back
 
+pub mod agents;
 pub mod agreement;
 pub mod all_in;
 pub mod assemble;

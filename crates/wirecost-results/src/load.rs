@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::agents::LoadAgents;
 use super::environment::Emulator;
 use super::folder::{ResultsError, RunFolder};
 use super::summary::{Link, Outcomes, Times};
@@ -129,6 +130,9 @@ pub struct Load {
     /// any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: Settings,
+    /// The agents that generated; absent where this machine did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Box<LoadAgents>>,
     /// The bottleneck.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.
@@ -170,6 +174,16 @@ impl LoopKind {
 }
 
 impl Load {
+    /// Adds the agents that generated it, and the warnings about them.
+    pub fn take_agents(&mut self, agents: LoadAgents, warnings: Vec<Warning>) {
+        if warnings.iter().any(|warning| warning.invalidates) {
+            self.valid = false;
+            self.phases.iter_mut().for_each(|phase| phase.valid = false);
+        }
+        self.warnings.extend(warnings);
+        self.agents = Some(Box::new(agents));
+    }
+
     /// Whether it ran in virtual time.
     pub fn is_modelled(&self) -> bool {
         self.engine == "sim"

@@ -61,6 +61,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// An agent was lost before the end of the load.
+    AgentLost => "agent-lost",
     /// The capture does not hold every packet: its disk was full.
     CaptureCutShort => "capture-cut-short",
     /// The capture lacks secrets of connections: a part ended before it had handed them over.
@@ -73,6 +75,8 @@ kinds! {
     ClosedLoop => "closed-loop",
     /// More connections were lost than there are devices.
     ConnectionsLost => "connections-lost",
+    /// The clocks of agents are not known well enough for delays between them.
+    DelaysNotKnown => "delays-not-known",
     /// The mean delay differs from the configured one, because no delay is below zero.
     DelayVariationMean => "delay-variation-mean",
     /// Subscribers did not receive everything that was sent.

@@ -10,6 +10,7 @@
 //! - [`dtls`]: DTLS 1.3 and 1.2 around datagram endpoints
 //! - [`entropy`]: the source of keys: the system or a seed
 //! - [`interleave`]: merges the inner endpoint's spans with the bytes of records
+//! - [`pinned`]: TLS between two processes of one run
 //! - [`provider`]: the cryptography of TLS and QUIC, with constant sizes and optionally a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`tls`]: TLS 1.2 and 1.3 as layers
@@ -30,6 +31,7 @@ pub mod interleave;
 pub mod key_log;
 pub mod layer;
 pub mod object;
+pub mod pinned;
 pub mod provider;
 pub mod start;
 pub mod tls;

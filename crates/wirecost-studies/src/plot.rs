@@ -133,8 +133,17 @@ impl Grid {
     ) -> Result<Entry, String> {
         let of_row = published(claims, of).into_iter();
         let of_row = of_row.filter(|(_, _, at)| at.get(&self.rows).is_some_and(|value| value == name));
+        // The runs of the columns may have different rows.
+        let is_in_run = evidence
+            .all(of)
+            .iter()
+            .any(|((labels, _), _)| labels.get(self.rows.as_str()).is_some_and(|value| value == name));
+        let ours = match is_in_run {
+            true => figure(of, &[(&self.rows, name)], evidence)?,
+            false => None,
+        };
         Ok(Entry {
-            ours: figure(of, &[(&self.rows, name)], evidence)?.map(|figure| shown(&figure)),
+            ours: ours.map(|figure| shown(&figure)),
             published: of_row.map(|(_, published, _)| published.to_string()).collect(),
         })
     }

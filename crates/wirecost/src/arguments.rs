@@ -1,5 +1,6 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
+mod agents;
 mod choose;
 mod compare;
 mod cost;
@@ -32,6 +33,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
 pub use choose::{By, ChooseArguments, Delivery, Reach};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
@@ -180,6 +182,8 @@ pub enum Command {
     Serve(Box<ServeArguments>),
     /// Take messages from a broker into a database, and hold them while it is away
     Store(Box<StoreArguments>),
+    /// Generate a share of a load whose coordinator is on another machine
+    Agent(AgentArguments),
     /// Run the counting target of a load
     #[command(hide = true)]
     LoadTarget,

@@ -64,6 +64,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Store(arguments) => commands::store::run(&arguments),
+        Command::Agent(arguments) => commands::agent::run(&arguments),
         Command::LoadTarget => commands::load_target::run(),
         Command::LoadWorker => commands::load_worker::run(),
         Command::Links(arguments) => commands::links::run(&arguments),

@@ -1,5 +1,7 @@
 //! The end of a load: waits for parts as long as they hand over key material.
 
+use std::time::Duration;
+
 use wirecost_proto::Instant;
 
 use super::{Coordinator, GRACE, LOOK};
@@ -12,7 +14,22 @@ struct Patience {
     had: usize,
 }
 
+/// How long the last deliveries may take from one machine to another.
+const LAST_DELIVERIES: Duration = Duration::from_millis(500);
+
 impl Coordinator<'_> {
+    /// Waits for deliveries that are under way to subscribers on other machines than their senders: a part of subscribers ends
+    /// its phase without knowing of them.
+    pub(super) fn await_last_deliveries(&mut self) {
+        if self.parts.shares().is_empty() || self.options.subscribers.is_none() || self.outcome.ends_it() {
+            return;
+        }
+        let until = self.now() + LAST_DELIVERIES;
+        while self.now() < until {
+            self.receive(LOOK);
+        }
+    }
+
     /// Waits until all parts have ended. Skips parts that did not end their phase, and waits no longer than [`GRACE`]
     /// after the last secrets have arrived. Notes how many parts have not handed over all secrets.
     pub(super) fn wait_for_the_end(&mut self) {
@@ -52,8 +69,6 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

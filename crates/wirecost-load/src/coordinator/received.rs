@@ -10,7 +10,8 @@ impl Coordinator<'_> {
     /// of the generator has died, its deliveries are unknown.
     pub(super) fn settle_deliveries(&mut self) {
         let options = self.options;
-        if options.is_answered() || options.subscribers.is_none() || self.outcome.failure.is_some() {
+        let has_lost = self.outcome.failure.is_some() || !self.outcome.lost.is_empty();
+        if options.is_answered() || options.subscribers.is_none() || has_lost {
             return;
         }
         for (index, phase) in (0..).zip(&options.phases) {

@@ -95,11 +95,12 @@ impl Coordinator<'_> {
     pub(super) fn note_spent(&mut self, before: &Reading, phase: &Phase) {
         let after = self.read_both();
         let (thread_ns, cpus) = (after.busiest_loop_since(before), cpus());
+        let own_cpus = self.context.cpus;
         // Everything used between the two readings of a side was used between the first and the last reading of all.
         let span = after.looked[1].saturating_since(before.looked[0]);
         let looks = [&before.generator, &after.generator];
         let generator = &mut self.outcome.generator;
-        generator.add_phase(looks, thread_ns, span, cpus);
+        generator.add_phase(looks, thread_ns, span, own_cpus);
         if phase.offer().is_some() {
             generator.add_offer(looks);
         }
@@ -120,7 +121,7 @@ impl Coordinator<'_> {
 }
 
 /// The number of CPUs of this machine that may be used.
-fn cpus() -> usize {
+pub(crate) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -55,6 +55,7 @@ fn an_interrupt_before_all_parts_are_ready_ends_the_load_at_once() {
             watcher: &mut (),
             interrupted: &|| looks.replace(looks.get() + 1) == 2,
             used: &mut Used::default,
+            cpus: 2,
             demands: None,
         },
     )

@@ -32,6 +32,8 @@ pub struct Reception {
     pub senders: u32,
     /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
+    /// How far the clock of a sender may be ahead, in nanoseconds: 0 unless senders are on other machines.
+    pub clock_error_ns: u64,
     /// How often subscribers ask for messages; `None` if their server pushes them.
     pub poll: Option<Duration>,
 }
@@ -104,9 +106,15 @@ impl Subscribers {
             stamped: false,
             senders: 0,
             clock_start_ns: 0,
+            clock_error_ns: 0,
             poll: None,
         };
         Self::new(usize::MAX, Vec::new(), reception)
+    }
+
+    /// Moves the start of the run's clock.
+    pub const fn set_clock_start(&mut self, clock_start_ns: u64) {
+        self.reception.clock_start_ns = clock_start_ns;
     }
 
     /// Whether every subscriber has an answer, positive or negative.
@@ -309,7 +317,9 @@ impl Reception {
     /// no stamp.
     const fn is_of_this_run(&self, stamp: &Stamp, now: Instant) -> bool {
         let now_ns = self.clock_start_ns.saturating_add(now.as_nanos());
-        let is_in_time = self.clock_start_ns <= stamp.intended_ns && stamp.intended_ns <= now_ns;
+        let latest_ns = now_ns.saturating_add(self.clock_error_ns);
+        let earliest_ns = self.clock_start_ns.saturating_sub(self.clock_error_ns);
+        let is_in_time = earliest_ns <= stamp.intended_ns && stamp.intended_ns <= latest_ns;
         self.stamped && stamp.device < self.senders && is_in_time
     }
 

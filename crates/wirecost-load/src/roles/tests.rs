@@ -117,7 +117,11 @@ impl Bench {
     fn run(&mut self, phase: u32) -> (Duration, Interval) {
         let begin = self.now + LATENCY;
         let at_ns = begin.as_nanos();
-        self.inbox.put(ToPart::Begin { phase, at_ns });
+        self.inbox.put(ToPart::Begin {
+            phase,
+            at_ns,
+            shift_ns: 0,
+        });
         let now = self.now;
         let _ = self.director().woken(now);
         loop {

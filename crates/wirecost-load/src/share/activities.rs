@@ -18,6 +18,7 @@ use crate::activities::publish::{Publish, Publishing};
 use crate::activities::reconnect::Reconnect;
 use crate::activities::replay::AwaitReplay;
 use crate::activity::{Activity, Kind};
+use crate::arrivals::Flow;
 use crate::devices::Phases;
 use crate::tracker::Span;
 
@@ -35,6 +36,16 @@ impl Share {
             };
             Some((share.activity(index, phase)?, span))
         })
+    }
+
+    /// The times at which the part is to offer messages or handshakes in a phase, since its beginning, in nanoseconds; `None` in a
+    /// closed loop, and in a phase that offers nothing.
+    pub(crate) fn scheduled(&self, index: u32) -> Option<impl Iterator<Item = u64>> {
+        let phase = self.options.phases.get(index as usize)?;
+        let trace = self.options.trace.as_ref();
+        let trace = trace.filter(|_| matches!(phase, Phase::Publish(_)));
+        let rng = self.arrivals(index);
+        Flow::new(phase.offer()?, &self.devices, self.options.clients, rng, trace).offsets()
     }
 
     fn activity(&self, index: u32, phase: &Phase) -> Option<Box<dyn Activity>> {

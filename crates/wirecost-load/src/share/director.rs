@@ -116,6 +116,7 @@ impl Share {
             stamped,
             senders: self.options.clients,
             clock_start_ns: origin.monotonic_ns,
+            clock_error_ns: self.clock_error_ns,
             poll: asked.poll,
         };
         let subscriptions = subscriptions.collect::<Result<_, ClientError>>()?;

@@ -68,6 +68,8 @@ impl<'a> Setting<'a> {
                 number: 0,
                 devices: 0..options.clients,
                 subscribers: 0..options.receivers(),
+                offset_ns: 0,
+                clock_error_ns: 0,
             },
             credentials,
             channels,

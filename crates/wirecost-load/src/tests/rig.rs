@@ -141,7 +141,11 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     fn begin(&mut self, phase: u32) {
         let at = self.now + BEGIN;
         let at_ns = self.clock_start_ns + at.as_nanos();
-        self.tell(ToPart::Begin { phase, at_ns });
+        self.tell(ToPart::Begin {
+            phase,
+            at_ns,
+            shift_ns: 0,
+        });
     }
 
     fn run_to_end(&mut self) -> Outcome {

@@ -76,11 +76,18 @@ impl Job {
     /// # Errors
     /// The line is not a job, or one of another version.
     pub fn shares(line: &str) -> Result<Vec<Share>, JobError> {
-        let job: Self = serde_json::from_str(line)?;
-        let destination = job.destination.ok_or(JobError::Empty)?;
+        serde_json::from_str::<Self>(line)?.into_shares()
+    }
+
+    /// The shares of the job.
+    ///
+    /// # Errors
+    /// It has none, or its load is one of another version.
+    pub fn into_shares(self) -> Result<Vec<Share>, JobError> {
+        let destination = self.destination.ok_or(JobError::Empty)?;
         let options = Arc::new(LoadOptions {
-            is_permitted: job.is_permitted,
-            ..load::parse(&job.load)?
+            is_permitted: self.is_permitted,
+            ..load::parse(&self.load)?
         });
         let share = |range: PartRange| Share {
             options: Arc::clone(&options),
@@ -88,8 +95,10 @@ impl Job {
             number: range.number,
             devices: range.devices,
             subscribers: range.subscribers,
+            offset_ns: 0,
+            clock_error_ns: 0,
         };
-        Ok(job.parts.into_iter().map(share).collect())
+        Ok(self.parts.into_iter().map(share).collect())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use super::job::{Addressed, Job, JobError};
 use crate::part::{FromPart, Inbox, ToPart};
@@ -36,7 +36,7 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
     let shares = Job::shares(&first.map_err(WorkerError::NoJob)?)?;
     let (outbox, heard) = channel();
     thread::scope(|scope| {
-        let inboxes = start(scope, shares, &outbox)?;
+        let (inboxes, loops) = start(shares, &outbox)?;
         drop(outbox);
         scope.spawn(move || say_all(&heard, words));
         for line in lines.map_while(Result::ok) {
@@ -47,28 +47,31 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
             }
         }
         inboxes.values().for_each(|inbox| inbox.put(ToPart::Quit));
+        // A part that panicked has sent no last message, and the coordinator notices that.
+        loops.into_iter().for_each(|thread| drop(thread.join()));
         Ok(())
     })
 }
 
-/// Starts a thread for each share. Returns the parts' inboxes by their numbers.
-fn start<'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    shares: Vec<Share>,
-    outbox: &Sender<(u32, FromPart)>,
-) -> Result<BTreeMap<u32, Arc<Inbox>>, WorkerError> {
-    let mut inboxes = BTreeMap::new();
+/// The parts' inboxes by their numbers, and their threads.
+type Started = (BTreeMap<u32, Arc<Inbox>>, Vec<JoinHandle<()>>);
+
+/// Starts a thread for each share.
+///
+/// # Errors
+/// The machine gives no more threads.
+pub(crate) fn start(shares: Vec<Share>, outbox: &Sender<(u32, FromPart)>) -> Result<Started, WorkerError> {
+    let (mut inboxes, mut loops) = (BTreeMap::new(), Vec::new());
     for share in shares {
         let inbox = Inbox::new();
         inboxes.insert(share.number, Arc::clone(&inbox));
         let outbox = outbox.clone();
         let name = format!("loop {}", share.number);
-        thread::Builder::new()
-            .name(name)
-            .spawn_scoped(scope, move || share.run(&inbox, &outbox))
-            .map_err(WorkerError::Thread)?;
+        let run = move || share.run(&inbox, &outbox);
+        let thread = thread::Builder::new().name(name).spawn(run);
+        loops.push(thread.map_err(WorkerError::Thread)?);
     }
-    Ok(inboxes)
+    Ok((inboxes, loops))
 }
 
 /// Writes the messages of the parts until all have ended or the output is closed.

@@ -1,5 +1,6 @@
 //! The names of loads and of their figures, the same in table, page and exports.
 
+pub(crate) mod agents;
 pub(crate) mod repeat;
 pub(crate) mod search;
 

@@ -90,6 +90,13 @@ impl Page {
         if let Some(why) = &load.wire_not_counted {
             lines.extend(self.entry("wire", &format!("bytes on the wire are not counted: {why}")));
         }
+        if let Some(agents) = &load.agents {
+            for agent in &agents.each {
+                let name = format!("agent {}", agent.number);
+                lines.extend(self.entry(&name, &words::agents::agent(agent)));
+            }
+            lines.extend(self.entry("agents", &words::agents::all(agents)));
+        }
         if let Some(figures) = &load.link {
             lines.extend(self.entry("link", &words::link_kept(figures)));
         }

@@ -170,6 +170,11 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
     } else {
         sum.target_use.take().or(other.target_use)
     };
+    match (&mut sum.agents, other.agents) {
+        (Some(sum), Some(other)) => sum.add(*other),
+        // One of the two machines was a generator itself.
+        (agents, _) => *agents = None,
+    }
     sum.link = later(sum.link.take(), other.link);
     for hop in &mut sum.hops {
         let same = other.hops.iter().find(|other| other.hop == hop.hop);

@@ -181,8 +181,12 @@ const LOAD: &[Group] = &[
     },
     Group {
         heading: "Target and generator",
-        common: &["server", "engine", "i_own_this_target"],
+        common: &["server", "engine", "agents", "listen", "i_own_this_target"],
         further: &[
+            "join_file",
+            "join_address",
+            "agents_wait",
+            "clock_error_max",
             "service_time",
             "workers",
             "repeat",

@@ -17,7 +17,7 @@ use wirecost_security::Start;
 use wirecost_stack::target::Target;
 
 use super::count::at_least_one;
-use super::{ReadingsArguments, ShapeArguments};
+use super::{AgentsArguments, ReadingsArguments, ShapeArguments};
 
 /// `wirecost load`.
 #[derive(Debug, Args)]
@@ -197,6 +197,9 @@ pub struct LoadArguments {
     /// those to subscribers) or connects per second to another machine
     #[arg(long)]
     pub i_own_this_target: bool,
+
+    #[command(flatten)]
+    pub agents: AgentsArguments,
 
     /// The output options.
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `wirecost load`: many devices against one target.
 
+pub mod agents;
 pub mod job;
 pub mod options;
 mod shape;
@@ -37,6 +38,7 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
         output: &arguments.output,
         thresholds: &Thresholds::default(),
         find_max: arguments.find_max.as_ref(),
+        agents: Some(&arguments.agents),
     };
     job.run(interrupt).map(ExitCode::from)
 }

@@ -22,6 +22,7 @@ fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
     })
 }
 
+pub mod agent;
 pub mod choose;
 pub mod claims;
 pub mod command_line;

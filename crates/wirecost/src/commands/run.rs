@@ -166,6 +166,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 output: &load_output(arguments)?,
                 thresholds: &scenario.thresholds,
                 find_max: scenario.find_max.as_ref(),
+                agents: None,
             };
             job.run(interrupt)
         }

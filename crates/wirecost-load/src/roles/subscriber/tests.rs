@@ -39,6 +39,7 @@ impl Bench {
             stamped,
             senders: 2,
             clock_start_ns: 1_000,
+            clock_error_ns: 0,
             poll,
         };
         let rules = Rules {

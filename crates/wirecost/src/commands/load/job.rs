@@ -30,7 +30,8 @@ use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::thresholds::Thresholds;
 
-use crate::arguments::LoadOutputArguments;
+use super::agents::{self, Gathered};
+use crate::arguments::{AgentsArguments, LoadOutputArguments};
 use crate::commands::compare::{default_folder, resume};
 use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
@@ -54,6 +55,8 @@ pub struct Job<'a> {
     pub thresholds: &'a Thresholds,
     /// The condition at which the highest rate of each load is searched.
     pub find_max: Option<&'a FindMax>,
+    /// The agents, if the loads may have any.
+    pub agents: Option<&'a AgentsArguments>,
 }
 
 impl Job<'_> {
@@ -69,6 +72,16 @@ impl Job<'_> {
         let program = own_program().map_err(internal)?;
         let before = Before::look();
         let mut watcher = watchers(self.output)?;
+        let asked = self
+            .agents
+            .and_then(|arguments| Some((arguments, arguments.agents.as_ref()?)));
+        let gathered = match asked {
+            Some((arguments, asked)) => match agents::gather(arguments, asked, self.loads, interrupt)? {
+                None => return Ok(exit::INTERRUPTED),
+                gathered => gathered,
+            },
+            None => None,
+        };
         let run = self.open()?;
         let folder = &run.folder;
         let sweep = Sweep {
@@ -98,6 +111,7 @@ impl Job<'_> {
                 watcher: &mut watcher,
                 interrupted: &|| interrupt.is_set(),
                 position,
+                agents: gathered.as_ref().map(Gathered::agents),
                 demands: wants_abort.then_some(&demands),
             };
             match run_load(options, context) {
@@ -326,8 +340,12 @@ pub fn code(summary: &LoadSummary) -> u8 {
             false => exit::THRESHOLD,
         };
     }
-    let is_whole =
-        |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_acknowledged);
+    let has_all_agents = |load: &Load| load.agents.as_ref().is_none_or(|agents| agents.are_whole());
+    let is_whole = |load: &Load| {
+        load.not_run.is_none()
+            && load.phases.iter().all(PhaseFigures::is_acknowledged)
+            && has_all_agents(load)
+    };
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
     if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
@@ -383,6 +401,7 @@ fn failed(error: LoadError) -> Failure {
         LoadError::Target(_) => Failure::new(exit::UNREACHABLE, error),
         LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
             .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),
+        LoadError::Agents(error) => agents::failed(error),
         LoadError::Machine { .. } | LoadError::Workers(_) => Failure::new(exit::PRIVILEGE, error),
         LoadError::Part(_) | LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
     }
