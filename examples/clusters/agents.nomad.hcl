@@ -1,5 +1,5 @@
 # An agent for each allocation of the group. The coordinator runs where clients can reach it, and writes join.token:
-#   wirecost load mqtt://broker.lab -c 40k -r 40000/s -d 60s --i-own-this-target --agents 4 --listen 10.0.0.1:7700 --agents-wait 5m
+#   wirecost load mqtt://broker.lab -c 40k -r 40k/s -d 60s --i-own-this-target --agents 4 --listen 10.0.0.1:7700 --agents-wait 5m
 #   nomad var put nomad/jobs/wirecost-agents join=@join.token
 job "wirecost-agents" {
   type = "batch"

@@ -237,12 +237,16 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
         _ => return Err(wrong()),
     };
     let number = number.trim();
+    let (number, thousands) = match number.strip_suffix('k') {
+        Some(number) => (number, 1_000.0),
+        None => (number, 1.0),
+    };
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let rate = number
         .parse::<f64>()
         .ok()
         .filter(|_| plain)
-        .map(|number| number / seconds);
+        .map(|number| number * thousands / seconds);
     let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
     if rate > HIGHEST_RATE {
         return Err(ValueError::Range {
@@ -276,6 +280,15 @@ pub fn readings(text: &str) -> Result<u32, ValueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_may_be_in_thousands() {
+        assert_eq!(rate("40k/s").ok(), Some(40_000.0));
+        assert_eq!(rate("1.5k/min").ok(), Some(25.0));
+        for refused in ["k/s", "4kk/s", "4 k/s", "20000k/s", "4K/s", "-1k/s"] {
+            assert!(rate(refused).is_err(), "{refused}");
+        }
+    }
 
     #[test]
     fn a_message_has_from_1_to_100000_readings() {

@@ -69,6 +69,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         honesty: tables::honesty(&summary.loads, &labels),
         sides: tables::sides(&summary.loads, &labels),
         settings: words::all_settings(&summary.loads, &labels),
+        agents: words::agents::all_agents(&summary.loads, &labels),
         link: link::table(&summary.loads, &labels),
         link_kept: link::kept(&summary.loads, &labels),
         remarks: tables::remarks(&summary.loads, &labels),
@@ -114,6 +115,8 @@ struct Page<'a> {
     sides: Grid,
     /// The label of each load whose target has settings, and the settings.
     settings: Vec<(String, String)>,
+    /// The label of each load with agents, and a line about them.
+    agents: Vec<(String, String)>,
     link: Option<Grid>,
     /// The label of each load with a link, and the accuracy of the link.
     link_kept: Vec<(String, String)>,

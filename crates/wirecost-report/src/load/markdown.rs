@@ -26,6 +26,9 @@ pub fn markdown(summary: &LoadSummary) -> String {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }
     text += &hops(summary, &labels);
+    for (label, line) in words::agents::all_agents(&summary.loads, &labels) {
+        text += &format!("\n{}: {}\n", escaped(&label), escaped(&line));
+    }
     for (label, settings) in words::all_settings(&summary.loads, &labels) {
         text += &format!(
             "\n{}: settings of the target: {}\n",

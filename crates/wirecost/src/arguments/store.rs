@@ -43,11 +43,15 @@ pub struct StoreArguments {
     #[arg(long, value_name = "ID", default_value = "wirecost-store")]
     pub client_id: String,
 
-    /// File with the CA certificates to trust for mqtts://, in PEM [default: those of the system]
+    /// Reach PostgreSQL over TLS, which its server must have
+    #[arg(long)]
+    pub store_tls: bool,
+
+    /// File with the CA certificates to trust for mqtts:// and --store-tls, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
 
-    /// Accept any certificate of the broker, for tests only
+    /// Accept any certificate of broker and store, for tests only
     #[arg(long, conflicts_with = "cacert")]
     pub insecure: bool,
 

@@ -1,5 +1,6 @@
 //! `wirecost store`: takes messages from a broker into a database.
 
+mod asking;
 mod dashboard;
 mod director;
 mod part;
@@ -30,6 +31,7 @@ use wirecost_store::client as store;
 use wirecost_store::keeper::{Keeper, Settings};
 use wirecost_store::{Column, Store};
 
+use self::asking::Asking;
 use self::dashboard::{Dashboard, Route};
 use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
@@ -57,10 +59,17 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     let subscriber = subscriber(arguments, clock)?;
     let subscribe = subscribe(arguments)?;
     let (client, settings) = client(arguments, kind)?;
+    let client = match arguments.store_tls {
+        false => Part::Store(Box::new(client)),
+        true => {
+            let config = tls_of(arguments, clock, &arguments.store.host)?;
+            Part::SecureStore(Box::new(Asking::new(tls::Client::new(config, client))))
+        }
+    };
     let interrupt = Interrupt::install()?;
     let parts = [
         (subscriber, address(&arguments.broker)?),
-        (Part::Store(Box::new(client)), address(&arguments.store)?),
+        (client, address(&arguments.store)?),
     ];
     debug_assert_eq!((BROKER, STORE), (0, 1), "the order of the parts");
     let devices = parts.map(|(endpoint, remote)| LoadDevice {
@@ -149,9 +158,10 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
         let message = format!("BROKER must be mqtt:// or mqtts://HOST/FILTER, got {broker}");
         return Err(Failure::usage(message));
     }
-    if !broker.scheme.is_secure() && (arguments.cacert.is_some() || arguments.insecure) {
-        let message = "--cacert and --insecure go with a broker over TLS";
-        return Err(Failure::usage(message).with_hint("write mqtts://HOST/FILTER"));
+    let has_tls = broker.scheme.is_secure() || arguments.store_tls;
+    if !has_tls && (arguments.cacert.is_some() || arguments.insecure) {
+        let message = "--cacert and --insecure go with a broker or a store over TLS";
+        return Err(Failure::usage(message).with_hint("write mqtts://HOST/FILTER, or add --store-tls"));
     }
     let Protocol::Store(kind) = store.scheme.protocol() else {
         let message =
@@ -161,6 +171,11 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
     if store.resource.is_empty() {
         let message = format!("STORE names no database, got {store}");
         return Err(Failure::usage(message).with_hint(format!("write {}://HOST/DATABASE", store.scheme)));
+    }
+    if arguments.store_tls && kind != Store::Postgres {
+        return Err(Failure::usage(format!(
+            "--store-tls is for postgres://, got {store}"
+        )));
     }
     Ok(kind)
 }
@@ -187,17 +202,22 @@ fn subscriber(arguments: &StoreArguments, clock: Clock) -> Result<Part, Failure>
     if !arguments.broker.scheme.is_secure() {
         return Ok(Part::Broker(Box::new(client)));
     }
+    let config = tls_of(arguments, clock, &arguments.broker.host)?;
+    Ok(Part::Secure(Box::new(tls::Client::new(config, client))))
+}
+
+/// TLS to a host.
+fn tls_of(arguments: &StoreArguments, clock: Clock, host: &str) -> Result<tls::ClientConfig, Failure> {
     let config = tls::ClientConfig::new(tls::ClientOptions {
         versions: tls::Versions::Both,
         suites: tls::Suites::Wide,
         handshake_timeout: ANSWER_TIMEOUT,
-        ..tls::ClientOptions::new(clock.epoch(), trust(arguments)?, arguments.broker.host.as_str())
+        ..tls::ClientOptions::new(clock.epoch(), trust(arguments)?, host)
     });
-    let config = config.map_err(Failure::usage)?;
-    Ok(Part::Secure(Box::new(tls::Client::new(config, client))))
+    config.map_err(Failure::usage)
 }
 
-/// The brokers that are trusted.
+/// The servers that are trusted.
 fn trust(arguments: &StoreArguments) -> Result<tls::Trust, Failure> {
     let trusted = trusted_authorities(arguments.cacert.as_deref(), arguments.insecure, true);
     let trusted = trusted

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
+use wirecost_security::certificate::{Authority, Usage};
 use wirecost_store::{Column, mariadb, postgres};
 
 use crate::common::{eventually, need_program, need_root, signal};
@@ -79,6 +80,35 @@ impl Database {
     /// A PostgreSQL whose tables are on a disk of 100 MB. Its log of writes is elsewhere: a server that cannot write that one ends.
     pub(crate) fn on_small_disk() -> Self {
         Self::made(Sql::Postgres, Login::Trust, false, true)
+    }
+
+    /// A PostgreSQL for `localhost` that takes connections over TLS alone; the certificate of its authority in PEM.
+    pub(crate) fn over_tls() -> (Self, String) {
+        let mut database = Self::of(Sql::Postgres, Login::Password, false);
+        database.kill();
+        let authority = Authority::generate().expect("an authority");
+        let identity = authority
+            .issue(Usage::Server, &["localhost"])
+            .expect("a certificate");
+        let files = [
+            ("server.crt", identity.certificates_to_pem()),
+            ("server.key", identity.private_key_to_pem()),
+        ];
+        for (name, text) in files {
+            let path = database.data().join(name);
+            fs::write(&path, text.expect("PEM")).expect("a file");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
+            std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).expect("an owner");
+        }
+        let change = |name: &str, change: &dyn Fn(String) -> String| {
+            let path = database.data().join(name);
+            let text = fs::read_to_string(&path).expect("a file");
+            fs::write(&path, change(text)).expect("a file");
+        };
+        change("postgresql.conf", &|text| text + "\nssl = on\n");
+        change("pg_hba.conf", &|text| text.replace("\nhost ", "\nhostssl "));
+        database.start();
+        (database, authority.to_pem().expect("PEM"))
     }
 
     /// Takes all the room of its small disk. Dropping the file that is returned gives it back.

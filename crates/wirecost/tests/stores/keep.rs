@@ -1,7 +1,7 @@
 //! `wirecost store`: from a broker into a database that stops, is killed and comes back.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
-use crate::database::{Database, Login, Sql, free_port};
+use crate::database::{Database, Login, PASSWORD, Sql, free_port};
 
 /// How long the database stands still.
 const STOPPED: Duration = Duration::from_secs(10);
@@ -61,10 +61,12 @@ impl Storing {
             &format!("mqtt://127.0.0.1:{port}/sensors/%23"),
             &database.url(),
         ]);
-        command
-            .args(more.split_whitespace())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(more.split_whitespace());
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("wirecost store");
         let stderr = BufReader::new(child.stderr.take().expect("stderr"));
         let (sender, lines) = channel();
@@ -213,6 +215,39 @@ fn readings_wait_for_room_on_the_disk_of_postgresql_up_to_the_bound() {
     assert_eq!((received, refused, held, resent), (2040, 0, 0, 0));
     assert_eq!((stored + lost, stored), (received, database.rows()));
     assert!(lost > 0, "the bound was not reached");
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn postgresql_over_tls_is_trusted_by_its_authority_alone() {
+    let home = TempDir::new().expect("a folder");
+    let (database, authority) = Database::over_tls();
+    std::fs::write(home.path().join("ca.pem"), authority).expect("a file");
+    let (_broker, port) = broker(&home);
+    let (broker, url) = (
+        format!("mqtt://127.0.0.1:{port}/sensors/%23"),
+        database.url().replace("127.0.0.1", "localhost"),
+    );
+    for (more, code, words) in [
+        ("", 11, "no pg_hba.conf entry"),
+        ("--store-tls", 12, "certificate is not accepted"),
+    ] {
+        let mut command = wirecost(home.path());
+        command.env("WIRECOST_STORE_PASSWORD", PASSWORD);
+        command
+            .args(["store", &broker, &url])
+            .args(more.split_whitespace());
+        let said = said(&mut command);
+        assert!(said.stderr.contains(words), "{}", said.stderr);
+        assert_eq!(said.code, Some(code), "{}", said.stderr);
+    }
+    let mut command = wirecost(home.path());
+    command.env("WIRECOST_STORE_PASSWORD", PASSWORD);
+    command.args(["store", &broker, &url, "--store-tls", "--cacert", "ca.pem"]);
+    let storing = Storing::of(command);
+    publish(&home, port, 50);
+    eventually("all rows", || database.rows() == 50);
+    assert_eq!(storing.counts()[..2], [50, 50]);
 }
 
 fn expires(store: Sql, first: &str) {

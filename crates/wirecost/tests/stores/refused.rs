@@ -73,7 +73,11 @@ fn a_url_or_an_option_that_does_not_fit_is_one_sentence_and_exit_code_2() {
         ),
         (
             [BROKER, STORE, "--insecure"],
-            "--cacert and --insecure go with a broker over TLS",
+            "--cacert and --insecure go with a broker or a store over TLS",
+        ),
+        (
+            [BROKER, "mariadb://127.0.0.1:1/readings", "--store-tls"],
+            "--store-tls is for postgres://",
         ),
         (
             ["mqtts://127.0.0.1:1", STORE, "--cacert=nowhere.pem"],

@@ -1,9 +1,26 @@
 //! What a report says about the agents of a load.
 
 use wirecost_results::agents::{AgentFigures, LoadAgents};
+use wirecost_results::load::Load;
 
 use super::counted;
 use crate::number;
+
+/// The lines of the agents of each load that has any, with its label: each agent, and all of them.
+pub(crate) fn all_agents(loads: &[Load], labels: &[String]) -> Vec<(String, String)> {
+    let of_each = loads.iter().zip(labels);
+    of_each
+        .filter_map(|(load, label)| Some((load.agents.as_ref()?, label)))
+        .flat_map(|(agents, label)| {
+            let each = agents
+                .each
+                .iter()
+                .map(|one| format!("agent {}: {}", one.number, agent(one)));
+            let lines = each.chain([format!("agents: {}", all(agents))]);
+            lines.map(|line| (label.clone(), line)).collect::<Vec<_>>()
+        })
+        .collect()
+}
 
 /// `2 of 2 to the end; begun within 96 us of each other; delays between them ± 96 us`.
 pub(crate) fn all(agents: &LoadAgents) -> String {
@@ -101,5 +118,28 @@ mod tests {
         let text = "field-lab, 10.0.2.9, 4 CPUs, 1 loop, 10,000 clients; clock -3310.250260 s ± 55 us, \
                     drift +12.1 ± 0.9 ppm; LOST in second 7.0";
         assert_eq!(agent(&figures), text);
+    }
+
+    #[test]
+    fn loads_without_agents_have_no_lines_about_them() {
+        let shared = Load {
+            agents: Some(Box::new(LoadAgents {
+                asked: 1,
+                each: vec![AgentFigures {
+                    number: 1,
+                    ..AgentFigures::default()
+                }],
+                ..LoadAgents::default()
+            })),
+            ..Load::default()
+        };
+        let labels = ["alone".to_owned(), "shared".to_owned()];
+        let lines = all_agents(&[Load::default(), shared], &labels);
+        assert!(lines.iter().all(|(label, _)| label == "shared"), "{lines:?}");
+        let texts: Vec<&str> = lines.iter().map(|(_, text)| text.as_str()).collect();
+        assert!(
+            texts[0].starts_with("agent 1: ") && texts[1] == "agents: 0 of 1 to the end",
+            "{texts:?}"
+        );
     }
 }

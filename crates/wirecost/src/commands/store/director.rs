@@ -9,6 +9,7 @@ use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason};
 use wirecost_security::layer;
+use wirecost_store::client as store;
 use wirecost_store::keeper::{Keeper, Notice};
 
 use super::dashboard::Shown;
@@ -266,7 +267,7 @@ impl StoreDirector {
                 return Step::Finished;
             }
             self.states[STORE] = State::Closing(now + GOODBYE);
-            return Step::Command(Command::Store(wirecost_store::client::Command::Close));
+            return Step::Command(Command::Store(store::Command::Close));
         }
         let end_by = self.end_by;
         let until = |at: Option<Instant>| Step::Wait(at.into_iter().chain(end_by).min());
@@ -298,10 +299,16 @@ impl Director<Part> for StoreDirector {
                 self.lost(BROKER, exit::REFUSED, &fault.to_string(), now);
             }
             Event::Secure(layer::Event::Established { .. } | layer::Event::EarlyData { .. }) => {}
-            Event::Store(wirecost_store::client::Event::Reset(ResetReason::Local)) => {
+            Event::SecureStore(layer::Event::Failed { fault, .. }) => {
+                self.keeper.ended(String::new());
+                self.lost(STORE, exit::REFUSED, &fault.to_string(), now);
+            }
+            Event::SecureStore(layer::Event::Established { .. } | layer::Event::EarlyData { .. }) => {}
+            Event::Store(store::Event::Reset(ResetReason::Local))
+            | Event::SecureStore(layer::Event::Inner(store::Event::Reset(ResetReason::Local))) => {
                 self.keeper.ended(String::new());
             }
-            Event::Store(event) => {
+            Event::Store(event) | Event::SecureStore(layer::Event::Inner(event)) => {
                 if let Some(notice) = self.keeper.event(event, now) {
                     self.notice(notice, now);
                 }

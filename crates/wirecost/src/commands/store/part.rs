@@ -8,12 +8,16 @@ use wirecost_security::layer;
 use wirecost_security::tls;
 use wirecost_store::client as store;
 
+use super::asking::Asking;
+
 /// An endpoint.
 pub(super) enum Part {
     Broker(Box<mqtt::Client>),
     /// The subscriber within TLS.
     Secure(Box<tls::Client<mqtt::Client>>),
     Store(Box<store::Client>),
+    /// The client of PostgreSQL within TLS.
+    SecureStore(Box<Asking<store::Client>>),
 }
 
 /// A command to an endpoint of its kind. Another one ignores it.
@@ -29,6 +33,21 @@ pub(super) enum Event {
     Broker(mqtt::Event),
     Secure(layer::Event<mqtt::Event>),
     Store(store::Event),
+    SecureStore(layer::Event<store::Event>),
+}
+
+fn broker_input(input: Input<'_, Command>) -> Option<Input<'_, mqtt::Command>> {
+    match input {
+        Input::Command(Command::Broker(command)) => Some(Input::Command(command)),
+        input => input.without_command(),
+    }
+}
+
+fn store_input(input: Input<'_, Command>) -> Option<Input<'_, store::Command>> {
+    match input {
+        Input::Command(Command::Store(command)) => Some(Input::Command(command)),
+        input => input.without_command(),
+    }
 }
 
 impl Endpoint for Part {
@@ -37,27 +56,16 @@ impl Endpoint for Part {
     type Error = Infallible;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
-        match (self, input) {
-            (Self::Broker(client), Input::Command(Command::Broker(command))) => {
-                client.handle_input(Input::Command(command), now)
+        match self {
+            Self::Broker(client) => {
+                broker_input(input).map_or(Ok(()), |input| client.handle_input(input, now))
             }
-            (Self::Secure(client), Input::Command(Command::Broker(command))) => {
-                client.handle_input(Input::Command(command), now)
+            Self::Secure(client) => {
+                broker_input(input).map_or(Ok(()), |input| client.handle_input(input, now))
             }
-            (Self::Store(client), Input::Command(Command::Store(command))) => {
-                client.handle_input(Input::Command(command), now)
-            }
-            (Self::Broker(client), input) => {
-                let input = input.without_command();
-                input.map_or(Ok(()), |input| client.handle_input(input, now))
-            }
-            (Self::Secure(client), input) => {
-                let input = input.without_command();
-                input.map_or(Ok(()), |input| client.handle_input(input, now))
-            }
-            (Self::Store(client), input) => {
-                let input = input.without_command();
-                input.map_or(Ok(()), |input| client.handle_input(input, now))
+            Self::Store(client) => store_input(input).map_or(Ok(()), |input| client.handle_input(input, now)),
+            Self::SecureStore(client) => {
+                store_input(input).map_or(Ok(()), |input| client.handle_input(input, now))
             }
         }
     }
@@ -67,6 +75,7 @@ impl Endpoint for Part {
             Self::Broker(client) => client.poll_output(out).map_event(Event::Broker),
             Self::Secure(client) => client.poll_output(out).map_event(Event::Secure),
             Self::Store(client) => client.poll_output(out).map_event(Event::Store),
+            Self::SecureStore(client) => client.poll_output(out).map_event(Event::SecureStore),
         }
     }
 }
