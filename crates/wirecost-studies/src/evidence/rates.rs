@@ -35,11 +35,14 @@ pub(super) fn with_largest(why: String, labels: &Labels, valid: &[(Labels, f64)]
         let is_equal = |(key, value): (&&str, &String)| *key == RATE || labels.get(*key) == Some(value);
         labels.len() == other.len() && other.iter().all(is_equal)
     };
-    let alike = valid.iter().filter(|(labels, _)| same(labels));
+    let is_other = |other: &Labels| labels.get(RATE) != other.get(RATE);
+    let alike = valid
+        .iter()
+        .filter(|(labels, _)| same(labels) && is_other(labels));
     let largest = alike.max_by(|(_, rate), (_, other)| rate.total_cmp(other));
     match largest.and_then(|(labels, _)| labels.get(RATE)) {
         Some(rate) => format!("{why}; the largest rate of the run that is valid is {rate}"),
-        None => format!("{why}; no rate of the run is valid"),
+        None => why,
     }
 }
 
@@ -63,7 +66,9 @@ mod tests {
             told("INVALID: the generator was late", "http1"),
             "INVALID: the generator was late; the largest rate of the run that is valid is 4000/s"
         );
-        assert_eq!(told("INVALID", "udp"), "INVALID; no rate of the run is valid");
+        assert_eq!(told("INVALID", "udp"), "INVALID");
+        let own = with_largest("INVALID".to_owned(), &labels("mqtt-qos0", "9000/s"), &valid);
+        assert_eq!(own, "INVALID", "another run of the same rate is valid");
         assert_eq!(told("caddy is not installed", "http1"), "caddy is not installed");
     }
 }
