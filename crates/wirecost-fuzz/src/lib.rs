@@ -63,7 +63,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 60] = [
+pub const TARGETS: [(&str, Target); 61] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
