@@ -31,6 +31,28 @@ def test_a_load_has_phases_seconds_and_a_histogram(load: wc.Run) -> None:
     assert sum(load.intervals.column("offered").to_pylist()) == phase["offered"]
 
 
+SITES = """
+wirecost: 1
+engine: sim
+stack: mqtt-qos1
+clients: 5
+sites: {field: {}, fog: {servers: builtin}}
+links: {field-fog: {rtt: 2ms}}
+at: {senders: field}
+phases: [{do: publish, count: 10, rate: 10/s}]
+"""
+
+
+def test_a_load_with_sites_has_the_bytes_of_each_hop(tmp_path: Path, load: wc.Run) -> None:
+    (tmp_path / "sites.yaml").write_text(SITES)
+    run = wc.run(str(tmp_path / "sites.yaml"), out=str(tmp_path / "run"))
+    phases = json.loads((run.folder / "summary.json").read_text())["loads"][0]["phases"]
+    for row, phase in zip(run.hops.to_pylist(), phases, strict=True):
+        hop = phase["hops"][0]
+        assert (row["hop"], row["up_bytes"], row["down_bytes"]) == (hop["hop"], hop["up"]["bytes"], hop["down"]["bytes"])
+    assert load.hops.num_rows == 0
+
+
 def test_histograms_decode_as_another_reader_does(load: wc.Run) -> None:
     hdrh = pytest.importorskip("hdrh.histogram")
     path = next((load.folder / "latency").glob("*-response.hlog"))

@@ -20,7 +20,7 @@ _SCHEMAS = frozenset({1})
 
 _TABLES = {
     "comparison": ("cells", "samples", "ladder"),
-    "load": ("phases", "intervals", "usage"),
+    "load": ("phases", "intervals", "usage", "hops"),
     "nbiot": ("cells",),
     "study": ("claims",),
 }
@@ -121,6 +121,11 @@ class Run:
     def usage(self) -> pa.Table:
         """CPU and memory of generator and target of a load, second by second."""
         return _tables.without_invalid(self._of("load", "usage"), self._places("loads"), "load")
+
+    @cached_property
+    def hops(self) -> pa.Table:
+        """Packets and bytes on each hop between the sites of a load, one row for each phase; empty without sites."""
+        return self._of("load", "hops")
 
     @cached_property
     def ladder(self) -> pa.Table:
