@@ -13,7 +13,7 @@
 //! what is missing.
 //!
 //! - [`offset`]: the offset between two clocks, and its bound
-//! - [`message`]: the messages; [`line`]: lines of bytes; [`channel`]: lines over TLS
+//! - [`message`]: the messages; [`line`](mod@line): lines of bytes; [`channel`]: lines over TLS
 //! - [`join_file`]: what an agent needs
 //! - [`agent`]: the side of an agent
 //! - [`gathering`]: lets agents in; [`member`]: one agent as the coordinator sees it; [`hub`]: all of them
