@@ -172,7 +172,7 @@ impl Session {
             .with_protocol_versions(&[&version::TLS13])?
             .with_no_client_auth()
             .with_single_cert(chain, key)?;
-        // Nobody resumes a session.
+        // No client resumes a session.
         config.send_tls13_tickets = 0;
         Ok(Self::with_room(ServerConnection::new(Arc::new(config))?.into()))
     }

@@ -336,13 +336,13 @@ impl Entrance {
         while !self.is_over.load(Ordering::SeqCst) {
             match listener.accept() {
                 Ok((stream, address)) => self.enter(stream, address),
-                // Nobody is there, or a connection has ended before it was accepted.
+                // No connection waits, or it has ended before it was accepted.
                 Err(_) => thread::sleep(LOOK),
             }
         }
     }
 
-    /// Lets a connection in on a thread of its own: a peer that says nothing keeps nobody waiting.
+    /// Lets a connection in on a thread of its own: the other connections do not wait for a peer that sends nothing.
     fn enter(self: &Arc<Self>, stream: TcpStream, address: SocketAddr) {
         if self.entering.fetch_add(1, Ordering::SeqCst) >= MOST_AT_ONCE {
             self.entering.fetch_sub(1, Ordering::SeqCst);

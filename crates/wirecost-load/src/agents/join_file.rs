@@ -75,7 +75,7 @@ impl JoinFile {
     /// Creates the file, for its owner alone.
     ///
     /// # Errors
-    /// There is such a file already, or it cannot be written.
+    /// The join file is there already, or it cannot be written.
     pub fn create(&self, path: &Path) -> io::Result<()> {
         let mut file = OpenOptions::new()
             .write(true)

@@ -104,7 +104,7 @@ fn an_agent_needs_the_secret_of_this_run_and_an_unused_name() {
     [first, second]
         .into_iter()
         .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
-    // After the run nobody answers.
+    // After the run the coordinator does not answer.
     is_refused(&Agent::start(&kept, &[]).end(), 11, "does not answer");
     other_run.signal("INT");
     other_run.end();

@@ -159,7 +159,7 @@ impl Shells {
         let mut shells = Self::default();
         for host in hosts {
             let mut command = Command::new("ssh");
-            // Nobody answers a question of ssh.
+            // ssh has no terminal on which a person could answer it.
             command.args([
                 "-o",
                 "BatchMode=yes",
