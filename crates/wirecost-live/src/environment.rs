@@ -1,6 +1,7 @@
 //! The machine of a live run, for the record.
 
 use crate::clock::ClockQuality;
+use crate::cpu_time;
 use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
 use crate::sysctl;
 use std::fs;
@@ -122,18 +123,11 @@ impl Load {
 }
 
 impl Ticks {
-    /// Parses the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal. The rest
-    /// is contained in user and nice.
     fn parse(stat: &str) -> Option<Self> {
-        let values = stat
-            .lines()
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_whitespace()
-            .take(8);
-        let ticks: Vec<u64> = values.map(str::parse).collect::<Result<_, _>>().ok()?;
+        let ticks = cpu_time::of_machine(stat)?;
+        let [.., steal] = ticks;
         Some(Self {
-            steal: *ticks.get(7)?,
+            steal,
             total: ticks.iter().sum(),
         })
     }

@@ -6,7 +6,7 @@
 //! (`PR_SET_CHILD_SUBREAPER`), which ends them, unless it is killed itself.
 
 use super::contained::{Contained, Container};
-use super::usage::processes;
+use super::usage::{parent_in, processes};
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::Namespace;
 use crate::sys::init::Slate;
@@ -168,31 +168,12 @@ impl Drop for Program {
 
 /// The running children of this process, without those in `keep`.
 fn orphans(keep: &[i32]) -> Vec<i32> {
-    let us = std::process::id();
+    let us = i32::try_from(std::process::id()).ok();
     let pids = processes().into_iter().flatten();
     pids.filter(|pid| !keep.contains(pid))
         .filter(|pid| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            parent_in(&stat) == Some(us)
+            us.is_some() && parent_in(&stat) == us
         })
         .collect()
-}
-
-/// The parent in /proc/PID/stat (proc(5)): the second field after the name, which may contain anything but ends with
-/// the last bracket.
-fn parent_in(stat: &str) -> Option<u32> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_with_brackets_hides_no_parent() {
-        assert_eq!(parent_in("7 (a) b (c) S 42 7 7 0"), Some(42));
-        assert_eq!(parent_in("7 (sh) Z 1"), Some(1));
-        assert_eq!(parent_in(""), None);
-    }
 }

@@ -68,11 +68,18 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// CPU time in user mode and in the kernel, and the same of children that have ended (proc_pid_stat(5), fields 14 to 17). The name
 /// before them may contain anything.
-fn cpu_ticks(stat: &str) -> Option<[u32; 4]> {
+pub(crate) fn cpu_ticks(stat: &str) -> Option<[u32; 4]> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);
     let mut next = || fields.next()?.parse().ok();
     Some([next()?, next()?, next()?, next()?])
+}
+
+/// The parent in /proc/PID/stat (proc(5)): the second field after the name, which may contain anything but ends with
+/// the last bracket.
+pub(crate) fn parent_in(stat: &str) -> Option<i32> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 impl Usage {
@@ -141,7 +148,7 @@ pub(super) fn namespace_link(pid: i32) -> PathBuf {
     format!("/proc/{pid}/ns/pid").into()
 }
 
-pub(super) fn processes() -> io::Result<impl Iterator<Item = i32>> {
+pub(crate) fn processes() -> io::Result<impl Iterator<Item = i32>> {
     let entries = fs::read_dir("/proc")?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
@@ -154,6 +161,13 @@ fn resident_bytes(status: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_brackets_hides_no_parent() {
+        assert_eq!(parent_in("7 (a) b (c) S 42 7 7 0"), Some(42));
+        assert_eq!(parent_in("7 (sh) Z 1"), Some(1));
+        assert_eq!(parent_in(""), None);
+    }
 
     #[test]
     fn reads_resident_memory_in_kibibytes() {
