@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::environment::machine_ticks;
 use crate::process::usage::{cpu_ticks, parent_in, processes};
 
 /// Processor time since boot, in clock ticks of all CPUs together.
@@ -20,7 +21,7 @@ impl CpuTime {
     /// Reads the times. Without /proc they are 0.
     pub fn read() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let (total, used) = of_machine(&stat).map(total_and_used).unwrap_or_default();
+        let (total, used) = machine_ticks(&stat).map(total_and_used).unwrap_or_default();
         let this = fs::read_link("/proc/self").ok();
         let this = this.and_then(|link| link.to_str()?.parse().ok());
         let own = this.map_or(0, |this| of_descendants(this, &all_processes()));
@@ -77,19 +78,6 @@ fn of_descendants(ancestor: i32, all: &[Process]) -> u64 {
     ticks
 }
 
-/// The first line of /proc/stat (proc(5)), in clock ticks: user, nice, system, idle, iowait, irq, softirq, steal. The rest is contained in
-/// user and nice.
-pub(crate) fn of_machine(stat: &str) -> Option<[u64; 8]> {
-    let values = stat.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = values
-        .split_whitespace()
-        .take(8)
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .ok()?;
-    ticks.try_into().ok()
-}
-
 /// All time, and that of user mode, with nice, and of the kernel without interrupts.
 fn total_and_used(ticks: [u64; 8]) -> (u64, u64) {
     let [user, nice, system, ..] = ticks;
@@ -131,7 +119,7 @@ mod tests {
     #[test]
     fn the_share_of_others_leaves_out_interrupts_idle_time_and_ourselves() {
         let at = |stat, own| {
-            let (total, used) = total_and_used(of_machine(stat).expect("a line"));
+            let (total, used) = total_and_used(machine_ticks(stat).expect("a line"));
             CpuTime { total, used, own }
         };
         let before = at("cpu  100 0 100 800 0 0 0 0 0 0\n", 50);

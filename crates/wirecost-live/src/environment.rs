@@ -1,7 +1,6 @@
 //! The machine of a live run, for the record.
 
 use crate::clock::ClockQuality;
-use crate::cpu_time;
 use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
 use crate::sysctl;
 use std::fs;
@@ -124,13 +123,26 @@ impl Load {
 
 impl Ticks {
     fn parse(stat: &str) -> Option<Self> {
-        let ticks = cpu_time::of_machine(stat)?;
+        let ticks = machine_ticks(stat)?;
         let [.., steal] = ticks;
         Some(Self {
             steal,
             total: ticks.iter().sum(),
         })
     }
+}
+
+/// The first line of /proc/stat (proc(5)), in clock ticks: user, nice, system, idle, iowait, irq, softirq, steal. The rest is contained in
+/// user and nice.
+pub(crate) fn machine_ticks(stat: &str) -> Option<[u64; 8]> {
+    let values = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = values
+        .split_whitespace()
+        .take(8)
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    ticks.try_into().ok()
 }
 
 /// The open-file limits of this process.
