@@ -24,6 +24,9 @@ pub struct Destination {
     /// The emulated link in between, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<OnLink>,
+    /// Whether devices leave out the signature schemes of ML-DSA, with credentials of the run.
+    #[serde(default)]
+    pub classical_signatures: bool,
 }
 
 /// The settings that an emulated link imposes on devices and servers.
@@ -70,6 +73,7 @@ impl Destination {
             trust: Trust::Own(Box::new(credentials)),
             subscribers: None,
             link: None,
+            classical_signatures: false,
         }
     }
 
@@ -93,7 +97,10 @@ impl Destination {
                 let credentials = portable.unpack(clock.epoch())?;
                 Ok(ClientChannels::new(
                     &credentials.with_key_log(key_log.clone()),
-                    OnLink::channel_options(self.link),
+                    ChannelOptions {
+                        classical_signatures: self.classical_signatures,
+                        ..OnLink::channel_options(self.link)
+                    },
                 ))
             }
             Trust::Foreign {

@@ -316,7 +316,10 @@ fn start_foreign(
     };
     let foreign = Foreign::start(target, &side, &folder, &credentials, ip, &setup, is_over)?;
     let address = SocketAddr::new(ip, options.stack.port());
-    let destination = Destination::own(address, credentials.portable()?);
+    let destination = Destination {
+        classical_signatures: target.needs_classical_signatures(),
+        ..Destination::own(address, credentials.portable()?)
+    };
     let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));
     Ok((destination, kind))
 }
@@ -360,6 +363,7 @@ pub(super) fn found(
         },
         subscribers: None,
         link: None,
+        classical_signatures: false,
     })
 }
 

@@ -6,6 +6,7 @@
 //!
 //! - [`standard`]: both ends of a run use it: X25519 and AES-128-GCM
 //! - `with_certificate_curve`: adds P-256, which TLS 1.2 needs
+//! - `classical`: like [`standard`], without the signature schemes of ML-DSA
 //! - [`wide`]: all groups and suites of the library, for foreign servers
 //! - `seeded`: like [`standard`], with keys and nonces from a seed (feature `seeded`)
 //! - [`Clock`]: the time of an endpoint, for certificates and tickets
@@ -15,11 +16,11 @@ mod clock;
 mod seeded;
 mod signing;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use rustls::NamedGroup;
-use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::{NamedGroup, SignatureScheme};
 
 pub use self::clock::Clock;
 #[cfg(any(test, feature = "seeded"))]
@@ -29,6 +30,33 @@ use self::signing::UsualLength;
 /// X25519 alone; TLS_AES_128_GCM_SHA256, and for TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256.
 pub fn standard() -> Arc<CryptoProvider> {
     Arc::new(narrow())
+}
+
+/// Like [`standard`], without the signature schemes of ML-DSA (FIPS 204).
+pub(crate) fn classical() -> Arc<CryptoProvider> {
+    static ALGORITHMS: LazyLock<WebPkiSupportedAlgorithms> = LazyLock::new(|| {
+        let all = default_provider().signature_verification_algorithms;
+        let is_classical = |scheme: SignatureScheme| {
+            !matches!(
+                scheme,
+                SignatureScheme::ML_DSA_44 | SignatureScheme::ML_DSA_65 | SignatureScheme::ML_DSA_87
+            )
+        };
+        let mapping: Vec<_> = all
+            .mapping
+            .iter()
+            .filter(|(scheme, _)| is_classical(*scheme))
+            .copied()
+            .collect();
+        WebPkiSupportedAlgorithms {
+            mapping: mapping.leak(),
+            ..all
+        }
+    });
+    Arc::new(CryptoProvider {
+        signature_verification_algorithms: *ALGORITHMS,
+        ..narrow()
+    })
 }
 
 /// `provider` with P-256 as its last group. A TLS 1.2 server may use its certificate only if the client's groups

@@ -32,6 +32,8 @@ pub struct ChannelOptions {
     pub datagram_bytes: usize,
     /// Bytes of content in the answers of HTTP servers to what they store.
     pub response_body: usize,
+    /// Whether clients of TLS leave out the signature schemes of ML-DSA (FIPS 204).
+    pub classical_signatures: bool,
 }
 
 impl Default for ChannelOptions {
@@ -43,6 +45,7 @@ impl Default for ChannelOptions {
             dtls_cookie: false,
             datagram_bytes: dtls::DEFAULT_MTU,
             response_body: 0,
+            classical_signatures: false,
         }
     }
 }
@@ -105,7 +108,10 @@ impl ClientOffer {
             key_log: credentials.key_log.clone(),
             identity: credentials.client_where(options.client_certificates),
             psk: Some(dtls::Psk::new(credentials.psk.as_bytes())),
-            suites: tls::Suites::Standard,
+            suites: match options.classical_signatures {
+                true => tls::Suites::Classical,
+                false => tls::Suites::Standard,
+            },
             datagram_bytes: options.datagram_bytes,
             oscore_secret: credentials.oscore_secret.to_vec(),
             ..Self::new(credentials.epoch, SERVER_NAME, trust)

@@ -78,6 +78,12 @@ impl Target {
         }
     }
 
+    /// Whether clients of TLS leave out the signature schemes of ML-DSA: Erlang/OTP 25, on which Debian's RabbitMQ runs, resumes no
+    /// session for a client that offers schemes that it does not know.
+    pub const fn needs_classical_signatures(self) -> bool {
+        matches!(self, Self::Rabbitmq)
+    }
+
     /// The stacks that the target supports, as text.
     pub const fn spoken(self) -> &'static str {
         match self {

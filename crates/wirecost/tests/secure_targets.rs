@@ -52,6 +52,15 @@ fn rabbitmq_takes_messages_of_both_protocols() {
         "mqtt-qos1+tls1.3",
     ];
     check(&run, &stacks.map(|stack| (stack, "cold")));
+    let resumed = self::run(
+        "rabbitmq",
+        "amqp-unsettled+tls1.3,mqtt-qos1+tls1.3 --start cold,resumed,0rtt",
+    );
+    for stack in ["amqp-unsettled+tls1.3", "mqtt-qos1+tls1.3"] {
+        check(&resumed, &[(stack, "cold"), (stack, "resumed")]);
+        check_resumption(&resumed, stack);
+        check_refused(cell(&resumed, stack, "0rtt"));
+    }
 }
 
 #[test]

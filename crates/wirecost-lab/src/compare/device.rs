@@ -70,5 +70,6 @@ pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(mtu, options.ipv6),
         response_body: options.sending.http.body_bytes(),
+        classical_signatures: false,
     }
 }

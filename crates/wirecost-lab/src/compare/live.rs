@@ -31,7 +31,7 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell};
 use wirecost_security::KeyLog;
-use wirecost_stack::channels::{ClientChannels, ServerChannels};
+use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use wirecost_stack::error::ClientError;
 use wirecost_stack::{Channel, Credentials, Message};
 
@@ -221,7 +221,10 @@ pub fn run(
         &Setup::of(options.target),
         &is_over,
     )?;
-    let channel_options = channel_options(options, options.mtu());
+    let channel_options = ChannelOptions {
+        classical_signatures: options.target.needs_classical_signatures(),
+        ..channel_options(options, options.mtu())
+    };
     let channels = match reached.as_deref() {
         Some(reached) => reached.channels(clock.epoch(), &credentials.key_log, channel_options),
         None => ClientChannels::new(&credentials, channel_options),

@@ -43,14 +43,17 @@ pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launc
     let program = program()?;
     let configuration_path = folder.join("rabbitmq.conf");
     let plugins_path = folder.join("enabled_plugins");
-    write_configuration(&configuration_path, &configuration(ip, tls))?;
+    write_configuration(&configuration_path, &configuration(ip, tls.is_some()))?;
     write_configuration(&plugins_path, PLUGINS)?;
+    let advanced_path = folder.join("advanced.config");
+    write_configuration(&advanced_path, &tls_configuration(tls))?;
     let mut environment = plain_environment(folder);
     let paths = [
         ("RABBITMQ_MNESIA_BASE", folder.join("mnesia")),
         ("RABBITMQ_LOG_BASE", folder.join("log")),
         ("RABBITMQ_ENABLED_PLUGINS_FILE", plugins_path),
         ("RABBITMQ_CONFIG_FILE", configuration_path),
+        ("RABBITMQ_ADVANCED_CONFIG_FILE", advanced_path),
         ("RABBITMQ_CONF_ENV_FILE", folder.join("none")),
     ];
     let path = |(name, path): (&str, PathBuf)| (name.into(), path.to_string_lossy().into_owned());
@@ -81,7 +84,7 @@ fn program() -> Result<PathBuf, EnvironmentError> {
 }
 
 /// Any client may connect from any address. A log line per connection would cost CPU time.
-fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
+fn configuration(ip: IpAddr, tls: bool) -> String {
     let mut lines = vec![
         format!("listeners.tcp.1 = {ip}:{AMQP_PORT}"),
         format!("mqtt.listeners.tcp.1 = {ip}:{MQTT_PORT}"),
@@ -92,20 +95,36 @@ fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
         "log.console = true".into(),
         "log.console.level = warning".into(),
     ];
-    if let Some(files) = tls {
+    if tls {
         lines.extend([
             format!("listeners.ssl.1 = {ip}:{SECURE_AMQP_PORT}"),
             format!("mqtt.listeners.ssl.1 = {ip}:{SECURE_MQTT_PORT}"),
-            format!("ssl_options.certfile = {}", files.certificate.display()),
-            format!("ssl_options.keyfile = {}", files.private_key.display()),
-            format!("ssl_options.cacertfile = {}", files.authority.display()),
-            "ssl_options.verify = verify_none".into(),
-            "ssl_options.versions.1 = tlsv1.3".into(),
-            "ssl_options.versions.2 = tlsv1.2".into(),
         ]);
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// The options of TLS as Erlang terms. Erlang's TLS gives no session tickets unless it is told to, and then no connection
+/// can be resumed; `rabbitmq.conf` has no key for it, and a list here replaces the whole list there. Stateless tickets, as
+/// those of OpenSSL, need no room in the server.
+fn tls_configuration(tls: Option<&TlsFiles>) -> String {
+    let Some(files) = tls else {
+        return "[].\n".into();
+    };
+    let certificate = erlang_string(&files.certificate);
+    let private_key = erlang_string(&files.private_key);
+    let authority = erlang_string(&files.authority);
+    format!(
+        "[{{rabbit, [{{ssl_options, [\n  {{certfile, {certificate}}},\n  {{keyfile, {private_key}}},\n  \
+         {{cacertfile, {authority}}},\n  {{verify, verify_none}},\n  {{versions, ['tlsv1.3', 'tlsv1.2']}},\n  \
+         {{session_tickets, stateless}}\n]}}]}}].\n"
+    )
+}
+
+fn erlang_string(path: &Path) -> String {
+    let escaped = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
 }
 
 /// Whether the broker on `ip` echoes the SASL header of AMQP 1.0 and accepts MQTT connections.
@@ -132,7 +151,7 @@ mod tests {
 
     #[test]
     fn listens_on_the_given_ports() {
-        let text = configuration("10.77.1.1".parse().unwrap(), None);
+        let text = configuration("10.77.1.1".parse().unwrap(), false);
         assert!(text.contains("listeners.tcp.1 = 10.77.1.1:5672\nmqtt.listeners.tcp.1 = 10.77.1.1:1883\n"));
         assert!(!text.contains("ssl"));
     }
@@ -140,12 +159,21 @@ mod tests {
     #[test]
     fn configures_given_certificates() {
         let files = TlsFiles {
-            certificate: "/run/cert.pem".into(),
+            certificate: "/run/a \"b\"/cert.pem".into(),
             private_key: "/run/key.pem".into(),
             authority: "/run/ca.pem".into(),
         };
-        let text = configuration("fd77::1".parse().unwrap(), Some(&files));
+        let text = configuration("fd77::1".parse().unwrap(), true);
         assert!(text.contains("listeners.ssl.1 = fd77::1:5671\nmqtt.listeners.ssl.1 = fd77::1:8883\n"));
-        assert!(text.contains("ssl_options.certfile = /run/cert.pem\n"));
+        let text = tls_configuration(Some(&files));
+        assert!(
+            text.contains("{certfile, \"/run/a \\\"b\\\"/cert.pem\"},\n  {keyfile, \"/run/key.pem\"},\n")
+        );
+        assert!(text.contains("{session_tickets, stateless}"));
+    }
+
+    #[test]
+    fn configures_no_tls_without_certificates() {
+        assert_eq!(tls_configuration(None), "[].\n");
     }
 }

@@ -28,6 +28,7 @@ fn shares(parts: u32) -> Vec<Share> {
             psk: None,
         },
         link: None,
+        classical_signatures: false,
     };
     Share::split(&Arc::new(options), &destination, parts)
 }

@@ -65,6 +65,8 @@ pub enum Suites {
     /// [`provider::standard`]: few suites, so that sizes are the same everywhere.
     #[default]
     Standard,
+    /// The same without the signature schemes of ML-DSA, for servers that end the handshake because of them.
+    Classical,
     /// [`provider::wide`]: for servers that reject the standard ones.
     Wide,
 }
@@ -338,6 +340,7 @@ impl Suites {
     fn provider(self) -> Arc<CryptoProvider> {
         match self {
             Self::Standard => provider::standard(),
+            Self::Classical => provider::classical(),
             Self::Wide => provider::wide(),
         }
     }
