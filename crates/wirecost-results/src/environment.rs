@@ -69,6 +69,43 @@ pub struct Environment {
     pub dropped_packets: u64,
 }
 
+impl Environment {
+    /// The environment of a run that this command continued after an earlier one.
+    #[must_use]
+    pub fn following(self, earlier: &Self) -> Self {
+        let went_live = self.packet_path != "none";
+        let live = if went_live { &self } else { earlier };
+        let energies = [&earlier.machine_energy, &self.machine_energy];
+        let mut servers = earlier.servers.clone();
+        servers.extend(self.servers.clone());
+        let mut addresses = earlier.source_addresses.clone();
+        addresses.extend(self.source_addresses.iter().cloned());
+        addresses.sort();
+        addresses.dedup();
+        let duration_s = earlier.duration_s + self.duration_s;
+        let stolen = |of: &Self| of.steal.map(|steal| steal * of.duration_s);
+        Self {
+            started_at: earlier.started_at.clone(),
+            duration_s,
+            load_average: [earlier.load_average[0], self.load_average[1]],
+            steal: stolen(earlier)
+                .zip(stolen(&self))
+                .map(|(before, now)| (before + now) / duration_s),
+            source_addresses: addresses,
+            packet_path: live.packet_path.clone(),
+            device_network: live.device_network.clone(),
+            server_network: live.server_network.clone(),
+            emulator: live.emulator.clone(),
+            server_resident_bytes: live.server_resident_bytes,
+            servers,
+            machine_energy: MachineEnergy::following(energies),
+            unattributed_packets: earlier.unattributed_packets + self.unattributed_packets,
+            dropped_packets: earlier.dropped_packets + self.dropped_packets,
+            ..self
+        }
+    }
+}
+
 /// Samples of the power of the machine, in watts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerSamples {
@@ -108,6 +145,19 @@ pub struct MachineEnergy {
 }
 
 impl MachineEnergy {
+    /// The energy of an earlier command and of the one that continued it. The means of two commands have no common interval.
+    fn following(energies: [&Option<Self>; 2]) -> Option<Self> {
+        match energies {
+            [Some(earlier), Some(now)] => Some(Self {
+                not_measured: Some("the run was continued by a later command".into()),
+                seconds: earlier.seconds + now.seconds,
+                messages: earlier.messages + now.messages,
+                ..Self::default()
+            }),
+            [one, other] => one.as_ref().or(other.as_ref()).cloned(),
+        }
+    }
+
     /// The energy of one part of a run after the other, and of their messages; `None` without any part.
     pub fn of(parts: &[&PowerSamples], messages: u64) -> Option<Self> {
         let first = parts.first()?;
@@ -170,6 +220,51 @@ pub struct Emulator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_continued_run_has_the_times_of_all_its_commands() {
+        let earlier = Environment {
+            started_at: "2026-01-01T00:00:00Z".into(),
+            duration_s: 30.0,
+            load_average: [0.1, 0.9],
+            steal: Some(0.0),
+            packet_path: "veth".into(),
+            servers: [("mosquitto".to_owned(), "/usr/sbin/mosquitto 2.0.11".to_owned())].into(),
+            machine_energy: Some(MachineEnergy::default()),
+            unattributed_packets: 2,
+            ..Environment::default()
+        };
+        let simulated = Environment {
+            started_at: "2026-01-02T00:00:00Z".into(),
+            duration_s: 10.0,
+            load_average: [0.5, 0.2],
+            steal: Some(0.4),
+            packet_path: "none".into(),
+            ..Environment::default()
+        };
+        let whole = simulated.following(&earlier);
+        assert_eq!(
+            (
+                whole.started_at.as_str(),
+                whole.duration_s,
+                whole.load_average,
+                whole.steal
+            ),
+            ("2026-01-01T00:00:00Z", 40.0, [0.1, 0.2], Some(0.1))
+        );
+        assert_eq!(
+            (whole.packet_path.as_str(), whole.unattributed_packets),
+            ("veth", 2)
+        );
+        assert_eq!(whole.servers, earlier.servers);
+        assert_eq!(whole.machine_energy, earlier.machine_energy);
+        let twice = earlier
+            .clone()
+            .following(&earlier)
+            .machine_energy
+            .expect("a reason");
+        assert!(twice.not_measured.is_some() && twice.active_w.is_none());
+    }
 
     #[test]
     fn energy_above_rest_is_shared_among_messages() {

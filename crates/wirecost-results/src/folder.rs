@@ -61,6 +61,15 @@ const LATENCY: &str = "latency";
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// What the folder held before this command continued its run.
+    pub(crate) earlier: Option<Box<EarlierCommands>>,
+}
+
+/// The machine of the commands that wrote to a folder before, and how many cells or loads they ran.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlierCommands {
+    pub(crate) environment: Environment,
+    pub(crate) ran: usize,
 }
 
 /// Everything that a report may read of a results folder.
@@ -146,6 +155,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
+            earlier: None,
         }
     }
 

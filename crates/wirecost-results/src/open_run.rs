@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::folder::{ResultsError, RunFolder};
+use crate::Environment;
+use crate::folder::{EarlierCommands, ResultsError, RunFolder};
 use crate::journal::{self, Entry};
 use crate::resume::{Earlier, ResumeError};
 use crate::time::rfc3339;
@@ -52,7 +53,7 @@ impl OpenRun {
     /// # Errors
     /// There is no earlier run, it had another scenario, or the folder cannot be written to.
     pub fn resume(path: &Path, start: RunStart, may_differ: bool) -> Result<Self, ResumeError> {
-        let folder = RunFolder::open(path);
+        let folder = RunFolder::open_again(path);
         let earlier = Earlier::open(&folder, &start.scenario, may_differ)?;
         let (at, version) = (rfc3339(start.at), env!("CARGO_PKG_VERSION").into());
         let command = start.command.clone();
@@ -79,6 +80,40 @@ impl OpenRun {
 }
 
 impl RunFolder {
+    /// Opens a folder to continue its run: `env.json` will cover the earlier commands too.
+    fn open_again(path: &Path) -> Self {
+        let mut folder = Self::open(path);
+        let machine = folder.read_json("env.json").ok();
+        folder.earlier = machine.map(|environment| {
+            let ran = folder.ran();
+            Box::new(EarlierCommands { environment, ran })
+        });
+        folder
+    }
+
+    /// How many cells or loads were run, as the journal says.
+    fn ran(&self) -> usize {
+        let entries = journal::read(self).unwrap_or_default();
+        entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Cell { .. }))
+            .count()
+    }
+
+    /// Writes `env.json`. In a run that is continued it covers the earlier commands too; a command that ran nothing leaves
+    /// it as it was.
+    ///
+    /// # Errors
+    /// The file system refused.
+    pub fn write_environment(&self, environment: Environment) -> Result<(), ResultsError> {
+        let environment = match &self.earlier {
+            None => environment,
+            Some(earlier) if earlier.ran == self.ran() => earlier.environment.clone(),
+            Some(earlier) => environment.following(&earlier.environment),
+        };
+        self.write_json("env.json", &environment)
+    }
+
     /// Whether a run has finished a cell or a load in the folder, so that a later run can resume it.
     pub fn can_be_resumed(&self) -> bool {
         let entries = journal::read(self).unwrap_or_default();
@@ -166,6 +201,41 @@ mod tests {
         );
         let resumed = OpenRun::resume(&path, start(), false).expect("the same scenario");
         assert!(resumed.earlier.finished.is_empty() && !resumed.folder.can_be_resumed());
+    }
+
+    #[test]
+    fn a_command_that_runs_nothing_leaves_the_machine_of_earlier_ones() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("run");
+        let took = |duration_s| Environment {
+            duration_s,
+            packet_path: "none".into(),
+            ..Environment::default()
+        };
+        let load = crate::load::Load {
+            key: "one".into(),
+            ..Default::default()
+        };
+        let ran = Entry::of_load(0, &load);
+        let duration = |run: &OpenRun| {
+            run.folder
+                .read_json::<Environment>("env.json")
+                .expect("written")
+                .duration_s
+        };
+
+        let run = OpenRun::create(&path, start()).expect("a new folder");
+        journal::append(&run.folder, &ran).expect("written");
+        run.folder.write_environment(took(5.0)).expect("written");
+        drop(run);
+        let run = OpenRun::resume(&path, start(), false).expect("the same scenario");
+        run.folder.write_environment(took(1.0)).expect("written");
+        assert_eq!(duration(&run), 5.0);
+        journal::append(&run.folder, &ran).expect("written");
+        for now in [2.0, 3.0] {
+            run.folder.write_environment(took(now)).expect("written");
+            assert_eq!(duration(&run), 5.0 + now);
+        }
     }
 
     #[test]

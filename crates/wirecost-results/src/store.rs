@@ -210,7 +210,7 @@ impl<'a> LoadStore<'a> {
             .write_derived("usage.csv", UsageRow::file(&usage).as_bytes())?;
         let text = metrics.text(Format::OpenMetrics);
         self.folder.write_derived("metrics.om", text.as_bytes())?;
-        self.folder.write_json("env.json", &environment)?;
+        self.folder.write_environment(environment)?;
         self.folder.write_json("summary.json", &summary)?;
         Ok(summary)
     }

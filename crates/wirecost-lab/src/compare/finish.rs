@@ -64,9 +64,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         ladders,
         samples,
     } = collected;
-    let live = cells.iter().filter(|cell| cell.engine == "live");
-    let messages = live.map(|cell| cell.outcomes.offered).sum();
-    folder.write_json("env.json", &environment(assembly, messages))?;
+    folder.write_environment(environment(assembly))?;
     folder.write_json("ladder.json", &ladders)?;
     folder.write("samples.csv", samples.as_bytes())?;
     let mut summary = Summary {
@@ -100,8 +98,9 @@ fn finished(assembly: &Assembly<'_>) -> Vec<String> {
 }
 
 /// The machine, and the last one of its live batches: settings and medium are the same for all.
-fn environment(assembly: &Assembly<'_>, messages: u64) -> Environment {
+fn environment(assembly: &Assembly<'_>) -> Environment {
     let live = assembly.live;
+    let messages = live.iter().map(|facts| facts.messages).sum();
     let power: Vec<&PowerSamples> = live.iter().map(|facts| &facts.power).collect();
     let last = live.last();
     let server = last.and_then(|facts| facts.server.as_ref());

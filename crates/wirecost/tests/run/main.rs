@@ -498,6 +498,14 @@ fn a_fault_in_a_file_is_exit_code_2_with_its_line() {
             "error: --prometheus applies to loads only, and this scenario is a comparison",
         ),
         (
+            "a.yaml --agents 2 --listen 127.0.0.1:0",
+            "error: --agents applies to loads only, and this scenario is a comparison",
+        ),
+        (
+            "a.yaml a.yaml --agents 2 --listen 127.0.0.1:0",
+            "error: --agents belongs to one run, and there are 2 files",
+        ),
+        (
             "a.toml",
             "error: a.toml: scenarios are written in YAML or JSON, not in TOML",
         ),
@@ -514,8 +522,11 @@ fn a_run_goes_on_where_it_ended_and_refuses_another_scenario() {
     let home = common::open_folder();
     scenario(home.path(), "");
     assert_eq!(run(home.path(), "a.yaml -o run").code, Some(0));
+    let machine = || std::fs::read(home.path().join("run/env.json")).expect("env.json");
+    let measured_on = machine();
     let again = run(home.path(), "a.yaml --resume run");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(machine() == measured_on, "nothing was measured anew");
     let other = run(home.path(), "a.yaml --set seed=7 --resume run");
     assert_eq!(other.code, Some(2), "{}", other.stderr);
     assert!(other.stderr.contains("seed was 42, is 7"), "{}", other.stderr);

@@ -30,6 +30,8 @@ pub(crate) struct LiveFacts {
     pub(crate) emulator: Option<Emulator>,
     /// The report of the foreign server.
     pub(crate) server: Option<ForeignReport>,
+    /// Messages that its devices offered.
+    pub(crate) messages: u64,
     /// The power of the machine.
     pub(crate) power: PowerSamples,
     /// Packets of no cell.
@@ -142,9 +144,11 @@ pub(super) fn figures(
         foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
     };
     let (cells, rows) = cells::cells(&context, &analysis.devices);
+    let messages = cells.iter().map(|cell| cell.outcomes.offered).sum();
     let figures = by_cell(options, &run.plan, &analysis, (cells, traffic), rows, ladders);
     let facts = LiveFacts {
         emulator,
+        messages,
         unattributed_packets: analysis.unattributed_packets,
         interrupted: run.interrupted,
         network: run.network,

@@ -85,7 +85,7 @@ impl Job<'_> {
         let before = Before::look();
         let played = self.play(&grids, &planned, &run, interrupt);
         let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;
-        run.folder.write_json("env.json", &before.environment())?;
+        run.folder.write_environment(before.environment())?;
         let summary = self.summary(&grids, &finished);
         write(&run.folder, &summary, &grids.map(&finished))?;
         if output.has_sequence {
