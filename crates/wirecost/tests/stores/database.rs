@@ -48,6 +48,8 @@ pub(crate) struct Database {
     folder: TempDir,
     /// Where its data is, if that is a disk of its own.
     disk: Option<Disk>,
+    /// A process in whose network namespace it is, if that is another than the test's.
+    network: Option<u32>,
     server: Option<Child>,
 }
 
@@ -111,6 +113,36 @@ impl Database {
         (database, authority.to_pem().expect("PEM"))
     }
 
+    /// Moves the server into the network namespace of a process.
+    pub(crate) fn move_to(&mut self, process: u32) {
+        self.kill();
+        self.network = Some(process);
+        self.start();
+        // The namespace lasts as long as the server.
+        self.network = self.server.as_ref().map(Child::id);
+    }
+
+    /// A command in the network namespace of the server.
+    pub(crate) fn beside_it(&self, command: Command) -> Command {
+        let Some(process) = self.network else {
+            return command;
+        };
+        let mut inside = Command::new("nsenter");
+        inside.arg(format!("--net=/proc/{process}/ns/net")).arg("--");
+        inside.arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => inside.env(name, value),
+                None => inside.env_remove(name),
+            };
+        }
+        if let Some(folder) = command.get_current_dir() {
+            inside.current_dir(folder);
+        }
+        inside.stdin(Stdio::null());
+        inside
+    }
+
     /// Takes all the room of its small disk. Dropping the file that is returned gives it back.
     pub(crate) fn fill(&self) -> Ballast {
         let path = self.data().join("ballast");
@@ -128,6 +160,7 @@ impl Database {
             port: free_port(),
             disk: has_disk.then(|| Disk::mount(folder.path().join("data"))),
             folder,
+            network: None,
             server: None,
         };
         let made = match store {
@@ -210,7 +243,7 @@ impl Database {
     /// Starts the server, and waits until it answers.
     pub(crate) fn start(&mut self) {
         let (port, folder) = (self.port, self.folder.path().display());
-        let mut command = match self.store {
+        let command = match self.store {
             Sql::Postgres => {
                 let mut command = postgres_program("postgres");
                 command.arg("-D").arg(self.data()).args(["-p", &port.to_string()]);
@@ -234,6 +267,7 @@ impl Database {
                 command
             }
         };
+        let mut command = self.beside_it(command);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         self.server = Some(child.expect("the server starts"));
         let first = match self.store {
@@ -283,7 +317,7 @@ impl Database {
 
     fn ask(&self, database: &str, statement: &str) -> Option<String> {
         let port = self.port.to_string();
-        let mut command = match self.store {
+        let command = match self.store {
             Sql::Postgres => {
                 let mut command = Command::new("psql");
                 command
@@ -310,7 +344,8 @@ impl Database {
                 command
             }
         };
-        let output = command.output().expect("the database's own client starts");
+        let output = self.beside_it(command).output();
+        let output = output.expect("the database's own client starts");
         let text = String::from_utf8_lossy(&output.stdout).trim().replace('\t', "|");
         output.status.success().then_some(text)
     }

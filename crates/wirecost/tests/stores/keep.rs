@@ -47,7 +47,7 @@ fn broker(home: &TempDir) -> (Killed, u16) {
 }
 
 /// `wirecost store` on its way, with the lines of its stderr.
-struct Storing {
+pub(crate) struct Storing {
     child: Child,
     lines: Receiver<String>,
 }
@@ -65,7 +65,8 @@ impl Storing {
         Self::of(command)
     }
 
-    fn of(mut command: Command) -> Self {
+    /// Runs the command, and waits until it is subscribed.
+    pub(crate) fn of(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("wirecost store");
         let stderr = BufReader::new(child.stderr.take().expect("stderr"));
@@ -91,7 +92,7 @@ impl Storing {
     }
 
     /// Interrupts it; its counts: received, stored, refused, lost, held, sent again.
-    fn counts(self) -> [u64; 6] {
+    pub(crate) fn counts(self) -> [u64; 6] {
         signal(self.child.id(), "INT");
         let said = ended(self.child);
         assert_eq!(said.code, Some(0));

@@ -8,6 +8,7 @@ mod dashboard;
 mod database;
 mod keep;
 mod mongodb;
+mod path;
 mod refused;
 
 use std::fs;
