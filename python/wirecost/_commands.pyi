@@ -182,6 +182,12 @@ def run(
     shard: Values | None = None,  # Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
     i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
     jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
+    agents: Values | None = None,  # Let N agents on other machines generate the load (wirecost agent); ssh:HOST,HOST starts one on each of these hosts
+    listen: Values | None = None,  # Address on which agents are awaited; a port alone means loopback
+    join_file: Values | None = None,  # File for the agents, with the secret of this run; it is removed when all have come  [default: join.token]
+    join_address: Values | None = None,  # Address that agents dial, if it is not that of --listen
+    agents_wait: Values | None = None,  # How long to wait for agents  [default: 60s]
+    clock_error_max: Values | None = None,  # The most by which the clock of an agent may be uncertain  [default: 2ms]
     out: Values | None = None,  # Results folder [default: runs/TIME]
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
     per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval

@@ -243,6 +243,11 @@ const RUN: &[Group] = &[
         further: &["jobs"],
     },
     Group {
+        heading: "Agents of a load",
+        common: &["agents", "listen"],
+        further: &["join_file", "join_address", "agents_wait", "clock_error_max"],
+    },
+    Group {
         heading: "Results",
         common: &["out", "json", "junit", "resume", "quiet"],
         further: &["per", "rows", "resume_changed", "prometheus", "no_color"],

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use wirecost_results::shard::Shard;
 use wirecost_scenario::options::compare::Engine;
 
-use super::OutputArguments;
+use super::{AgentsArguments, OutputArguments};
 
 /// `wirecost run`.
 #[derive(Debug, Args)]
@@ -53,6 +53,10 @@ pub struct RunArguments {
     /// Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::http::address)]
     pub prometheus: Option<std::net::SocketAddr>,
+
+    /// The agents of a load.
+    #[command(flatten)]
+    pub agents: AgentsArguments,
 
     /// The output options.
     #[command(flatten)]

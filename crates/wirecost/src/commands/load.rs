@@ -38,7 +38,7 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
         output: &arguments.output,
         thresholds: &Thresholds::default(),
         find_max: arguments.find_max.as_ref(),
-        agents: Some(&arguments.agents),
+        agents: &arguments.agents,
     };
     job.run(interrupt).map(ExitCode::from)
 }

@@ -70,7 +70,7 @@ fn of_one_run(arguments: &RunArguments) -> Option<&'static str> {
         (_, Some(_), _, _) => Some("--resume"),
         (_, _, Some(_), _) => Some("--json"),
         (_, _, _, Some(_)) => Some("--junit"),
-        _ => None,
+        _ => arguments.agents.agents.as_ref().map(|_| "--agents"),
     }
 }
 
@@ -166,7 +166,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 output: &load_output(arguments)?,
                 thresholds: &scenario.thresholds,
                 find_max: scenario.find_max.as_ref(),
-                agents: None,
+                agents: &arguments.agents,
             };
             job.run(interrupt)
         }
@@ -218,14 +218,19 @@ fn refuse_flags_of_loads(arguments: &RunArguments, kind: &str) -> Result<(), Fai
     let flag = match (&arguments.junit, &arguments.prometheus) {
         (Some(_), _) => "--junit",
         (_, Some(_)) => "--prometheus",
+        _ if arguments.agents.agents.is_some() => "--agents",
         _ => return Ok(()),
+    };
+    let hint = match flag {
+        "--agents" => {
+            "leave it out; --shard runs a part of it on each machine, and wirecost merge combines them"
+        }
+        _ => "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
     };
     Err(Failure::usage(format!(
         "{flag} applies to loads only, and this scenario is {kind}"
     ))
-    .with_hint(
-        "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
-    ))
+    .with_hint(hint))
 }
 
 /// Refuses options of the table of comparisons for other scenarios.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::common::{WIRECOST, need_program};
+use crate::common::{WIRECOST, need_program, open_folder, wirecost};
 use crate::honesty::Target;
 use crate::rig::{Agent, Coordinator};
 
@@ -92,6 +92,33 @@ fn agents_stay_for_all_loads_of_a_run() {
         );
     }
     assert_eq!(target.messages(), 200);
+}
+
+#[test]
+fn agents_run_the_loads_of_a_scenario() {
+    let mut target = Target::start("mqtt-qos1");
+    let url = target.url("mqtt");
+    let home = open_folder();
+    let scenario = format!(
+        "wirecost: 1\ntarget: {url}\nclients: 6\nphases:\n  - {{do: publish, rate: 100/s, duration: 1s}}\n"
+    );
+    fs::write(home.path().join("a.yaml"), scenario).expect("a file");
+    let mut command = wirecost(home.path());
+    let arguments = "run a.yaml --json summary.json --out run --agents 2 --listen 127.0.0.1:0";
+    command.args(arguments.split(' '));
+    let coordinator = Coordinator::of(command, home);
+    coordinator.waits();
+    let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
+    let ended = coordinator.end();
+    for agent in agents {
+        assert_eq!(agent.end().code, Some(0));
+    }
+    ended.ended_well();
+    let clients = ended.agents().each.iter().map(|agent| agent.clients).sum::<u64>();
+    assert_eq!(
+        (clients, ended.outcomes().acknowledged, target.messages()),
+        (6, 100, 100)
+    );
 }
 
 #[test]

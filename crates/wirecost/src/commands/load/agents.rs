@@ -1,9 +1,10 @@
 //! The agents of a load: writes the join file, starts agents over SSH if asked, and waits until all have come.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use wirecost_live::signals::Interrupt;
@@ -73,15 +74,23 @@ pub fn gather(
         ));
         (None, shells)
     };
+    let shells = RefCell::new(shells);
     let gathered = gathering.wait(
         arguments.agents_wait,
         arguments.clock_error_max,
-        &|| interrupt.is_set(),
+        &|| interrupt.is_set() || shells.borrow_mut().ended().is_some(),
         &mut |line| output::note(line),
     );
     // All of its agents have come, or it is of no more use.
     drop(file);
     let agents = gathered.map_err(failed)?;
+    let mut shells = shells.into_inner();
+    if let Some((host, status)) = shells.ended().filter(|_| agents.is_none() && !interrupt.is_set()) {
+        let message = format!("ssh {host} ended before its agent came: {status}");
+        return Err(Failure::new(exit::UNREACHABLE, message).with_hint(format!(
+            "this has to work without a question: ssh {host} wirecost --version"
+        )));
+    }
     Ok(agents.map(|agents| Gathered {
         agents,
         _shells: shells,
@@ -149,9 +158,9 @@ impl Drop for Written {
     }
 }
 
-/// Agents that were started over SSH.
+/// Agents that were started over SSH, with their hosts.
 #[derive(Default)]
-struct Shells(Vec<Child>);
+struct Shells(Vec<(String, Child)>);
 
 impl Shells {
     /// Starts an agent on each host, with the join file on its standard input: not in its command line.
@@ -181,16 +190,22 @@ impl Shells {
                 // If ssh has ended already, its agent is missing, and the wait says so.
                 drop(input.write_all(join_file.as_bytes()));
             }
-            shells.0.push(child);
+            shells.0.push((host.clone(), child));
         }
         Ok(shells)
+    }
+
+    /// The first of them that has ended.
+    fn ended(&mut self) -> Option<(String, ExitStatus)> {
+        let mut shells = self.0.iter_mut();
+        shells.find_map(|(host, child)| Some((host.clone(), child.try_wait().ok()??)))
     }
 }
 
 impl Drop for Shells {
     fn drop(&mut self) {
         let until = Instant::now() + ENDING;
-        for child in &mut self.0 {
+        for (_, child) in &mut self.0 {
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(20));
             }

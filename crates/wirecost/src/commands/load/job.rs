@@ -55,8 +55,8 @@ pub struct Job<'a> {
     pub thresholds: &'a Thresholds,
     /// The condition at which the highest rate of each load is searched.
     pub find_max: Option<&'a FindMax>,
-    /// The agents, if the loads may have any.
-    pub agents: Option<&'a AgentsArguments>,
+    /// The agents that are asked for, if any.
+    pub agents: &'a AgentsArguments,
 }
 
 impl Job<'_> {
@@ -72,11 +72,8 @@ impl Job<'_> {
         let program = own_program().map_err(internal)?;
         let before = Before::look();
         let mut watcher = watchers(self.output)?;
-        let asked = self
-            .agents
-            .and_then(|arguments| Some((arguments, arguments.agents.as_ref()?)));
-        let gathered = match asked {
-            Some((arguments, asked)) => match agents::gather(arguments, asked, self.loads, interrupt)? {
+        let gathered = match &self.agents.agents {
+            Some(asked) => match agents::gather(self.agents, asked, self.loads, interrupt)? {
                 None => return Ok(exit::INTERRUPTED),
                 gathered => gathered,
             },
