@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import shutil
+import signal
 import tempfile
 import time
 import warnings
@@ -44,7 +45,9 @@ def run_shards(file: Path, executor: Any, shards: int | None, force: bool, optio
         scenario = file.read_text()
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}", "name a scenario file", code=2) from None
-    words = flags({name: value for name, value in options.items() if name not in _OF_THE_FOLDER})
+    # An executor has a worker for each CPU, so that a task has one.
+    of_a_task = {"jobs": 1, **{name: value for name, value in options.items() if name not in _OF_THE_FOLDER}}
+    words = flags(of_a_task)
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as local:
             return _sent(local, (scenario, file.name), shards or os.cpu_count() or 1, words, options)
@@ -82,19 +85,30 @@ def _work_of(file: Path, words: list[str]) -> float:
 
 
 def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tuple[float, int, int]:
-    """CPU seconds of a shard on this machine, its cells, and those of all shards."""
+    """CPU seconds of a shard on this machine, its cells, and those of all shards. The shard ends early where its cells are large
+    enough to be tasks of their own in a sweep that is worth sending away: then these are the least seconds."""
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         folder = Path(place, "run")
+
+        def planned() -> tuple[int, int]:
+            with Progress(folder, shown=False) as seen:
+                seen.update()
+            return seen.planned or 0, seen.whole or 0
+
+        def enough(cpu: float) -> bool:
+            cells, whole = planned() if cpu >= LEAST_CPU_S else (0, 0)
+            return bool(cells) and cpu / cells >= max(LEAST_CPU_S, WORTH_CPU_S / whole)
+
         began = os.times()
-        ended = run_child(["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"])
+        command = ["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"]
+        ended = run_child(command, enough=enough)
         used = os.times()
         if ended.code == 0 and not folder.exists():
             return 0.0, 0, 0
-        concluded(ended, folder)
-        with Progress(folder, shown=False) as seen:
-            seen.update()
-    cpu = used.children_user + used.children_system - began.children_user - began.children_system
-    return cpu, seen.planned or 0, seen.whole or 0
+        if ended.code != -signal.SIGKILL:
+            concluded(ended, folder)
+        cells, whole = planned()
+    return used.children_user + used.children_system - began.children_user - began.children_system, cells, whole
 
 
 def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str], options: Mapping[str, Any]) -> Run:

@@ -104,8 +104,14 @@ class Ended:
     stderr: str
 
 
-def run_child(words: list[str], *, watch: Callable[[], None] | None = None, every: float = 0.25) -> Ended:
-    """Runs the program to its end. `watch` is called about every `every` seconds while it runs.
+def run_child(
+    words: list[str],
+    *,
+    watch: Callable[[], None] | None = None,
+    every: float = 0.25,
+    enough: Callable[[float], bool] | None = None,
+) -> Ended:
+    """Runs the program to its end, or until its CPU seconds are `enough`. `watch` is called about every `every` seconds while it runs.
 
     An interrupt of this process reaches the child as SIGINT, a second one as SIGKILL; the exit code is then 130. If
     this process dies, the kernel ends the child.
@@ -128,6 +134,8 @@ def run_child(words: list[str], *, watch: Callable[[], None] | None = None, ever
             _wait(child, every)
             if watch is not None:
                 watch()
+            if enough is not None and enough(_cpu_s(child)):
+                child.kill()
         except KeyboardInterrupt:
             interrupts += 1
             child.send_signal(signal.SIGINT if interrupts == 1 else signal.SIGKILL)
@@ -135,6 +143,15 @@ def run_child(words: list[str], *, watch: Callable[[], None] | None = None, ever
     for reader in readers:
         reader.join()
     return Ended(130 if interrupts else child.returncode, *outputs)
+
+
+def _cpu_s(child: subprocess.Popen[str]) -> float:
+    """CPU seconds of a child that has not been waited for (proc_pid_stat(5), fields 14 and 15)."""
+    try:
+        fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _wait(child: subprocess.Popen[str], seconds: float) -> None:
