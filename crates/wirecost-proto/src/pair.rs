@@ -2,7 +2,7 @@
 //!
 //! The client is the device (it sends [`Direction::Up`]), the server may have many flows, of which the harness
 //! opens one per [`Pair::open`]. The path takes datagrams unchanged. A stream is an ideal reliable one without TCP: the
-//! harness offers a chunk that the path loses or corrupts again after [`STREAM_RETRY`], and bytes arrive in order. The
+//! harness offers a chunk that the path loses or corrupts again after 200 ms, and bytes arrive in order. The
 //! harness compares every byte that arrives with the spans that its receiver reports in `Consumed`.
 
 mod arrived;

@@ -1,6 +1,8 @@
 //! Judges claims: the bound first, which needs no measurement, then what is missing, then the figures.
 //!
+//! - `outcome`: what the figures of a point come to
 //! - [`rules`]: the rule of each kind of claim
+//! - `trends`: that of figures that change with what is varied
 //! - [`suspects`]: other set-ups under which the published figure may come out
 //! - [`engines`]: what the figures of each engine alone come to
 //! - [`compare`]: what it takes to tell two figures apart
@@ -18,11 +20,13 @@ use crate::verdict::Verdict;
 
 pub mod compare;
 pub mod engines;
+mod outcome;
 pub mod rules;
 pub mod suspects;
+mod trends;
 
 pub use engines::ByEngine;
-use rules::Outcome;
+use outcome::Outcome;
 pub use suspects::JudgedSuspect;
 
 /// A judged claim.

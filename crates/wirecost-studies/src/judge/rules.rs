@@ -5,47 +5,14 @@ use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
 
 use super::compare::{self, Compared};
-use crate::amount::{Amount, Dimension, Published, digits};
-use crate::claims::{CheckReference, Limit, Point, Question, Shape, Trend};
+use super::outcome::{Outcome, TOLERANCE_OF_BYTES, meets, range, tolerance};
+use super::trends::of_trend;
+use crate::amount::{Amount, Published, digits};
+use crate::claims::{CheckReference, Limit, Point, Question};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::model::Model;
 use crate::reference::Reference;
 use crate::verdict::Verdict;
-
-/// The tolerance of times, of their ratios, and of all else but bytes.
-const TOLERANCE: f64 = 0.25;
-/// The tolerance of bytes, of their ratios, and of arithmetic.
-const TOLERANCE_OF_BYTES: f64 = 0.01;
-
-/// What the figures of a point come to, without its bound and what the publication leaves out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why, in one sentence.
-    pub why: String,
-    /// Our result as text.
-    pub ours: String,
-    /// Our result in base units, where it is one number.
-    pub value: Option<f64>,
-    /// Its 95 % interval.
-    pub interval: Option<[f64; 2]>,
-    /// The figures that were compared.
-    pub figures: Vec<Figure>,
-}
-
-impl Outcome {
-    fn new(verdict: Verdict, why: String, ours: String) -> Self {
-        Self {
-            verdict,
-            why,
-            ours,
-            value: None,
-            interval: None,
-            figures: Vec::new(),
-        }
-    }
-}
 
 /// The outcome of a question.
 ///
@@ -95,29 +62,6 @@ fn of_checks(checks: &[CheckReference], evidence: &Evidence) -> Result<Outcome, 
     }
     let (verdict, why) = gravest.ok_or_else(|| Missing::Wrong("no statement is named".into()))?;
     Ok(Outcome::new(verdict, why, ours.join("; ")))
-}
-
-/// The range that counts as the published number.
-fn range(published: &Published, within: f64) -> [f64; 2] {
-    let reach = published.amount.value.abs() * within;
-    let end = match published.is_least {
-        true => f64::INFINITY,
-        false => published.amount.value + reach,
-    };
-    [published.amount.value - reach, end]
-}
-
-const fn meets([low, high]: [f64; 2], [other_low, other_high]: [f64; 2]) -> bool {
-    low <= other_high && high >= other_low
-}
-
-fn tolerance(within: Option<f64>, dimension: Dimension) -> f64 {
-    let usual = if dimension == Dimension::DATA {
-        TOLERANCE_OF_BYTES
-    } else {
-        TOLERANCE
-    };
-    within.unwrap_or(usual)
 }
 
 fn value(
@@ -279,12 +223,6 @@ fn ends_text([low, high]: [f64; 2]) -> String {
     }
 }
 
-impl Outcome {
-    fn of(self, figures: Vec<Figure>) -> Self {
-        Self { figures, ..self }
-    }
-}
-
 fn of_ratio(published: &Published, interval: [f64; 2], within: f64) -> Verdict {
     let is_other_side = match published.amount.value > 1.0 {
         true => interval[1] < 1.0,
@@ -372,114 +310,6 @@ fn inseparable_text(compared: &Compared, [one, other]: [&str; 2], figures: [&Fig
     }
 }
 
-fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) -> Result<Outcome, Missing> {
-    let series = evidence.series(&trend.of, &trend.over)?;
-    let figures: Vec<Figure> = series.iter().map(|(_, figure)| figure.clone()).collect();
-    let dimension = figures
-        .first()
-        .map_or(Dimension::NONE, |figure| figure.amount.dimension);
-    let within = tolerance(within, dimension);
-    let (verdict, why) = match trend.shape {
-        Shape::Constant => constant(&figures, within),
-        Shape::Grows => grows(&figures, true),
-        Shape::Falls => grows(&figures, false),
-        Shape::Linear { slope } => linear(&series, slope, within)?,
-    };
-    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.shown());
-    let ours: Vec<String> = match series.as_slice() {
-        [first, .., last] => vec![each(first), each(last)],
-        few => few.iter().map(each).collect(),
-    };
-    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
-}
-
-fn constant(figures: &[Figure], within: f64) -> (Verdict, String) {
-    let by_value = |one: &&Figure, other: &&Figure| one.amount.value.total_cmp(&other.amount.value);
-    let (Some(least), Some(most)) = (figures.iter().min_by(by_value), figures.iter().max_by(by_value)) else {
-        return (Verdict::NotRun, "the run has no values".to_owned());
-    };
-    let text = format!("from {} to {}", least.amount, most.amount);
-    let limit = 1.0 + within;
-    let verdict = if most.amount.value <= least.amount.value * limit {
-        Verdict::Reproduced
-    } else if most.ends()[0] > least.ends()[1] * limit {
-        Verdict::Contradicted
-    } else {
-        Verdict::NotSeparable
-    };
-    (verdict, text)
-}
-
-/// Ends that are separated, and no step that is separated the other way.
-fn grows(figures: &[Figure], upwards: bool) -> (Verdict, String) {
-    let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
-        return (Verdict::NotRun, "the run has no values".to_owned());
-    };
-    let [wanted, opposite] = match upwards {
-        true => [Compared::Smaller, Compared::Larger],
-        false => [Compared::Larger, Compared::Smaller],
-    };
-    let text = format!("from {} to {}", first.amount, last.amount);
-    let ends = compare::by_intervals(first, last);
-    if ends == opposite {
-        return (Verdict::Contradicted, text);
-    }
-    if ends != wanted {
-        return (Verdict::NotSeparable, format!("{text}: the ends overlap"));
-    }
-    let against = compare::adjacent(figures)
-        .iter()
-        .position(|step| *step == opposite);
-    match against {
-        None => (Verdict::Reproduced, text),
-        Some(at) => {
-            let [one, other] = [figures[at].amount, figures[at + 1].amount];
-            (
-                Verdict::Differs,
-                format!("{text}, but one step goes from {one} to {other}"),
-            )
-        }
-    }
-}
-
-/// A straight line through the first and the last value: its slope, and how far the others are from it.
-fn linear(series: &[(String, Figure)], slope: f64, within: f64) -> Result<(Verdict, String), Missing> {
-    let read = |value: &str| {
-        Published::read(value)
-            .map(|published| published.amount.value)
-            .map_err(|error| Missing::Wrong(error.to_string()))
-    };
-    let points = series
-        .iter()
-        .map(|(value, figure)| Ok((read(value)?, figure)))
-        .collect::<Result<Vec<(f64, &Figure)>, Missing>>()?;
-    let (Some((x0, first)), Some((x1, last))) = (points.first(), points.last()) else {
-        return Err(Missing::NotRun("the run has no values".to_owned()));
-    };
-    let run = x1 - x0;
-    let ours = (last.amount.value - first.amount.value) / run;
-    let interval = [
-        (last.ends()[0] - first.ends()[1]) / run,
-        (last.ends()[1] - first.ends()[0]) / run,
-    ];
-    let is_near = |(x, figure): &(f64, &Figure)| {
-        let expected = first.amount.value + ours * (x - x0);
-        (figure.amount.value - expected).abs() <= within * expected.abs()
-    };
-    let text = format!("the slope is {}", digits(ours));
-    let holds = meets(interval, [slope * (1.0 - within), slope * (1.0 + within)]);
-    let opposite = ours * slope < 0.0 && !meets(interval, [0.0, 0.0]);
-    Ok(match (holds, points.iter().all(is_near)) {
-        (true, true) => (Verdict::Reproduced, text),
-        _ if opposite => (Verdict::Contradicted, text),
-        (true, false) => (
-            Verdict::Differs,
-            format!("{text}, but the values are not on one line"),
-        ),
-        (false, _) => (Verdict::Differs, text),
-    })
-}
-
 fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {
     let figure = evidence.figure(&limit.of)?;
     if limit.at.amount.dimension != figure.amount.dimension {
@@ -564,10 +394,10 @@ fn percent(share: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn figure(value: f64, spread: f64) -> Figure {
+    pub(in crate::judge) fn figure(value: f64, spread: f64) -> Figure {
         Figure {
             run: String::new(),
             amount: Amount::seconds(value),
@@ -628,45 +458,6 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_figure_stays_within_its_tolerance() {
-        let verdict = |values: &[f64], spread: f64| {
-            let figures: Vec<Figure> = values.iter().map(|value| figure(*value, spread)).collect();
-            constant(&figures, 0.25).0
-        };
-        assert_eq!(verdict(&[10.0, 11.0, 12.0], 0.1), Verdict::Reproduced);
-        assert_eq!(verdict(&[10.0, 20.0], 0.1), Verdict::Contradicted);
-        assert_eq!(verdict(&[10.0, 13.0], 2.0), Verdict::NotSeparable);
-    }
-
-    #[test]
-    fn a_growing_figure_has_separated_ends() {
-        let verdict = |values: &[f64], upwards: bool| {
-            let figures: Vec<Figure> = values.iter().map(|value| figure(*value, 0.4)).collect();
-            grows(&figures, upwards).0
-        };
-        assert_eq!(verdict(&[1.0, 2.0, 3.0], true), Verdict::Reproduced);
-        assert_eq!(verdict(&[1.0, 1.1, 3.0], true), Verdict::Reproduced);
-        assert_eq!(verdict(&[1.0, 5.0, 3.0], true), Verdict::Differs);
-        assert_eq!(verdict(&[3.0, 2.0, 1.0], true), Verdict::Contradicted);
-        assert_eq!(verdict(&[1.0, 1.5], true), Verdict::NotSeparable);
-        assert_eq!(verdict(&[3.0, 1.0], false), Verdict::Reproduced);
-    }
-
-    #[test]
-    fn a_line_has_a_slope_and_no_bend() {
-        let series = |values: [f64; 3]| {
-            let at = ["5ms", "25ms", "100ms"];
-            let each = |(at, value): (&str, f64)| (at.to_owned(), figure(value, 0.0));
-            at.into_iter().zip(values).map(each).collect::<Vec<_>>()
-        };
-        let verdict = |values| linear(&series(values), 1.0, 0.05).expect("a line").0;
-        assert_eq!(verdict([0.006, 0.026, 0.101]), Verdict::Reproduced);
-        assert_eq!(verdict([0.006, 0.060, 0.101]), Verdict::Differs);
-        assert_eq!(verdict([0.012, 0.052, 0.202]), Verdict::Differs);
-        assert_eq!(verdict([0.101, 0.050, 0.006]), Verdict::Contradicted);
-    }
-
-    #[test]
     fn a_figure_is_printed_with_both_ends_its_engine_and_its_samples() {
         assert_eq!(text_of(&figure(0.25, 0.01)), "250 ms ±10 ms (live, n 100)");
         let skewed = Figure {
@@ -675,13 +466,5 @@ mod tests {
         };
         assert_eq!(text_of(&skewed), "250 ms -10 ms +50 ms (live, n 100)");
         assert_eq!(text_of(&figure(0.25, 0.0)), "250 ms (live, n 100)");
-    }
-
-    #[test]
-    fn usual_tolerances_depend_on_the_unit() {
-        let close = |left: f64, right: f64| (left - right).abs() < 1e-12;
-        assert!(close(tolerance(None, Dimension::TIME), 0.25));
-        assert!(close(tolerance(None, Dimension::DATA), 0.01));
-        assert!(close(tolerance(Some(0.05), Dimension::DATA), 0.05));
     }
 }

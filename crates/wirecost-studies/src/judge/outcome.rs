@@ -1,0 +1,83 @@
+//! What the figures of a point come to, and what counts as the published number.
+
+use crate::amount::{Dimension, Published};
+use crate::evidence::Figure;
+use crate::verdict::Verdict;
+
+/// The tolerance of times, of their ratios, and of all else but bytes.
+const TOLERANCE: f64 = 0.25;
+/// The tolerance of bytes, of their ratios, and of arithmetic.
+pub(super) const TOLERANCE_OF_BYTES: f64 = 0.01;
+
+/// What the figures of a point come to, without its bound and what the publication leaves out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub why: String,
+    /// Our result as text.
+    pub ours: String,
+    /// Our result in base units, where it is one number.
+    pub value: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// The figures that were compared.
+    pub figures: Vec<Figure>,
+}
+
+impl Outcome {
+    pub(super) fn new(verdict: Verdict, why: String, ours: String) -> Self {
+        Self {
+            verdict,
+            why,
+            ours,
+            value: None,
+            interval: None,
+            figures: Vec::new(),
+        }
+    }
+
+    /// The same with the figures that were compared.
+    pub(super) fn of(self, figures: Vec<Figure>) -> Self {
+        Self { figures, ..self }
+    }
+}
+
+/// The range that counts as the published number.
+pub(super) fn range(published: &Published, within: f64) -> [f64; 2] {
+    let reach = published.amount.value.abs() * within;
+    let end = match published.is_least {
+        true => f64::INFINITY,
+        false => published.amount.value + reach,
+    };
+    [published.amount.value - reach, end]
+}
+
+/// Whether two ranges have a common number.
+pub(super) const fn meets([low, high]: [f64; 2], [other_low, other_high]: [f64; 2]) -> bool {
+    low <= other_high && high >= other_low
+}
+
+/// The tolerance of a claim, or the usual one of its unit.
+pub(super) fn tolerance(within: Option<f64>, dimension: Dimension) -> f64 {
+    let usual = if dimension == Dimension::DATA {
+        TOLERANCE_OF_BYTES
+    } else {
+        TOLERANCE
+    };
+    within.unwrap_or(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_tolerances_depend_on_the_unit() {
+        let close = |left: f64, right: f64| (left - right).abs() < 1e-12;
+        assert!(close(tolerance(None, Dimension::TIME), 0.25));
+        assert!(close(tolerance(None, Dimension::DATA), 0.01));
+        assert!(close(tolerance(Some(0.05), Dimension::DATA), 0.05));
+    }
+}
