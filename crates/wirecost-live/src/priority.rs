@@ -48,6 +48,12 @@ pub fn raise(duty: Duty) -> Priority {
     if set_real_time(duty as i32).is_ok() {
         return Priority::RealTime;
     }
+    favour()
+}
+
+/// Requests the largest share among ordinary threads for the calling thread alone, and returns what is granted. A thread that may need
+/// all the time of a CPU must not be above ordinary threads.
+pub fn favour() -> Priority {
     match set_niceness(NICENESS) {
         Ok(()) => Priority::Favoured,
         Err(_) => Priority::Ordinary,

@@ -14,6 +14,7 @@ use wirecost_live::Clock;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice, Traffic};
 use wirecost_live::driver::sources::Sources;
 use wirecost_live::emulation::HOSTS;
+use wirecost_live::priority;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::device_address;
 use wirecost_proto::random::key_of;
@@ -84,6 +85,9 @@ impl Share {
     /// Runs the part on this thread until it receives `ToPart::Quit`. Its last message is always [`FromPart::Failed`]
     /// or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
+        if self.options.is_beside_real_server() {
+            priority::favour();
+        }
         let of_all = key_log(&self.options);
         let of_observed = self.observed_key_log();
         let last = match self.run_loop(inbox, outbox, [&of_all, &of_observed]) {

@@ -95,6 +95,10 @@ pub struct Load {
     /// CPU takes to wake.
     #[serde(default)]
     pub idle_cpus: String,
+    /// The priority of the generator's loops: `nice -20` beside a real server that wirecost has started, which shares their CPUs, if the
+    /// machine grants it; else `nice 0`. Empty without a generator.
+    #[serde(default)]
+    pub priority: String,
     /// Whether the figures of all phases may be used; `warnings`, here and in the phases, hold the reasons.
     pub valid: bool,
     /// Reasons to look before trusting the figures of any phase.

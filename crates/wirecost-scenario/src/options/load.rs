@@ -185,9 +185,7 @@ impl LoadOptions {
 
     /// Whether it creates namespaces: network namespaces for a link, or the PID namespace of a real server.
     pub fn makes_namespaces(&self) -> bool {
-        let is_real =
-            |target: &LoadTarget| matches!(target, LoadTarget::Started(target) if !target.is_builtin());
-        self.engine == LoadEngine::Live && (self.link.is_some() || is_real(&self.target))
+        self.engine == LoadEngine::Live && (self.link.is_some() || self.is_beside_real_server())
     }
 
     /// Why the load cannot run over its link; `None` if it can, or has no link.
@@ -255,6 +253,11 @@ impl LoadOptions {
             LoadTarget::Started(target) => self.settings.of_target(*target),
             LoadTarget::Url(_) => setting::Settings::new(),
         }
+    }
+
+    /// Whether a real server that wirecost starts shares the CPUs of the generator.
+    pub const fn is_beside_real_server(&self) -> bool {
+        matches!(&self.target, LoadTarget::Started(target) if !target.is_builtin())
     }
 
     /// Whether packets cross an emulated link. In virtual time they always do.
