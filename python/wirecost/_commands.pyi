@@ -119,7 +119,7 @@ def load(
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
     client_id: Values | None = None,  # Client identifiers; %d is the device's number  [default: wc-%05d]
-    user: Values | None = None,  # User name for MQTT and AMQP; in a load, %d is the device's number
+    user: Values | None = None,  # User name for MQTT, AMQP and databases; in a load, %d is the device's number
     password_file: Values | None = None,  # File whose first line is the user's password
     will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
     will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
@@ -178,7 +178,7 @@ def run(
     file: str | Path, *, executor: Executor | None = None, shards: int | None = None, force: bool = False,
     set: Values | None = None,  # Replace a value of the file: size=16B, link.rtt=100ms, count=10; you can repeat this option
     vary: Values | None = None,  # Replace a value of the file by several ones, for a run of each: size=16B,1kB; you can repeat this option
-    engine: Values | None = None,  # Engine of comparisons, instead of the file's: sim, live or auto
+    engine: Values | None = None,  # Engine instead of the file's: sim or live; auto in comparisons
     shard: Values | None = None,  # Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
     i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
     jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
@@ -219,7 +219,7 @@ def probe(
     client_id: Values | None = None,  # MQTT client identifier and AMQP container id  [default: wc-1]
     start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
     timeout: Values | None = None,  # Time limit of each step  [default: 10s]
-    user: Values | None = None,  # User name for MQTT and AMQP; in a load, %d is the device's number
+    user: Values | None = None,  # User name for MQTT, AMQP and databases; in a load, %d is the device's number
     password_file: Values | None = None,  # File whose first line is the user's password
     ipv4: bool = False,  # Use IPv4 only
     ipv6: bool = False,  # Use IPv6 only

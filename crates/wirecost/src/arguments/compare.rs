@@ -28,7 +28,7 @@ use super::{PacketPath, ReadingsArguments, TableArguments};
 )]
 pub struct CompareArguments {
     /// Stacks to compare: an application, then +cose and +CHANNEL if you want them. Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, mqttsn-qos-1 to 2, coap-non, coap-con, coap-tcp, amqp-settled, amqp-unsettled,
-    /// http1, http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, coap-tcp, amqp and http1; +dtls1.3, +dtls1.2, +dtls1.2-psk and
+    /// http1, http3, postgres, mariadb, mongodb. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, coap-tcp, amqp and http1; +dtls1.3, +dtls1.2, +dtls1.2-psk and
     /// +dtls1.2-cid on udp, mqttsn, coap-non and coap-con; +oscore on coap-non and coap-con; http3 includes TLS 1.3.
     #[arg(
         value_name = "STACK",

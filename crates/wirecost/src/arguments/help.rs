@@ -199,7 +199,7 @@ const LOAD: &[Group] = &[
         ],
     },
     Group {
-        heading: "Link between devices and the server of STACK; each of these options adds it",
+        heading: "Link between devices and target; each of these options adds it",
         common: LINK.common,
         further: LINK.further,
     },

@@ -24,13 +24,14 @@ use super::{AgentsArguments, ReadingsArguments, ShapeArguments};
 #[command(
     after_help = "Lists (--clients 10,100 --rate 100/s,1000/s --rtt 5ms,100ms) make a matrix: its loads run one after the \
     other, and the report draws curves over the options that differ.\n\n\
-    URL is mqtt:// mqtts:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
+    URL is mqtt:// mqtts:// mqttsn:// mqttsns:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// h3:// tcp:// \
+    udp:// postgres:// mariadb:// or mongodb://, with the topic, path or \
     address after the host. STACK is a stack as in compare (mqtt-qos1, coap-con+dtls1.3): wirecost starts its server \
     in a separate process.\n\n\
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \
     Only --closed-loop waits for answers.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, \
-    13 some messages were not acknowledged, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+    13 some messages were not acknowledged, 14 measurement invalid, 99 --find-max found no rate that holds, 130 interrupted."
 )]
 pub struct LoadArguments {
     /// URL of a server, or stacks whose built-in server wirecost starts

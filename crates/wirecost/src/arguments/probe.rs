@@ -16,7 +16,7 @@ use super::serve::parse_psk;
 /// `wirecost probe`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "URL is mqtt:// mqtts:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
+    after_help = "URL is mqtt:// mqtts:// mqttsn:// mqttsns:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
     address after the host. Packet headers are counted only with root or CAP_NET_RAW, which let wirecost see packets.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 server unreachable, 12 TLS, authentication or protocol refused."
 )]

@@ -29,7 +29,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 
-    /// Engine of comparisons, instead of the file's: sim, live or auto
+    /// Engine instead of the file's: sim or live; auto in comparisons
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Engine>,
 

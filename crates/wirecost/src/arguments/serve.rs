@@ -34,11 +34,11 @@ pub struct ServeArguments {
     #[arg(long)]
     pub tls: bool,
 
-    /// Protect datagrams with DTLS 1.3 or 1.2 and a certificate (coap, udp)
+    /// Protect datagrams with DTLS 1.3 or 1.2 and a certificate (coap, mqttsn, udp)
     #[arg(long)]
     pub dtls: bool,
 
-    /// Protect datagrams with DTLS 1.2 and this pre-shared key, and with --dtls also with certificates (coap, udp); KEY
+    /// Protect datagrams with DTLS 1.2 and this pre-shared key, and with --dtls also with certificates (coap, mqttsn, udp); KEY
     /// is text, or hex after 0x; @FILE reads both from a file
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
     pub psk: Vec<Psk>,

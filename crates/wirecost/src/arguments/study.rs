@@ -13,7 +13,7 @@ use clap::Args;
     130 interrupted."
 )]
 pub struct StudyArguments {
-    /// Study: list prints all of them
+    /// Study; list prints all of them, all runs all of them
     #[arg(value_name = "NAME", required_unless_present = "from")]
     pub name: Option<String>,
 
