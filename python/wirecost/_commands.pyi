@@ -119,7 +119,7 @@ def load(
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
     client_id: Values | None = None,  # Client identifiers; %d is the device's number  [default: wc-%05d]
-    user: Values | None = None,  # User name for MQTT, AMQP and databases; in a load, %d is the device's number
+    user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number
     password_file: Values | None = None,  # File whose first line is the user's password
     will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
     will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
@@ -219,7 +219,7 @@ def probe(
     client_id: Values | None = None,  # MQTT client identifier and AMQP container id  [default: wc-1]
     start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
     timeout: Values | None = None,  # Time limit of each step  [default: 10s]
-    user: Values | None = None,  # User name for MQTT, AMQP and databases; in a load, %d is the device's number
+    user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number
     password_file: Values | None = None,  # File whose first line is the user's password
     ipv4: bool = False,  # Use IPv4 only
     ipv6: bool = False,  # Use IPv6 only

@@ -24,9 +24,8 @@ use super::{AgentsArguments, ReadingsArguments, ShapeArguments};
 #[command(
     after_help = "Lists (--clients 10,100 --rate 100/s,1000/s --rtt 5ms,100ms) make a matrix: its loads run one after the \
     other, and the report draws curves over the options that differ.\n\n\
-    URL is mqtt:// mqtts:// mqttsn:// mqttsns:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// h3:// tcp:// \
-    udp:// postgres:// mariadb:// or mongodb://, with the topic, path or \
-    address after the host. STACK is a stack as in compare (mqtt-qos1, coap-con+dtls1.3): wirecost starts its server \
+    URL is SCHEME://HOST/TOPIC (or path, or address); SCHEME is one of mqtt mqtts mqttsn mqttsns coap coaps \
+    coap+tcp coaps+tcp amqp amqps http https h3 tcp udp postgres mariadb mongodb. STACK is a stack as in compare (mqtt-qos1, coap-con+dtls1.3): wirecost starts its server \
     in a separate process.\n\n\
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \
     Only --closed-loop waits for answers.\n\n\

@@ -33,7 +33,7 @@ pub enum CredentialError {
 /// The user's name and the source of the password.
 #[derive(Debug, Args)]
 pub struct LoginArguments {
-    /// User name for MQTT, AMQP and databases; in a load, %d is the device's number
+    /// User name for MQTT, AMQP, databases; %d is a load's device number
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
