@@ -11,7 +11,7 @@ import pytest
 
 import wirecost as wc
 from wirecost import _executor
-from wirecost._program import run_child
+from wirecost._program import Ended, run_child
 
 DERIVED = ["samples.csv", "summary.csv", "ladder.json"]
 
@@ -52,6 +52,41 @@ def test_executor_is_not_used_for_little_work(scenario: Path, tmp_path: Path) ->
     with pytest.warns(UserWarning, match="this machine is faster"):
         run = wc.run(scenario, executor=Never(), out=tmp_path / "run")
     assert run.valid
+
+
+def test_executor_knows_a_sweep_from_the_first_seconds_of_large_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def concluded(*_: object) -> None:
+        raise AssertionError("the cell ran to its end")
+
+    file = tmp_path / "sweep.yaml"
+    file.write_text("wirecost: 1\nnbiot: {profile: study}\nstack: coap-con\nsize: 48B\nload: 2/s\nseeds: 1\nduration: 2000s\n")
+    monkeypatch.setattr(_executor, "LEAST_CPU_S", 0.2)
+    monkeypatch.setattr(_executor, "WORTH_CPU_S", 0.2)
+    monkeypatch.setattr(_executor, "concluded", concluded)
+    cpu, cells, whole = _executor._measured_shard(file, ["--jobs=1"], 1, 1)
+    assert cpu >= 0.2 and (cells, whole) == (1, 1)
+
+
+def test_executor_names_a_sample_that_is_killed(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = Ended(-signal.SIGKILL, "", "")
+    monkeypatch.setattr(_executor, "run_child", lambda *_, **__: killed)
+    with pytest.raises(wc.WirecostError, match="signal 9 ended the program"):
+        _executor._measured_shard(scenario, [], 1, 1)
+
+
+def test_executor_gives_a_task_one_thread(scenario: Path, tmp_path: Path) -> None:
+    class Notes(ThreadPoolExecutor):
+        words: list[object] = []
+
+        def submit(self, function, /, *args, **keywords):  # type: ignore[no-untyped-def]
+            self.words += [word for arg in args if isinstance(arg, list) for word in arg]
+            return super().submit(function, *args, **keywords)
+
+    with Notes(2) as executor:
+        wc.run(scenario, executor=executor, shards=2, force=True, out=tmp_path / "one")
+        assert executor.words.count("--jobs=1") == 2
+        wc.run(scenario, executor=executor, shards=1, force=True, jobs=3, out=tmp_path / "three")
+        assert executor.words.count("--jobs=3") == 1
 
 
 def test_executor_that_cannot_pickle_is_a_usage_error(scenario: Path, tmp_path: Path) -> None:

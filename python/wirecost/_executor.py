@@ -6,7 +6,6 @@ import io
 import os
 import pickle
 import shutil
-import signal
 import tempfile
 import time
 import warnings
@@ -95,9 +94,14 @@ def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tup
                 seen.update()
             return seen.planned or 0, seen.whole or 0
 
+        is_enough = False
+
         def enough(cpu: float) -> bool:
+            nonlocal is_enough
             cells, whole = planned() if cpu >= LEAST_CPU_S else (0, 0)
-            return bool(cells) and cpu / cells >= max(LEAST_CPU_S, WORTH_CPU_S / whole)
+            # A child that has ended has no CPU time to read any more.
+            is_enough = is_enough or (bool(cells) and cpu / cells >= max(LEAST_CPU_S, WORTH_CPU_S / whole))
+            return is_enough
 
         began = os.times()
         command = ["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"]
@@ -105,7 +109,7 @@ def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tup
         used = os.times()
         if ended.code == 0 and not folder.exists():
             return 0.0, 0, 0
-        if ended.code != -signal.SIGKILL:
+        if not is_enough:
             concluded(ended, folder)
         cells, whole = planned()
     return used.children_user + used.children_system - began.children_user - began.children_system, cells, whole

@@ -111,7 +111,8 @@ def run_child(
     every: float = 0.25,
     enough: Callable[[float], bool] | None = None,
 ) -> Ended:
-    """Runs the program to its end, or until its CPU seconds are `enough`. `watch` is called about every `every` seconds while it runs.
+    """Runs the program to its end. `watch` is called about every `every` seconds while it runs; so is `enough`, with the CPU seconds
+    of the child, which is killed where it returns True.
 
     An interrupt of this process reaches the child as SIGINT, a second one as SIGKILL; the exit code is then 130. If
     this process dies, the kernel ends the child.

@@ -85,6 +85,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_favoured_thread_has_the_niceness_that_is_named() {
+        let favoured = std::thread::spawn(|| {
+            let granted = favour();
+            let statistics = std::fs::read_to_string("/proc/thread-self/stat").expect("statistics");
+            (granted, statistics)
+        });
+        let (granted, statistics) = favoured.join().expect("the thread ends");
+        // proc_pid_stat(5): field 19 is the niceness.
+        let fields = statistics.rsplit_once(')').expect("a name").1;
+        let niceness = fields.split_whitespace().nth(16).expect("a niceness");
+        assert_eq!(granted.to_string(), format!("nice {niceness}"));
+    }
+
+    #[test]
     fn a_thread_started_by_a_raised_thread_is_ordinary() {
         let inherited = std::thread::spawn(|| {
             raise(Duty::Link);

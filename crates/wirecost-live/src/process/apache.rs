@@ -26,9 +26,10 @@ const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
 /// The file with its process id, below the run's folder.
 pub const PID_FILE: &str = "apache.pid";
 
-/// Becomes the server, as the user `nobody`. Apache as root would need another user for its workers, who could not read the files of this run, and
-/// whom a user namespace need not have. Where everybody may listen at the port, as in the namespaces that wirecost makes, `nobody` is
-/// the user that runs wirecost. Elsewhere root becomes `nobody` and keeps the two capabilities that it needs. Arguments: port, program, configuration.
+/// Starts Apache as the user `nobody`. As root, Apache would give its workers another user. That user could not read the files of this run, and
+/// a user namespace may not have it. If every user may listen at the port, as in the namespaces that wirecost makes, the script makes a
+/// user namespace that maps the user of wirecost to `nobody`. If not, the script becomes `nobody` and keeps the two capabilities that Apache
+/// needs. Arguments: port, program, configuration.
 const SCRIPT: &str = r#"
 if [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -le "$1" ]; then
     exec unshare --user --map-user=65534 --map-group=65534 "$2" -f "$3" -DFOREGROUND

@@ -46,8 +46,7 @@ exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_direc
 
 /// How to start the server on `address`, with its data and log in `folder`.
 ///
-/// PostgreSQL refuses to run as root. wirecost runs it as `nobody` in a user namespace of its own, in which `nobody` is the user that runs
-/// wirecost. Unless a load sets others, settings that cost time are its defaults: every insert is on disk before its answer.
+/// PostgreSQL refuses to run as root. wirecost starts it in a user namespace that maps the user of wirecost to `nobody`. Unless a load sets others, settings that cost time are its defaults: every insert is on disk before its answer.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed.

@@ -105,9 +105,9 @@ fn configuration(ip: IpAddr, tls: bool) -> String {
     lines.join("\n")
 }
 
-/// The options of TLS as Erlang terms. Erlang's TLS gives no session tickets unless it is told to, and then no connection
-/// can be resumed; `rabbitmq.conf` has no key for it, and a list here replaces the whole list there. Stateless tickets, as
-/// those of OpenSSL, need no room in the server.
+/// The options of TLS as Erlang terms. Erlang's TLS sends session tickets only with `session_tickets`; without a ticket no connection
+/// with TLS 1.3 is resumed. `rabbitmq.conf` has no key for this option. The list of this file replaces that of `rabbitmq.conf`, so it
+/// has all options. A stateless ticket holds its own state; the server keeps at most 1,000 stateful ones.
 fn tls_configuration(tls: Option<&TlsFiles>) -> String {
     let Some(files) = tls else {
         return "[].\n".into();

@@ -75,7 +75,7 @@ impl JoinFile {
     /// Creates the file, for its owner alone.
     ///
     /// # Errors
-    /// The join file is there already, or it cannot be written.
+    /// The file exists already, or cannot be written.
     pub fn create(&self, path: &Path) -> io::Result<()> {
         let mut file = OpenOptions::new()
             .write(true)

@@ -1,11 +1,13 @@
 //! `load --target`: what our devices count against servers that are not ours, and that count nothing for us.
 
+use std::fs;
+use std::process::Stdio;
 use std::sync::Mutex;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{need_program, need_root, said, wirecost};
+use crate::common::{ended, eventually, need_program, need_root, said, wirecost};
 
 const COUNT: u64 = 200;
 /// One load at a time: the servers listen at their registered ports.
@@ -51,6 +53,7 @@ fn assert_answered(target: &str, stack: &str, more: &str) -> Value {
     ] {
         assert_eq!(*value, COUNT, "{target} {stack}: {count} of {publish}");
     }
+    assert_eq!(summary["loads"][0]["priority"], "nice -20", "{target} {stack}");
     let used = &summary["loads"][0]["target_use"];
     assert!(used["resident_bytes"].as_u64() > Some(0), "{target}: {used}");
     summary
@@ -69,6 +72,51 @@ fn assert_delivered(target: &str, stack: &str) {
         assert_eq!(
             deliveries[count], expected,
             "{target} {stack}: {count} of {deliveries}"
+        );
+    }
+}
+
+/// The niceness of the thread `loop 0` of a process (proc_pid_stat(5), field 19); `None` before it runs.
+fn niceness_of_loop(process: u32) -> Option<i32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let mut statistics = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+    let of_loop = statistics.find(|text| text.contains("(loop 0)"))?;
+    let (_, fields) = of_loop.rsplit_once(')')?;
+    fields.split_whitespace().nth(16)?.parse().ok()
+}
+
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn the_generator_is_favoured_beside_a_real_server_alone() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    let _alone = PORTS.lock().unwrap_or_else(|failed| failed.into_inner());
+    for (target, niceness) in [("mosquitto", -20), ("builtin", 0)] {
+        let home = TempDir::new().expect("a folder");
+        let mut command = wirecost(home.path());
+        command.args([
+            "load",
+            "mqtt-qos1",
+            "--quiet",
+            "--json",
+            "-",
+            "-c",
+            "5",
+            "-r",
+            "100/s",
+            "-d",
+            "3s",
+        ]);
+        command.args(["--threads", "1", "--target", target]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("wirecost starts");
+        eventually(target, || niceness_of_loop(child.id()) == Some(niceness));
+        let said = ended(child);
+        let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+        assert_eq!(
+            summary["loads"][0]["priority"],
+            format!("nice {niceness}"),
+            "{target}"
         );
     }
 }
