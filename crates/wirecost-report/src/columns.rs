@@ -6,11 +6,12 @@ mod shown;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, Section};
 
-use crate::figures::BothWays;
 use crate::number;
 use crate::per::Per;
 use crate::readings::bytes_per_reading;
-pub(crate) use ranking::{ANYTHING, Entry, Rank, overlap};
+use wirecost_stats::Estimate;
+
+pub(crate) use ranking::{ALIKE_MEANS, Contest, NO_DIFFERENCE, Rank, TOO_FEW_MEANS, TOO_FEW_SAMPLES};
 pub(crate) use shown::shown;
 
 /// A column of the table.
@@ -47,8 +48,10 @@ pub(crate) enum Column {
     Ratio,
 }
 
-/// The mark of a value without a significant difference from the best.
-pub(crate) const INSEPARABLE: &str = "~";
+/// The mark of a value without a difference of note from the best.
+pub(crate) const ALIKE: &str = "~";
+/// The mark of a value of which the samples do not tell whether it differs from the best.
+pub(crate) const TOO_FEW: &str = "?";
 /// The mark of a quantile from too few samples, and of a mean without an interval.
 pub(crate) const LOW_N: &str = "°";
 /// The mark of a time that ends with arrival because nothing answers.
@@ -99,22 +102,35 @@ impl Column {
 
     /// The value of the cell as a number; null if it was not measured.
     pub(crate) fn value(self, cell: &Cell) -> Option<f64> {
+        self.estimate(cell).map(|estimate| estimate.value)
+    }
+
+    /// The value of the cell with its 95 % interval, times in nanoseconds; null if it was not measured.
+    pub(crate) fn estimate(self, cell: &Cell) -> Option<Estimate> {
         let message = cell.message.as_ref()?;
         match self {
-            Self::Up => Some(message.up.wire.mean),
-            Self::Down => Some(message.down.wire.mean),
-            Self::Total => Some(message.up.wire.mean + message.down.wire.mean),
-            Self::AllIn(per) => per.bytes(cell),
+            Self::Up => Some(cell.count(&message.up.wire)),
+            Self::Down => Some(cell.count(&message.down.wire)),
+            Self::Total => cell.message_bytes(),
+            Self::AllIn(per) => per.estimate(cell),
             Self::PerReading => bytes_per_reading(cell),
-            Self::Connection => BothWays::of_connection(cell).map(|bytes| bytes.total()),
-            Self::Packets => Some(message.up.packets.mean + message.down.packets.mean),
-            Self::RoundTrips => round_trips(cell).map(|(connect, message)| connect + message),
-            Self::FirstMessage => cell.first_message_round_trips,
-            Self::P50 => times(message).and_then(|t| t.p50).map(|ns| ns as f64),
-            Self::P99 => times(message).and_then(|t| t.p99).map(|ns| ns as f64),
-            Self::Mean => times(message).map(|t| t.mean),
-            Self::Goodput => message.goodput_bps,
-            Self::Ratio => message.header_ratio,
+            Self::Connection => cell.connection_bytes(),
+            Self::Packets => {
+                let [up, down] = [&message.up, &message.down].map(|bytes| cell.count(&bytes.packets));
+                Some(up.plus(&down))
+            }
+            Self::RoundTrips => {
+                round_trips(cell).map(|(connect, message)| Estimate::exact(connect + message))
+            }
+            Self::FirstMessage => cell.first_message_round_trips.map(Estimate::exact),
+            Self::P50 => quantile(times(message)?, times(message)?.p50, "p50"),
+            Self::P99 => quantile(times(message)?, times(message)?.p99, "p99"),
+            Self::Mean => times(message).map(|times| Estimate {
+                value: times.mean,
+                interval: times.ci95,
+            }),
+            Self::Goodput => Some(goodput(message, message.goodput_bps?)),
+            Self::Ratio => ratio(cell, message),
         }
     }
 
@@ -138,13 +154,17 @@ impl Column {
         }
     }
 
-    /// The marks of the value: no significant difference, too few samples, no answer.
+    /// The marks of the value: no difference of note, too few samples, no answer.
     pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
         let marks = [
             (self.is_shared(cell), EARLY),
             (self.is_cut_short(cell), CUT_SHORT),
-            (rank == Rank::Inseparable, INSEPARABLE),
+            (rank == Rank::Alike, ALIKE),
             (self.is_low_n(cell), LOW_N),
+            (
+                rank == Rank::TooFew && self.has_interval() && !self.is_low_n(cell),
+                TOO_FEW,
+            ),
             (
                 self.depends_on_response() && self.value(cell).is_some() && ends_with_arrival(cell),
                 TO_ARRIVAL,
@@ -155,13 +175,6 @@ impl Column {
             .filter(|(applies, _)| *applies)
             .map(|(_, mark)| *mark)
             .collect()
-    }
-
-    /// Whether the value is shown as the best. Bytes under loss are means without an interval, so that no test says
-    /// whether they differ.
-    pub(crate) fn is_best(self, cell: &Cell, rank: Rank) -> bool {
-        let is_mean_of_bytes = is_lossy(cell) && !self.is_noisy() && !self.depends_on_response();
-        rank.is_among_the_best() && !is_mean_of_bytes
     }
 
     /// Whether the value may be compared with others.
@@ -183,9 +196,18 @@ impl Column {
             )
     }
 
-    /// Whether a value is meaningless without its interval.
-    const fn is_noisy(self) -> bool {
-        matches!(self, Self::P50 | Self::P99 | Self::Mean)
+    /// Whether a value that differs between samples has an interval. The others are ranked only where all samples have the same.
+    const fn has_interval(self) -> bool {
+        matches!(
+            self,
+            Self::Total
+                | Self::AllIn(_)
+                | Self::PerReading
+                | Self::Connection
+                | Self::P50
+                | Self::P99
+                | Self::Mean
+        )
     }
 
     const fn depends_on_response(self) -> bool {
@@ -193,20 +215,6 @@ impl Column {
             self,
             Self::RoundTrips | Self::FirstMessage | Self::P50 | Self::P99 | Self::Mean
         )
-    }
-
-    /// The 95 % interval of a noisy value in nanoseconds; `None` for exact values and for too few samples.
-    pub(crate) fn interval(self, cell: &Cell) -> Option<[f64; 2]> {
-        let times = times(cell.message.as_ref()?)?;
-        if self == Self::Mean {
-            return times.ci95;
-        }
-        let quantile = self.quantile()?;
-        if times.min == times.max {
-            return Some([times.min as f64; 2]);
-        }
-        let bounds = (*times.quantile_ci95.get(quantile)?)?;
-        Some(bounds.map(|ns| ns as f64))
     }
 
     fn is_low_n(self, cell: &Cell) -> bool {
@@ -228,11 +236,6 @@ impl Column {
     }
 }
 
-/// Whether the link loses packets, so that bytes differ between samples.
-pub(crate) fn is_lossy(cell: &Cell) -> bool {
-    cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0
-}
-
 /// Whether a message's time ends with its arrival, because nothing answers.
 pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
     let kind = cell
@@ -240,6 +243,41 @@ pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
         .as_ref()
         .map(|message| message.response_kind.as_str());
     kind == Some("to_arrival")
+}
+
+/// A quantile of times with its order-statistic interval; exact where all times are equal.
+fn quantile(times: &Times, nanos: Option<u64>, name: &str) -> Option<Estimate> {
+    let value = nanos? as f64;
+    let interval = match times.min == times.max {
+        true => Some([value; 2]),
+        false => times
+            .quantile_ci95
+            .get(name)
+            .copied()
+            .flatten()
+            .map(|ends| ends.map(|ns| ns as f64)),
+    };
+    Some(Estimate { value, interval })
+}
+
+/// The goodput, exact where all messages took equally long.
+fn goodput(message: &Section, bps: f64) -> Estimate {
+    let delays = message.one_way_delay_ns.as_ref();
+    match delays.is_some_and(|delays| delays.min == delays.max) {
+        true => Estimate::exact(bps),
+        false => Estimate::unknown(bps),
+    }
+}
+
+/// The bytes beside the payload, by payload, with the interval of a message's bytes.
+fn ratio(cell: &Cell, message: &Section) -> Option<Estimate> {
+    let ratio = message.header_ratio?;
+    let bytes = cell.message_bytes()?;
+    let around = bytes.scaled((1.0 + ratio) / bytes.value);
+    Some(Estimate {
+        value: ratio,
+        interval: around.interval.map(|ends| ends.map(|end| end - 1.0)),
+    })
 }
 
 /// The round trips of connect (0 without one) and message; null under loss.

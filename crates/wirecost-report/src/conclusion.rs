@@ -5,7 +5,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, Rank, ends_with_arrival, is_lossy, shown};
+use crate::columns::{Column, Contest, NO_DIFFERENCE, TOO_FEW_SAMPLES, ends_with_arrival, shown};
 use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled, is_secured};
 use crate::number::{self, whole_bytes};
@@ -79,7 +79,7 @@ fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
         cells if cells.len() <= LISTED => basis.each(cells, names),
         cells => basis.extremes(cells, names),
     };
-    let lossy = cells.iter().any(|cell| is_lossy(cell));
+    let lossy = cells.iter().any(|cell| cell.is_lossy());
     let note = lossy.then(|| "bytes are means under loss".to_owned());
     let parts = [Some(bytes), note, times(cells, names)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -112,28 +112,40 @@ fn range(cells: &[&Cell], name: &str, per: Per) -> String {
     }
 }
 
-/// The stacks that take the fewest bytes of the competing ones, the most frequent first, with the numbers of their groups.
+/// The stacks that take the fewest bytes of the competing ones, the most frequent first, with the numbers of their groups; last the
+/// groups without a winner.
 fn winners(groups: &[Vec<&Cell>], names: &Names, per: Per, competes: fn(&Cell) -> bool) -> String {
-    let winner = |cells: &Vec<&Cell>| {
+    let answer = |cells: &Vec<&Cell>| {
         let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
-        let best = Basis::of(&cells, per).ascending(&cells).first().copied();
-        best.map(|(cell, _)| names.contender(cell))
+        match Basis::of(&cells, per).column().contest(&cells) {
+            Contest::Nothing => None,
+            Contest::Best(best) => {
+                let best: Vec<String> = best.iter().map(|cell| names.contender(cell)).collect();
+                Some(listed(&best))
+            }
+            Contest::NoDifference(_) => Some(NO_DIFFERENCE.to_owned()),
+            Contest::TooFew(_) => Some(TOO_FEW_SAMPLES.to_owned()),
+        }
     };
-    let winners: Vec<String> = groups.iter().filter_map(winner).collect();
-    let count = |name: &String| winners.iter().filter(|winner| *winner == name).count();
-    let mut stacks = distinct(winners.iter().cloned());
-    stacks.sort_by_key(|name| std::cmp::Reverse(count(name)));
-    let word = |(place, name): (usize, &String)| match place {
+    let answers: Vec<String> = groups.iter().filter_map(answer).collect();
+    let count = |name: &String| answers.iter().filter(|answer| *answer == name).count();
+    let has_none = |name: &&String| [NO_DIFFERENCE, TOO_FEW_SAMPLES].contains(&name.as_str());
+    let mut all = distinct(answers.iter().cloned());
+    all.sort_by_key(|name| (has_none(&name), std::cmp::Reverse(count(name))));
+    let (none, stacks): (Vec<&String>, Vec<&String>) = all.iter().partition(has_none);
+    let named = stacks.iter().take(LISTED).chain(&none).enumerate();
+    let word = |(place, name): (usize, &&String)| match place {
         0 => format!(
             "{name} in {} of {}",
             count(name),
-            counted(winners.len() as u64, "case")
+            counted(answers.len() as u64, "case")
         ),
         _ => format!("{name} in {}", count(name)),
     };
-    let mut words: Vec<String> = stacks.iter().take(LISTED).enumerate().map(word).collect();
+    let mut words: Vec<String> = named.map(word).collect();
     if stacks.len() > LISTED {
-        words.push(counted((stacks.len() - LISTED) as u64, "other stack"));
+        let beyond = counted((stacks.len() - LISTED) as u64, "other stack");
+        words.insert(LISTED, beyond);
     }
     words.join(", ")
 }
@@ -245,7 +257,14 @@ impl Basis {
             };
             format!("{name} {bytes}{}", self.connection(cell))
         });
-        said.collect::<Vec<_>>().join(", ")
+        let said = said.collect::<Vec<_>>().join(", ");
+        match self.column().contest(cells) {
+            Contest::TooFew(_) => format!("{said}: {TOO_FEW_SAMPLES} which takes fewer"),
+            Contest::NoDifference(_) if all.first().map(|one| one.1) != all.last().map(|one| one.1) => {
+                format!("{said}: {NO_DIFFERENCE}")
+            }
+            Contest::Nothing | Contest::Best(_) | Contest::NoDifference(_) => said,
+        }
     }
 
     /// The cells with the fewest and the most bytes; the unacknowledged ones apart.
@@ -257,22 +276,42 @@ impl Basis {
         if fewest.1 == most.1 {
             return format!("all {} stacks take {}", all.len(), self.words(fewest.1));
         }
-        let of_value = |value: f64, applies: &dyn Fn(&Cell) -> bool| {
-            let alike = all
-                .iter()
-                .filter(|(cell, bytes)| *bytes == value && applies(cell));
-            listed(&alike.map(|(cell, _)| names.contender(cell)).collect::<Vec<_>>())
+        let range = || {
+            format!(
+                "{} stacks take {} to {}",
+                all.len(),
+                self.short(fewest.1),
+                self.words(most.1)
+            )
+        };
+        let best = match self.column().contest(cells) {
+            Contest::Nothing => return CUT_SHORT.to_owned(),
+            Contest::NoDifference(_) => return format!("{}: {NO_DIFFERENCE}", range()),
+            Contest::TooFew(_) => return format!("{}: {TOO_FEW_SAMPLES} which takes the fewest", range()),
+            Contest::Best(best) => best,
         };
         let is_unanswered = ends_with_arrival(fewest.0);
-        let first = of_value(fewest.1, &|cell| ends_with_arrival(cell) == is_unanswered);
+        let alike = |cells: &[&Cell], answers: bool| {
+            let alike = cells.iter().filter(|cell| ends_with_arrival(cell) != answers);
+            listed(&alike.map(|cell| names.contender(cell)).collect::<Vec<_>>())
+        };
         let mark = if is_unanswered { " (unacknowledged)" } else { "" };
+        let first = alike(&best, !is_unanswered);
         let mut text = format!("fewest IP bytes: {first} {}{mark}", self.words(fewest.1));
-        let answered = all.iter().find(|(cell, _)| !ends_with_arrival(cell));
-        if let Some((_, bytes)) = answered.filter(|_| is_unanswered) {
-            let names = of_value(*bytes, &|cell| !ends_with_arrival(cell));
-            text += &format!(", {names} {} (acknowledged)", self.short(*bytes));
+        let answered: Vec<&Cell> = cells
+            .iter()
+            .copied()
+            .filter(|cell| !ends_with_arrival(cell))
+            .collect();
+        if let Contest::Best(best) | Contest::NoDifference(best) = self.column().contest(&answered)
+            && let Some(bytes) = best.first().and_then(|cell| self.column().value(cell))
+            && is_unanswered
+        {
+            text += &format!(", {} {} (acknowledged)", alike(&best, true), self.short(bytes));
         }
-        text + &format!(", most: {} {}", of_value(most.1, &|_| true), self.short(most.1))
+        let most_names = all.iter().filter(|(_, bytes)| *bytes == most.1);
+        let most_names: Vec<String> = most_names.map(|(cell, _)| names.contender(cell)).collect();
+        text + &format!(", most: {} {}", listed(&most_names), self.short(most.1))
     }
 }
 
@@ -283,46 +322,32 @@ fn times(cells: &[&Cell], names: &Names) -> Option<String> {
         .copied()
         .filter(|cell| !ends_with_arrival(cell))
         .collect();
-    let ranks = Column::Mean.ranks(&answered);
-    let of_rank = |wanted: fn(Rank) -> bool| -> Vec<&Cell> {
-        let ranked = answered.iter().zip(&ranks);
-        ranked
-            .filter(|(_, rank)| wanted(**rank))
-            .map(|(cell, _)| *cell)
-            .collect()
+    let best = match Column::Mean.contest(&answered) {
+        Contest::NoDifference(_) => return Some(format!("{NO_DIFFERENCE} in response time")),
+        Contest::TooFew(_) => return Some(format!("{TOO_FEW_SAMPLES} which answers fastest")),
+        Contest::Best(best) if answered.len() > 1 => best,
+        Contest::Nothing | Contest::Best(_) => return None,
     };
-    let alike = of_rank(|rank| rank == Rank::Alike);
-    let best = of_rank(Rank::is_among_the_best);
-    let millis = |cell: &Cell| number::optional(Column::Mean.value(cell), number::millis);
-    match (&alike[..], &best[..]) {
-        ([_, _, ..], _) => Some("no significant difference in response time".to_owned()),
-        (_, []) if answered.len() > 1 && of_rank(|rank| rank == Rank::Unsure).len() == answered.len() => {
-            Some("too few samples to compare response times".to_owned())
+    let values = answered
+        .iter()
+        .filter_map(|cell| Some((*cell, Column::Mean.value(cell)?)));
+    let (slow, nanos) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let slow = format!("slowest: {} {} ms", names.contender(slow), number::millis(nanos));
+    let fastest = match &best[..] {
+        [one] => {
+            let millis = number::optional(Column::Mean.value(one), number::millis);
+            format!("fastest answer: {} {millis} ms", names.contender(one))
         }
-        (_, []) => None,
-        (_, best) => {
-            let values = answered
-                .iter()
-                .filter_map(|cell| Some((*cell, Column::Mean.value(cell)?)));
-            let (slow, nanos) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            let slow = format!("slowest: {} {} ms", names.contender(slow), number::millis(nanos));
-            let fastest = match best {
-                [one] => format!("fastest answer: {} {} ms", names.contender(one), millis(one)),
-                some if some.len() <= LISTED => {
-                    let labels: Vec<String> = some.iter().map(|cell| names.contender(cell)).collect();
-                    format!(
-                        "fastest answers: {} without a significant difference",
-                        listed(&labels)
-                    )
-                }
-                some => format!(
-                    "no significant difference between the {} fastest answers",
-                    some.len()
-                ),
-            };
-            Some(format!("{fastest}, {slow}"))
+        some if some.len() <= LISTED => {
+            let labels: Vec<String> = some.iter().map(|cell| names.contender(cell)).collect();
+            format!(
+                "fastest answers: {}, {NO_DIFFERENCE} between them",
+                listed(&labels)
+            )
         }
-    }
+        some => format!("{NO_DIFFERENCE} between the {} fastest answers", some.len()),
+    };
+    Some(format!("{fastest}, {slow}"))
 }
 
 /// Names in a sentence: `a`, `a and b`, or the number of many.

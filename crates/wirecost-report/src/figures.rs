@@ -104,10 +104,9 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
 /// The range of sizes of the connects of a cell, as text; `None` if they are equal or the link is lossy.
 pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
-    let is_lossy = cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0;
     let range = |bytes: &Bytes, direction: &str| {
         let Count { min, max, .. } = bytes.wire;
-        (min != max && !is_lossy).then(|| format!("{min} to {max} B {direction}"))
+        (min != max && !cell.is_lossy()).then(|| format!("{min} to {max} B {direction}"))
     };
     let ranges = [range(&connect.up, "up"), range(&connect.down, "down")];
     let ranges: Vec<String> = ranges.into_iter().flatten().collect();

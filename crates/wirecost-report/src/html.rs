@@ -10,7 +10,6 @@ mod connect;
 pub(crate) mod controls;
 pub(crate) mod curves;
 pub(crate) mod ends;
-mod estimate;
 pub(crate) mod facts;
 pub(crate) mod grid;
 mod heat;
@@ -69,7 +68,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let selection = Selection::of(&all);
     let samples = Samples::of(&results.samples);
     let sweep = Sweep::of(&results.summary);
-    let maps = HeatMaps::of(&sweep, &samples);
+    let maps = HeatMaps::of(&sweep);
     let intervals = Intervals::of(&results.summary, &sweep);
     let page = Page {
         css: STYLE,
@@ -77,7 +76,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         asked: asked(results),
         conclusion: conclusion::sentences(&results.summary, Per::Message, pays_off(&results.summary)),
         conditions: conditions(&results.summary),
-        cards: cards::all(&all, &samples),
+        cards: cards::all(&all),
         summary: &results.summary,
         groups: selection
             .drawn

@@ -1,6 +1,7 @@
 //! What all-in bytes are of: a message, a day or a month.
 
 use wirecost_results::Cell;
+use wirecost_stats::Estimate;
 
 use crate::number;
 
@@ -30,16 +31,16 @@ impl Per {
         }
     }
 
-    /// The all-in bytes of a cell, both directions. A day and a month need an interval.
-    pub(crate) fn bytes(self, cell: &Cell) -> Option<f64> {
-        let each = cell.all_in()?.each();
+    /// The all-in bytes of a cell, both directions, with their interval. A day and a month need an interval between messages.
+    pub(crate) fn estimate(self, cell: &Cell) -> Option<Estimate> {
+        let each = cell.all_in_bytes()?;
         let nanos = match self {
             Self::Message => return Some(each),
             Self::Day => DAY_NS,
             Self::Month => DAY_NS * DAYS,
         };
         let interval = cell.interval_ns.filter(|nanos| *nanos > 0)?;
-        Some(each * nanos / interval as f64)
+        Some(each.scaled(nanos / interval as f64))
     }
 
     /// All-in bytes as text, without the unit of the column.
@@ -79,7 +80,7 @@ mod tests {
             interval_ns: Some(300_000_000_000),
             ..Cell::default()
         };
-        let words = |per: Per, cell: &Cell| per.bytes(cell).map(|bytes| per.words(bytes));
+        let words = |per: Per, cell: &Cell| per.estimate(cell).map(|bytes| per.words(bytes.value));
         let expected = [
             (Per::Message, "1,287 B a message all-in"),
             (Per::Day, "371 kB a day"),

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Readings};
+use wirecost_stats::Estimate;
 
 use crate::figures::time;
 use crate::names::Names;
 use crate::number::whole_bytes;
 
 /// The all-in bytes of a cell by its readings, both directions; `None` where messages carry no readings.
-pub(crate) fn bytes_per_reading(cell: &Cell) -> Option<f64> {
+pub(crate) fn bytes_per_reading(cell: &Cell) -> Option<Estimate> {
     let readings = cell.readings.as_ref()?;
-    Some(cell.all_in()?.each() / readings.count.max(1) as f64)
+    Some(cell.all_in_bytes()?.scaled(1.0 / readings.count.max(1) as f64))
 }
 
 /// The sentences about the readings of a run, each once.
@@ -56,7 +57,7 @@ fn batching(names: &Names, cell: &Cell, cells: &[&Cell]) -> Option<String> {
     if count(&least) == count(&most) || *least != cell {
         return None;
     }
-    let [few, many] = [least, most].map(|cell| bytes_per_reading(cell).map(whole_bytes));
+    let [few, many] = [least, most].map(|cell| bytes_per_reading(cell).map(|bytes| whole_bytes(bytes.value)));
     Some(format!(
         "{} takes {} a reading with {}, and {} with {}",
         names.label(cell),

@@ -99,20 +99,33 @@ fn response_times(summary: &mut Summary) -> impl Iterator<Item = &mut Times> {
     messages.filter_map(|message| message.response_time_ns.as_mut())
 }
 
-#[test]
-fn only_overlapping_intervals_are_marked_as_alike() {
-    let mut summary = common::eight_stacks().summary;
-    let marked = |text: &str| row(text, "mqtt-qos2").contains("\\~");
-    assert!(!marked(&markdown(&summary)));
-    for times in response_times(&mut summary) {
-        times.ci95 = Some([0.0, 1e9]);
+/// Gives each mean an interval of this half width, as a part of it.
+fn widen(summary: &mut Summary, part: f64) {
+    for times in response_times(summary) {
+        times.ci95 = Some([1.0 - part, 1.0 + part].map(|end| times.mean * end));
     }
-    assert!(!marked(&markdown(&summary)), "none differs, so there is no best");
-    let slow = summary.cells.iter_mut().find(|cell| cell.stack == "mqtt5-qos1");
-    let times = slow.and_then(|cell| cell.message.as_mut()?.response_time_ns.as_mut());
-    let times = times.unwrap();
-    (times.mean, times.ci95) = (2.5e9, Some([2e9, 3e9]));
-    assert!(marked(&markdown(&summary)));
+}
+
+#[test]
+fn only_a_difference_that_would_have_been_seen_is_marked_as_none() {
+    let mut summary = common::eight_stacks().summary;
+    let marked = |summary: &Summary, mark: &str| row(&markdown(summary), "mqtt5-qos1").contains(mark);
+    // mqtt-qos2 takes twice as long as the others.
+    widen(&mut summary, 0.001);
+    assert!(marked(&summary, " ±0.03**\\~") && !marked(&summary, "?"));
+    widen(&mut summary, 0.2);
+    assert!(
+        marked(&summary, " ±5.02?"),
+        "a fifth more would not have been seen"
+    );
+    for times in response_times(&mut summary) {
+        times.mean = 25e6;
+    }
+    widen(&mut summary, 0.001);
+    assert!(
+        !marked(&summary, " ±0.03**\\~"),
+        "none differs, so there is no best"
+    );
 }
 
 #[test]

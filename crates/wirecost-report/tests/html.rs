@@ -185,47 +185,61 @@ fn a_cell_that_was_not_run_is_in_no_figure() {
     assert!(!html.contains("<title>tcp: "), "neither bar nor curve");
 }
 
-#[test]
-fn what_cannot_be_separated_from_the_fastest_is_named() {
-    let html = report(&common::eight_stacks()).unwrap();
-    assert!(html.contains("no significant difference from it: mqtt-qos1, mqtt5-qos1"));
+/// The card with this title.
+fn card(results: &Results, title: &str) -> String {
+    let cards = verdict(results);
+    let from = cards.find(title).unwrap();
+    let card = &cards[from..];
+    card[..card.find("</article>").unwrap()].to_owned()
 }
 
-#[test]
-fn a_separable_winner_stands_alone() {
-    let mut results = common::eight_stacks();
+fn set_intervals(results: &mut Results, half: f64) {
     for cell in &mut results.summary.cells {
-        let times = cell
-            .message
-            .as_mut()
-            .and_then(|message| message.response_time_ns.as_mut())
-            .unwrap();
-        times.ci95 = Some([times.mean - 0.5, times.mean + 0.5]);
+        let message = cell.message.as_mut().unwrap();
+        let times = message.response_time_ns.as_mut().unwrap();
+        times.ci95 = Some([times.mean - half, times.mean + half]);
     }
+}
+
+#[test]
+fn all_without_a_difference_of_note_from_the_fastest_are_named() {
+    let mut results = common::eight_stacks();
+    set_intervals(&mut results, 1e3);
+    let card = card(&results, "Fastest response");
+    assert!(card.contains("mqtt-qos1, mqtt5-qos1"), "{card}");
+}
+
+#[test]
+fn intervals_that_could_hide_a_difference_have_no_winner() {
+    let mut results = common::eight_stacks();
+    set_intervals(&mut results, 20e6);
+    let card = card(&results, "Fastest response");
+    assert!(card.contains("none: too few samples to tell"), "{card}");
     assert!(
-        !report(&results)
-            .unwrap()
-            .contains("no significant difference from it")
+        card.contains("not told apart: ") && card.contains("mqtt-qos1 25"),
+        "{card}"
     );
 }
 
 #[test]
-fn a_card_has_no_winner_by_bytes_that_the_maps_would_not_have() {
+fn bytes_that_differ_between_messages_are_told_apart_by_their_interval() {
     let mut results = common::eight_stacks();
-    assert!(verdict(&results).contains("udp"));
-    assert!(!verdict(&results).contains("no significant difference from it: tcp, mqtt-qos0"));
+    let of_udp = |results: &mut Results, interval| {
+        let message = results.summary.cells[1].message.as_mut().unwrap();
+        message.up.wire.max += 2_000;
+        message.wire_ci95 = interval;
+    };
+    let cheapest = |results: &Results| card(results, "Cheapest message");
+    assert!(cheapest(&results).contains("udp"));
     // UDP's messages take 2,000 B more now and then, which the mean of this run happens not to show.
-    let message = results.summary.cells[1].message.as_mut().unwrap();
-    message.up.wire.max += 2_000;
-    let rows = results.samples.iter_mut().filter(|row| row.cell == 1);
-    for row in rows.step_by(2) {
-        row.message_up_bytes += 2_000;
-    }
+    of_udp(&mut results, None);
     assert!(
-        verdict(&results).contains("no significant difference from it: tcp, mqtt-qos0"),
+        cheapest(&results).contains("none: too few samples to tell"),
         "{}",
-        verdict(&results)
+        cheapest(&results)
     );
+    of_udp(&mut results, Some([155.0, 157.0]));
+    assert!(cheapest(&results).contains(">udp<"), "{}", cheapest(&results));
 }
 
 /// The part of the report with the cards.
@@ -287,15 +301,15 @@ fn a_mean_without_an_interval_never_wins() {
     }
     let cards = verdict(&results);
     assert!(
-        cards.contains("no significant difference from it: coap-con"),
+        cards.contains("none: too few samples to tell") && cards.contains("not told apart: coap-con"),
         "{cards}"
     );
     for cell in &mut results.summary.cells {
         let message = cell.message.as_mut().unwrap();
         message.response_time_ns.as_mut().unwrap().ci95 = None;
     }
-    let cards = verdict(&results);
-    assert!(cards.contains("low n: no mean has a 95 % interval"), "{cards}");
+    let cards = card(&results, "Fastest response");
+    assert!(!cards.contains("<p class=\"winner\">mqtt"), "{cards}");
 }
 
 #[test]

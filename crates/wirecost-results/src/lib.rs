@@ -1,7 +1,7 @@
 //! The results folder: the output of a run, and the only input of a report.
 //!
 //! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell; [`all_in`]: a message with its share of
-//!   everything else
+//!   everything else; [`bytes`]: the intervals of bytes
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
 //! - [`cells`]: `cells/<key>.json`, the results of one cell; [`traffic`]: the packets of its first devices
@@ -30,6 +30,7 @@ pub mod agents;
 pub mod agreement;
 pub mod all_in;
 pub mod assemble;
+pub mod bytes;
 pub mod cells;
 pub mod columns;
 pub mod curves;

@@ -223,6 +223,10 @@ pub struct Section {
     pub goodput_bps: Option<f64>,
     /// (wire bytes both ways - payload) / payload.
     pub header_ratio: Option<f64>,
+    /// 95 % interval of the mean wire bytes of a sample, both directions; equal ends where every sample has the same; absent where
+    /// there are too few samples for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_ci95: Option<[f64; 2]>,
     /// From the device to the server.
     pub up: Bytes,
     /// From the server to the device.
@@ -427,6 +431,7 @@ impl Cell {
         Some(Section {
             up: close.up.scaled(factor),
             down: close.down.scaled(factor),
+            wire_ci95: close.wire_ci95.map(|ends| ends.map(|end| end * factor)),
             by_cause: close
                 .by_cause
                 .iter()

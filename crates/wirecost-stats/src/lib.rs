@@ -2,6 +2,7 @@
 //!
 //! - [`sample`]: exact values and the [`Summary`] that results files print
 //! - [`mean`]: the mean and its interval, also for heavy tails
+//! - [`estimate`]: a figure with its interval, and what two of them say of each other
 //! - [`quantile`]: order-statistic quantiles, their exact intervals, and the rule for printing them
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text
@@ -24,6 +25,7 @@
 
 pub mod bootstrap;
 mod chunks;
+pub mod estimate;
 pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
@@ -34,6 +36,7 @@ pub mod quantile;
 pub mod sample;
 
 pub use bootstrap::{Bootstrap, Interval};
+pub use estimate::{Estimate, Judgement};
 pub use histogram::{Histogram, Step};
 pub use holm::holm;
 pub use mann_whitney::{MannWhitney, mann_whitney};

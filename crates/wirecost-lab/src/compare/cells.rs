@@ -159,8 +159,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
             .first()
             .is_some_and(|device| device.report.script.timing().measures_early_data()),
         message: measured.then(|| message_section(planned, devices, enough, options.timeout)),
-        keep_alive: quiet_section(devices, |device| &device.keep_alive),
-        close: quiet_section(devices, |device| &device.close),
+        keep_alive: quiet_section(devices, enough, |device| &device.keep_alive),
+        close: quiet_section(devices, enough, |device| &device.close),
         delivery: None,
         all_in: None,
         cpu: (source.cpu)(devices),

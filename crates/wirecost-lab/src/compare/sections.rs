@@ -6,6 +6,7 @@ use std::time::Duration;
 use wirecost_cost::Traffic;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Cause, Direction, Instant, Layer};
+use wirecost_results::bytes::mean_interval;
 use wirecost_results::summary::{Bytes, CauseBytes, Count, Section, Times};
 use wirecost_scenario::plan::PlannedCell;
 
@@ -36,9 +37,13 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         .iter()
         .map(|device| device.connect_round_trips)
         .collect::<Vec<_>>();
-    let traffic: Vec<&BothWays> = connected
+    let traffic: Vec<Vec<&BothWays>> = connected
         .iter()
-        .flat_map(|device| std::iter::once(&device.connect).chain(&device.reconnects))
+        .map(|device| {
+            std::iter::once(&device.connect)
+                .chain(&device.reconnects)
+                .collect()
+        })
         .collect();
     let figures = Figures {
         response_time: since(|(intended, _)| intended),
@@ -49,7 +54,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         goodput_bps: None,
         payload_bytes: 0,
     };
-    figures.section(each(&traffic))
+    figures.section(each(&traffic, enough))
 }
 
 /// Round trips from the start of the connect until the answer to the first message, or its arrival.
@@ -84,12 +89,13 @@ pub(super) fn message_section(
             .response(answered)
             .is_some_and(|at| at <= message.mark.intended + timeout)
     };
+    let enough_of_messages = if sends_again(planned) { enough } else { 0 };
     let devices: Vec<Vec<Message<'_>>> = devices.iter().map(|device| sent(device)).collect();
     let messages: Vec<&Message<'_>> = devices.iter().flatten().collect();
     let times = |of: &dyn Fn(&Message<'_>) -> Option<u64>| {
         let of_device = |messages: &Vec<Message<'_>>| messages.iter().filter_map(of).collect();
         let nanos: Vec<Vec<u64>> = devices.iter().map(of_device).collect();
-        Times::of_devices(&nanos, if sends_again(planned) { enough } else { 0 })
+        Times::of_devices(&nanos, enough_of_messages)
     };
     let since = |of: fn(&Mark) -> Instant| {
         times(&|message| {
@@ -104,7 +110,7 @@ pub(super) fn message_section(
         .filter(in_time)
         .map(|message| message.round_trips)
         .collect();
-    let traffic: Vec<&BothWays> = messages.iter().map(|message| message.traffic).collect();
+    let traffic: Vec<Vec<&BothWays>> = devices.iter().map(|messages| traffic_of(messages)).collect();
     let figures = Figures {
         response_kind: planned.stack.response_kind(),
         response_time: since(|mark| mark.intended),
@@ -114,7 +120,11 @@ pub(super) fn message_section(
         goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
         payload_bytes: (planned.payload.len() * messages.len()) as u64,
     };
-    figures.section(each(&traffic))
+    figures.section(each(&traffic, enough_of_messages))
+}
+
+fn traffic_of<'a>(messages: &[Message<'a>]) -> Vec<&'a BothWays> {
+    messages.iter().map(|message| message.traffic).collect()
 }
 
 /// The measured messages that a device has sent. Unsent messages cost nothing, and are not samples of a message's cost.
@@ -135,13 +145,14 @@ fn goodput(planned: &PlannedCell, delays: impl Iterator<Item = u64>) -> Option<f
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// A section with bytes only; `None` without bytes.
+/// A section with bytes only; `None` without bytes. `enough` has the meaning of [`mean_interval`].
 pub(super) fn quiet_section(
     devices: &[&DeviceMeasurement],
+    enough: u64,
     of: impl Fn(&DeviceMeasurement) -> &BothWays,
 ) -> Option<Section> {
-    let traffic: Vec<&BothWays> = devices.iter().map(|device| of(device)).collect();
-    untimed(each(&traffic))
+    let traffic: Vec<Vec<&BothWays>> = devices.iter().map(|device| vec![of(device)]).collect();
+    untimed(each(&traffic, enough))
 }
 
 /// A section with bytes only; `None` without bytes.
@@ -153,13 +164,14 @@ pub(super) fn untimed(bytes: SectionBytes) -> Option<Section> {
 /// The bytes of a section. The figures of each direction are per sample.
 pub(super) struct SectionBytes {
     samples: u64,
+    wire_ci95: Option<[f64; 2]>,
     up: Bytes,
     down: Bytes,
     by_cause: BTreeMap<String, CauseBytes>,
 }
 
 impl SectionBytes {
-    /// The bytes of `samples` samples. `count` sums a figure of the traffic of a direction.
+    /// The bytes of `samples` samples, which are not known one by one. `count` sums a figure of the traffic of a direction.
     pub(super) fn new(samples: u64, count: impl Fn(Direction, &dyn Fn(&Traffic) -> u64) -> Count) -> Self {
         let bytes = |way| {
             let layer = |layer| count(way, &|traffic| traffic.bytes(layer));
@@ -183,6 +195,7 @@ impl SectionBytes {
         });
         Self {
             samples,
+            wire_ci95: None,
             up: bytes(Direction::Up),
             down: bytes(Direction::Down),
             by_cause: by_cause.collect(),
@@ -228,6 +241,7 @@ impl Figures {
             round_trips: self.round_trips,
             goodput_bps: self.goodput_bps,
             header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
+            wire_ci95: bytes.wire_ci95,
             up: bytes.up,
             down: bytes.down,
             by_cause: bytes.by_cause,
@@ -235,9 +249,12 @@ impl Figures {
     }
 }
 
-/// The bytes of individually counted samples.
-fn each(samples: &[&BothWays]) -> SectionBytes {
-    SectionBytes::new(samples.len() as u64, |way, of| {
+/// The bytes of the samples of each device. `enough` has the meaning of [`mean_interval`].
+fn each(devices: &[Vec<&BothWays>], enough: u64) -> SectionBytes {
+    let samples: Vec<&BothWays> = devices.concat();
+    let wire = |traffic: &&BothWays| traffic.iter().map(Traffic::wire_bytes).sum();
+    let of_device = |samples: &Vec<&BothWays>| samples.iter().map(wire).collect();
+    let bytes = SectionBytes::new(samples.len() as u64, |way, of| {
         let values = samples.iter().map(|traffic| of(&traffic[way as usize]));
         let sum = values.clone().sum::<u64>();
         Count {
@@ -246,7 +263,11 @@ fn each(samples: &[&BothWays]) -> SectionBytes {
             min: values.clone().min().unwrap_or(0),
             max: values.max().unwrap_or(0),
         }
-    })
+    });
+    SectionBytes {
+        wire_ci95: mean_interval(&devices.iter().map(of_device).collect::<Vec<_>>(), enough),
+        ..bytes
+    }
 }
 
 /// The common value of all samples, or their median; `None` if a sample has no value or there is no sample.

@@ -1,105 +1,131 @@
-//! The ranking of cells in a column. A cell competes with those of its engine and its kind of protection, and times that
-//! end with an answer compete apart from times that end with arrival.
+//! The ranking of cells in a column: what the samples tell of each cell beside the best one. A cell competes with those of its engine
+//! and its kind of protection, and times that end with an answer compete apart from times that end with arrival.
 
 use wirecost_results::Cell;
+use wirecost_stats::{Estimate, Judgement};
 
 use super::{Column, ends_with_arrival};
 use crate::names::{is_modelled, is_secured};
 
+/// Of values that do not differ by more than the margin.
+pub(crate) const NO_DIFFERENCE: &str = "no difference of note";
+/// Of values of which the samples do not tell whether they differ.
+pub(crate) const TOO_FEW_SAMPLES: &str = "too few samples to tell";
+
+/// The meaning of the mark of [`Rank::Alike`].
+pub(crate) const ALIKE_MEANS: &str = "no difference of note from the best (below 5 %, by the 95 % intervals)";
+/// The meaning of the mark of [`Rank::TooFew`].
+pub(crate) const TOO_FEW_MEANS: &str = "too few samples to tell it from the best";
+
 /// The rank of a cell in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
-    /// No value is better, and some are significantly worse.
+    /// No value is better, and some are worse.
     Best,
-    /// Another value is better, but the intervals overlap; some values are significantly worse.
-    Inseparable,
-    /// No competing value differs significantly from another one, so none of them is the best.
+    /// No difference of note from the best; some are worse.
     Alike,
+    /// No competing value differs from another one by a difference of note, so that none of them is the best.
+    AllAlike,
     /// Another value is better.
     Behind,
-    /// Unknown: there are too few samples for an interval.
-    Unsure,
+    /// The samples are too few to tell it from the best.
+    TooFew,
     /// Not compared: no value, or an invalid cell.
     Unranked,
 }
 
-/// A ranked cell with the 95 % interval of its value. An exact value has none.
-pub(crate) type Entry<'a> = (&'a Cell, Option<[f64; 2]>);
-
-/// The interval of a mean from too few samples: any value is possible.
-pub(crate) const ANYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
-
 impl Rank {
-    /// Whether the value is the best, or does not differ significantly from it.
+    /// Whether the value is the best, or does not differ from it by a difference of note.
     pub(crate) const fn is_among_the_best(self) -> bool {
-        matches!(self, Self::Best | Self::Inseparable)
+        matches!(self, Self::Best | Self::Alike)
     }
 }
 
+/// What a column tells of cells that compete. Each list has the least value first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Contest<'a> {
+    /// No cell has a value.
+    Nothing,
+    /// The best and those without a difference of note from it.
+    Best(Vec<&'a Cell>),
+    /// None of them differs from another one by a difference of note.
+    NoDifference(Vec<&'a Cell>),
+    /// The samples do not tell which of them is the best.
+    TooFew(Vec<&'a Cell>),
+}
+
 impl Column {
-    /// Ranks the cells. Invalid cells and times without an interval are not ranked.
+    /// Ranks the cells. Invalid cells are not ranked.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
-        let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
-        self.ranks_within(&entries)
-    }
-
-    /// Like [`Self::ranks`], with intervals from another source than the summary.
-    pub(crate) fn ranks_within(self, entries: &[Entry<'_>]) -> Vec<Rank> {
-        let ranks: Vec<Rank> = entries.iter().map(|entry| self.rank(*entry, entries)).collect();
-        let differs = |cell: &Cell| {
-            let rivals = entries.iter().zip(&ranks);
+        let ranks: Vec<Rank> = cells.iter().map(|cell| self.rank(cell, cells)).collect();
+        let any = |cell: &Cell, wanted: Rank| {
+            let rivals = cells.iter().zip(&ranks);
             rivals
-                .filter(|((rival, _), _)| self.competes(cell, rival))
-                .any(|(_, rank)| *rank == Rank::Behind)
+                .filter(|(rival, _)| self.competes(cell, rival))
+                .any(|(_, rank)| *rank == wanted)
         };
-        let ranked = entries.iter().zip(&ranks);
-        ranked
-            .map(
-                |((cell, _), rank)| match rank.is_among_the_best() && !differs(cell) {
-                    true => Rank::Alike,
-                    false => *rank,
-                },
-            )
-            .collect()
+        let settled = |(cell, rank): (&&Cell, &Rank)| match rank {
+            Rank::Best | Rank::Alike if any(cell, Rank::Behind) => *rank,
+            Rank::Best | Rank::Alike if any(cell, Rank::TooFew) => Rank::TooFew,
+            Rank::Best | Rank::Alike => Rank::AllAlike,
+            Rank::AllAlike | Rank::Behind | Rank::TooFew | Rank::Unranked => *rank,
+        };
+        cells.iter().zip(&ranks).map(settled).collect()
     }
 
-    fn rank(self, (cell, interval): Entry<'_>, entries: &[Entry<'_>]) -> Rank {
-        let Some(value) = self.comparable(cell) else {
+    /// What the column tells of the cells, all of which compete.
+    pub(crate) fn contest<'a>(self, cells: &[&'a Cell]) -> Contest<'a> {
+        let mut ranked: Vec<(&Cell, Rank)> = cells.iter().copied().zip(self.ranks(cells)).collect();
+        let value = |cell: &Cell| self.comparable(cell).map_or(f64::NAN, |estimate| estimate.value);
+        ranked.sort_by(|(a, _), (b, _)| value(a).total_cmp(&value(b)));
+        let of = |wanted: &[Rank]| -> Vec<&Cell> {
+            let chosen = ranked.iter().filter(|(_, rank)| wanted.contains(rank));
+            chosen.map(|(cell, _)| *cell).collect()
+        };
+        if !of(&[Rank::TooFew]).is_empty() {
+            return Contest::TooFew(of(&[Rank::Best, Rank::Alike, Rank::TooFew]));
+        }
+        match (of(&[Rank::Best, Rank::Alike]), of(&[Rank::AllAlike])) {
+            (best, _) if !best.is_empty() => Contest::Best(best),
+            (_, alike) if alike.is_empty() => Contest::Nothing,
+            // One competitor alone has nothing beside it.
+            (_, alike) if alike.len() == 1 => Contest::Best(alike),
+            (_, alike) => Contest::NoDifference(alike),
+        }
+    }
+
+    fn rank(self, cell: &Cell, cells: &[&Cell]) -> Rank {
+        let Some(own) = self.comparable(cell) else {
             return Rank::Unranked;
         };
-        if self.is_noisy() && interval.is_none() {
-            return Rank::Unsure;
-        }
-        let rivals = entries.iter().filter(|(rival, _)| self.competes(cell, rival));
-        let Some((best, rival)) = rivals
-            .filter(|(_, interval)| !self.is_noisy() || interval.is_some())
-            .filter_map(|(rival, interval)| Some((self.comparable(rival)?, *interval)))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-        else {
-            return Rank::Unranked;
-        };
-        if value <= best {
-            return Rank::Best;
-        }
-        match (interval, rival) {
-            (Some(own), Some(best)) if overlap(own, best) => Rank::Inseparable,
-            _ => Rank::Behind,
+        let rivals = cells.iter().filter(|rival| self.competes(cell, rival));
+        let best = rivals
+            .filter_map(|rival| self.comparable(rival))
+            .filter(|rival| rival.known_interval().is_some())
+            .min_by(|a, b| a.value.total_cmp(&b.value));
+        match best {
+            Some(best) if own.known_interval().is_some() && own.value <= best.value => Rank::Best,
+            Some(best) => match best.against(&own) {
+                Judgement::Less => Rank::Behind,
+                Judgement::Equal | Judgement::Alike | Judgement::More => Rank::Alike,
+                Judgement::TooFew => Rank::TooFew,
+            },
+            None => Rank::TooFew,
         }
     }
 
     /// The value, negated if more is better.
-    fn comparable(self, cell: &Cell) -> Option<f64> {
-        let value = self.value(cell).filter(|_| self.is_comparable(cell))?;
-        Some(if self == Self::Goodput { -value } else { value })
+    fn comparable(self, cell: &Cell) -> Option<Estimate> {
+        let estimate = self.estimate(cell).filter(|_| self.is_comparable(cell))?;
+        Some(if self == Self::Goodput {
+            estimate.scaled(-1.0)
+        } else {
+            estimate
+        })
     }
 
     fn competes(self, cell: &Cell, rival: &Cell) -> bool {
         let alike = !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival);
         alike && is_modelled(cell) == is_modelled(rival) && is_secured(cell) == is_secured(rival)
     }
-}
-
-/// Whether two intervals have a value in common.
-pub(crate) fn overlap(a: [f64; 2], b: [f64; 2]) -> bool {
-    a[0] <= b[1] && b[0] <= a[1]
 }

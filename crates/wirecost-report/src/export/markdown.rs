@@ -3,7 +3,9 @@
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, shown};
+use crate::columns::{
+    ALIKE, ALIKE_MEANS, CUT_SHORT, Column, EARLY, LOW_N, Rank, TO_ARRIVAL, TOO_FEW, TOO_FEW_MEANS, shown,
+};
 use crate::groups::Group;
 use crate::html::pays_off;
 use crate::names::{Names, is_secured};
@@ -63,12 +65,10 @@ fn footnote(tables: &str) -> String {
     let marks = [
         (
             "**",
-            "Bold: best, or without a significant difference from it".to_owned(),
+            "Bold: best, or without a difference of note from it".to_owned(),
         ),
-        (
-            "\\~",
-            format!("`{INSEPARABLE}` no significant difference from the best (95 % intervals overlap)"),
-        ),
+        ("\\~", format!("`{ALIKE}` {ALIKE_MEANS}")),
+        (TOO_FEW, format!("`{TOO_FEW}` {TOO_FEW_MEANS}")),
         (
             CUT_SHORT,
             format!("`{CUT_SHORT}` not all messages were sent: of those that were; not compared"),
@@ -143,8 +143,8 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     let text = column.text(cell);
     let marks = column.marks(cell, rank);
     // The mark is escaped, because two tildes would be a strike-through.
-    let marks = marks.replace(INSEPARABLE, "\\~");
-    if column.is_best(cell, rank) {
+    let marks = marks.replace(ALIKE, "\\~");
+    if rank.is_among_the_best() {
         format!(" **{text}**{marks} |")
     } else {
         format!(" {text}{marks} |")

@@ -5,12 +5,12 @@ use serde::Serialize;
 use wirecost_proto::units::counted;
 use wirecost_results::Cell;
 use wirecost_results::all_in::Parts;
+use wirecost_stats::{Estimate, Judgement};
 
 use super::Figure;
 use super::logplot::{Curve, LogFigure, Mark};
-use crate::columns::{ANYTHING, Column, overlap};
+use crate::columns::Column;
 use crate::csv::quoted;
-use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;
 
@@ -41,10 +41,7 @@ pub(super) struct Quantity {
     unit: &'static str,
     write: fn(f64) -> String,
     /// The cost of connect and close, and of the measured message.
-    of: fn(&Cell) -> Option<(f64, f64)>,
-    /// The 95 % interval of the cost of the message, if it is noisy; infinite if the mean of the message or of the
-    /// connect has no interval.
-    interval: fn(&Cell) -> Option<[f64; 2]>,
+    of: fn(&Cell) -> Option<(f64, Estimate)>,
 }
 
 /// IP bytes of both directions. Keep-alive counts with the message: it lasts as long as the connection.
@@ -53,12 +50,10 @@ pub(super) const BYTES: Quantity = Quantity {
     unit: "B",
     write: number::bytes,
     of: |cell| {
-        Some((
-            BothWays::of_connection(cell)?.total(),
-            BothWays::of_message(cell)?.total() + Parts::of(cell)?.keep_alive,
-        ))
+        let keep_alive = Estimate::exact(Parts::of(cell)?.keep_alive);
+        let message = cell.message_bytes()?.plus(&keep_alive);
+        Some((cell.connection_bytes()?.value, message))
     },
-    interval: |_| None,
 };
 
 /// Time in ms, without the close.
@@ -67,23 +62,18 @@ pub(super) const TIME: Quantity = Quantity {
     unit: "ms",
     write: |millis| number::millis(millis * 1e6),
     of: |cell| {
-        let mean = |section: &wirecost_results::Section| Some(section.response_time_ns.as_ref()?.mean / 1e6);
-        let connect = match &cell.connect {
-            None => 0.0,
-            Some(connect) => mean(connect)?,
+        let message = Column::Mean.estimate(cell)?.scaled(1e-6);
+        let Some(connect) = &cell.connect else {
+            return Some((0.0, message));
         };
-        Some((connect, mean(cell.message.as_ref()?)?))
+        let connect = connect.response_time_ns.as_ref()?;
+        let message = Estimate {
+            interval: message.interval.filter(|_| connect.ci95.is_some()),
+            ..message
+        };
+        Some((connect.mean / 1e6, message))
     },
-    interval: |cell| Some(interval_of_times(cell).unwrap_or(ANYTHING)),
 };
-
-/// The interval of the mean time of the message, if that of the connect has one as well.
-fn interval_of_times(cell: &Cell) -> Option<[f64; 2]> {
-    if let Some(connect) = &cell.connect {
-        connect.response_time_ns.as_ref()?.ci95?;
-    }
-    Column::Mean.interval(cell)
-}
 
 /// The curves of a group's valid cells.
 pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
@@ -105,9 +95,7 @@ struct Line {
     label: String,
     number: usize,
     fixed: f64,
-    each: f64,
-    /// The 95 % interval of `each`, where it is noisy.
-    interval: Option<[f64; 2]>,
+    each: Estimate,
 }
 
 impl Line {
@@ -118,9 +106,8 @@ impl Line {
             Some(Self {
                 label: group.names.label(cell),
                 number,
-                fixed: connection + first - each,
+                fixed: connection + first.value - each.value,
                 each,
-                interval: (quantity.interval)(later),
             })
         };
         group
@@ -131,17 +118,9 @@ impl Line {
             .collect()
     }
 
-    /// Whether the intervals of two messages overlap.
-    fn cannot_be_told_from(&self, other: &Self) -> bool {
-        match (self.interval, other.interval) {
-            (Some(own), Some(other)) => overlap(own, other),
-            _ => false,
-        }
-    }
-
     /// The cost of each of `n` messages.
     fn at(&self, n: f64) -> f64 {
-        self.fixed / n + self.each
+        self.fixed / n + self.each.value
     }
 }
 
@@ -169,9 +148,9 @@ impl Crossing {
         let mut all = Vec::new();
         for (cheaper, a) in lines.iter().enumerate() {
             for (dearer, b) in lines.iter().enumerate() {
-                let at = (a.fixed - b.fixed) / (b.each - a.each);
+                let at = (a.fixed - b.fixed) / (b.each.value - a.each.value);
                 // The curve that falls below has the more expensive connection.
-                let falls_below = a.fixed > b.fixed && a.each < b.each && !a.cannot_be_told_from(b);
+                let falls_below = a.fixed > b.fixed && a.each.against(&b.each) == Judgement::Less;
                 if falls_below && (1.0..=MOST).contains(&at) {
                     all.push(Self { at, cheaper, dearer });
                 }
@@ -266,8 +245,7 @@ mod tests {
             label: format!("{fixed}+{each}"),
             number: 0,
             fixed,
-            each,
-            interval: None,
+            each: Estimate::exact(each),
         }
     }
 
@@ -290,7 +268,10 @@ mod tests {
         assert!(Crossing::all(&[line(0.0, 100.0), line(200.0, 180.0)]).is_empty());
         let noisy = [(1_000.0, 100.0, [90.0, 110.0]), (200.0, 104.0, [101.0, 107.0])];
         let noisy = noisy.map(|(fixed, each, interval)| Line {
-            interval: Some(interval),
+            each: Estimate {
+                value: each,
+                interval: Some(interval),
+            },
             ..line(fixed, each)
         });
         assert!(Crossing::all(&noisy).is_empty());

@@ -1,15 +1,13 @@
-//! The verdict cards: the best cells by several questions. Exact values have one winner. Times, and bytes under loss,
-//! are noisy: the cards name all cells that do not differ significantly from the best, by the same intervals as in the maps.
+//! The verdict cards: the best cells by several questions, as their column tells them: all without a difference of note from the best,
+//! or that the samples are too few to tell.
 //! A run of several conditions has one set of cards, which count how often each stack is the best.
 
 use serde::Serialize;
 use wirecost_proto::units::counted;
-use wirecost_results::{Cell, SampleRow};
+use wirecost_results::Cell;
 
-use super::estimate;
-use super::samples::Samples;
 use super::scope::{Kind, Scope};
-use crate::columns::{ANYTHING, Column, Entry, Rank};
+use crate::columns::{Column, Contest, NO_DIFFERENCE, TOO_FEW_SAMPLES};
 use crate::groups::Group;
 use crate::names::{Names, distinct};
 
@@ -29,17 +27,17 @@ struct Verdict {
     winners: String,
     value: String,
     unit: &'static str,
-    /// Cells that do not differ significantly from the winner.
-    inseparable: String,
+    /// What the samples do not tell; empty otherwise.
+    beside: String,
     /// The best of the other conditions; empty in a run of one condition.
     elsewhere: String,
 }
 
 /// The cards of a run: the answers of its only condition, or how often each answer is given.
-pub(super) fn all(groups: &[Group<'_>], samples: &Samples<'_>) -> Vec<Card> {
+pub(super) fn all(groups: &[Group<'_>]) -> Vec<Card> {
     let mut cards: Vec<Vec<Card>> = Vec::new();
     for group in groups {
-        let of_group = of_group(&group.charted(), samples);
+        let of_group = of_group(&group.charted());
         cards.resize_with(of_group.len(), Vec::new);
         cards
             .iter_mut()
@@ -99,16 +97,16 @@ fn count(scope: String, winners: &[String]) -> Option<Verdict> {
         value: format!("{times} of {}", winners.len()),
         unit: "conditions",
         winners: first.trim_start_matches("none: ").to_owned(),
-        inseparable: String::new(),
+        beside: String::new(),
         elsewhere: named.join("; "),
     })
 }
 
 /// The cards of one condition.
-fn of_group(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
+fn of_group(group: &Group<'_>) -> Vec<Card> {
     let names = &group.names;
-    let cells = group.cells.iter().copied();
-    let cells: Vec<(usize, &Cell)> = cells.filter(|(_, cell)| cell.not_run.is_none()).collect();
+    let cells = group.iter();
+    let cells: Vec<&Cell> = cells.filter(|cell| cell.not_run.is_none()).collect();
     let kinds: &[Kind] = if group.has_both_protections() {
         &[Kind::Plain, Kind::Secured]
     } else {
@@ -139,14 +137,13 @@ fn of_group(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     questions
         .into_iter()
         .map(|(title, column, unit, scopes)| {
-            let entries: Vec<Entry<'_>> = cells
-                .iter()
-                .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
-                .collect();
             let verdict = |(kind, scope): (&Kind, &Scope)| {
-                let entries = entries.iter().copied();
-                let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| kind.holds(cell)).collect();
-                verdict((column, unit), (*kind, *scope), &entries, names)
+                let competing = cells.iter().copied();
+                let competing: Vec<&Cell> = competing
+                    .filter(|cell| kind.holds(cell) && scope.holds(cell))
+                    .collect();
+                let scope = format!("{}{}", scope.words(), kind.words());
+                verdict((column, unit), scope, &competing, names)
             };
             let pairs = kinds
                 .iter()
@@ -154,37 +151,15 @@ fn of_group(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
             Card {
                 title,
                 verdicts: pairs.filter_map(verdict).collect(),
-                nothing: nothing(column, &entries),
+                nothing: nothing(column, &cells),
             }
         })
         .collect()
 }
 
-/// The 95 % interval of the value of a cell. For bytes that differ between samples it follows from the rows of
-/// `samples.csv`; with too few rows any value is possible.
-fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64; 2]> {
-    let estimate = match column {
-        Column::Total => estimate::message_bytes(cell, samples)?,
-        Column::Connection => estimate::connection_bytes(cell, samples)?,
-        Column::Up
-        | Column::Down
-        | Column::AllIn(_)
-        | Column::PerReading
-        | Column::Packets
-        | Column::RoundTrips
-        | Column::FirstMessage
-        | Column::P50
-        | Column::P99
-        | Column::Mean
-        | Column::Goodput
-        | Column::Ratio => return column.interval(cell),
-    };
-    Some(estimate.interval.unwrap_or(ANYTHING))
-}
-
 /// Why no cell is the best.
-fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
-    if !entries.iter().any(|(cell, _)| cell.valid) {
+fn nothing(column: Column, cells: &[&Cell]) -> &'static str {
+    if !cells.iter().any(|cell| cell.valid) {
         return "no valid cell";
     }
     let reasons = [
@@ -201,39 +176,36 @@ fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
 /// The answer among the valid cells of a scope; `None` without one.
 fn verdict(
     (column, unit): (Column, &'static str),
-    (kind, scope): (Kind, Scope),
-    entries: &[Entry<'_>],
+    scope: String,
+    cells: &[&Cell],
     names: &Names,
 ) -> Option<Verdict> {
-    let entries = entries.iter().copied();
-    let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| scope.holds(cell)).collect();
-    let ranks = column.ranks_within(&entries);
-    let of_rank = |wanted: &[Rank]| -> Vec<&Cell> {
-        let ranked = entries
-            .iter()
-            .zip(&ranks)
-            .filter(|(_, rank)| wanted.contains(rank));
-        ranked.map(|((cell, _), _)| *cell).collect()
+    let (winners, value, beside) = match column.contest(cells) {
+        Contest::Nothing => return None,
+        Contest::Best(best) => (listed(&best, names), column.text(best.first()?), String::new()),
+        Contest::NoDifference(alike) => (
+            format!("none: {NO_DIFFERENCE}"),
+            column.text(alike.first()?),
+            String::new(),
+        ),
+        Contest::TooFew(unknown) => {
+            let said = unknown
+                .iter()
+                .map(|cell| format!("{} {}", names.label(cell), column.text(cell)));
+            let beside = said.collect::<Vec<_>>().join(", ");
+            (
+                format!("none: {TOO_FEW_SAMPLES}"),
+                column.text(unknown.first()?),
+                beside,
+            )
+        }
     };
-    let scope = format!("{}{}", scope.words(), kind.words());
-    let alike = of_rank(&[Rank::Alike]);
-    if let [first, _, ..] = &alike[..] {
-        return Some(Verdict {
-            scope,
-            value: column.text(first),
-            unit,
-            winners: "none: no significant difference".to_owned(),
-            inseparable: listed(&of_rank(&[Rank::Unsure]), names),
-            elsewhere: String::new(),
-        });
-    }
-    let best = of_rank(&[Rank::Best, Rank::Alike]);
     Some(Verdict {
         scope,
-        value: column.text(best.first()?),
+        value,
         unit,
-        winners: listed(&best, names),
-        inseparable: listed(&of_rank(&[Rank::Inseparable, Rank::Unsure]), names),
+        winners,
+        beside,
         elsewhere: String::new(),
     })
 }

@@ -124,6 +124,6 @@ fn entry(column: Column, cell: &Cell, rank: Rank) -> Entry {
     Entry {
         text: column.text(cell),
         marks: column.marks(cell, rank),
-        best: column.is_best(cell, rank),
+        best: rank.is_among_the_best(),
     }
 }

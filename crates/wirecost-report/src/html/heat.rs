@@ -1,7 +1,7 @@
 //! Maps of a sweep: the cheapest stack over loss x size, over RTT x size, over rate x size.
 //!
-//! A field of a map shows the winner, its figure and its margin over the second, or that they do not differ significantly
-//! because their 95 % intervals overlap. Buttons choose the values of the other varied quantities.
+//! A field of a map shows the winner, its figure and its margin over the second, or that there is no difference of note, or that the
+//! samples are too few to tell. Buttons choose the values of the other varied quantities.
 
 mod metric;
 
@@ -9,22 +9,19 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirecost_results::Cell;
+use wirecost_stats::{Estimate, Judgement};
 
 use super::controls::{Control, Controls, panel_classes};
 use super::ends;
-use super::estimate::Estimate;
-use super::samples::Samples;
 use super::scope::Kind;
 use super::sweep::{Dimension, Slice, Sweep, Value};
-use crate::columns::INSEPARABLE;
+use crate::columns::{ALIKE, NO_DIFFERENCE, TOO_FEW, TOO_FEW_SAMPLES};
 use crate::csv::quoted;
 use crate::number;
 use metric::{METRICS, Metric};
 
 /// The word of a field whose stacks have equal figures.
 const EQUAL: &str = "equal";
-/// The words of a field whose first figures may be equal.
-const NO_DIFFERENCE: &str = "no significant difference";
 
 /// The maps of a run.
 #[derive(Serialize)]
@@ -70,12 +67,12 @@ struct Place {
 
 impl HeatMaps {
     /// The maps of every pair of axes that vary.
-    pub(super) fn of(sweep: &Sweep<'_>, samples: &Samples<'_>) -> Self {
+    pub(super) fn of(sweep: &Sweep<'_>) -> Self {
         let axes = axes(sweep);
         let maps: Vec<HeatMap> = axes
             .iter()
             .enumerate()
-            .map(|(number, axes)| HeatMap::of(sweep, samples, *axes, number))
+            .map(|(number, axes)| HeatMap::of(sweep, *axes, number))
             .collect();
         let contender =
             |(number, name): (usize, &String)| (letter(number), ends::class(number), name.clone());
@@ -126,12 +123,12 @@ fn kinds(sweep: &Sweep<'_>) -> &'static [Kind] {
 }
 
 impl HeatMap {
-    fn of(sweep: &Sweep<'_>, samples: &Samples<'_>, axes: [Dimension; 2], number: usize) -> Self {
+    fn of(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
         let [down, across] = axes;
         let fixed = sweep.varied_besides(&axes);
         let figures: Vec<Figures<'_>> = METRICS
             .iter()
-            .map(|metric| Figures::of(sweep, samples, metric))
+            .map(|metric| Figures::of(sweep, metric))
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
         let kinds = kinds(sweep);
@@ -171,9 +168,9 @@ struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    fn of(sweep: &Sweep<'_>, samples: &Samples<'_>, metric: &'a Metric) -> Self {
+    fn of(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
         let of_cell = |(index, cell): &(usize, &Cell)| {
-            let estimate = metric.of(cell, samples.of_cell(*index))?;
+            let estimate = metric.of(cell)?;
             Some((*index, estimate))
         };
         Self {
@@ -247,55 +244,90 @@ struct Standing {
 /// The figures of all stacks in one field, the smallest first.
 struct Contest(Vec<Standing>);
 
+/// What the samples tell of the first figure of a field.
+enum Answer<'a> {
+    /// It is less than all others.
+    Differs,
+    /// These are exactly equal to it.
+    Equal(Vec<&'a Standing>),
+    /// These have no difference of note from it.
+    Alike(Vec<&'a Standing>),
+    /// Nobody knows whether it is less than these.
+    TooFew(Vec<&'a Standing>),
+}
+
+impl Answer<'_> {
+    const fn words(&self) -> &'static str {
+        match self {
+            Self::Differs => "differs",
+            Self::Equal(_) => EQUAL,
+            Self::Alike(_) => NO_DIFFERENCE,
+            Self::TooFew(_) => TOO_FEW_SAMPLES,
+        }
+    }
+}
+
 impl Contest {
     fn of(mut standings: Vec<Standing>) -> Self {
         standings.sort_by(|a, b| a.estimate.value.total_cmp(&b.estimate.value));
         Self(standings)
     }
 
-    /// The first, the second, and those that do not differ significantly from the first.
-    fn result(&self) -> Option<(&Standing, Option<&Standing>, Vec<&Standing>)> {
+    /// The first, the second, and what the samples tell of the first.
+    fn result(&self) -> Option<(&Standing, Option<&Standing>, Answer<'_>)> {
         let (first, others) = self.0.split_first()?;
-        let tied = others
-            .iter()
-            .filter(|other| !first.estimate.is_separable(&other.estimate));
-        Some((first, others.first(), tied.collect()))
+        let judged = |wanted: &[Judgement]| -> Vec<&Standing> {
+            let others = others.iter();
+            others
+                .filter(|other| wanted.contains(&first.estimate.against(&other.estimate)))
+                .collect()
+        };
+        let unknown = judged(&[Judgement::TooFew]);
+        let alike = judged(&[Judgement::Alike]);
+        let equal = judged(&[Judgement::Equal]);
+        let answer = match () {
+            () if !unknown.is_empty() => Answer::TooFew(unknown),
+            () if !alike.is_empty() => Answer::Alike(judged(&[Judgement::Alike, Judgement::Equal])),
+            () if !equal.is_empty() => Answer::Equal(equal),
+            () => Answer::Differs,
+        };
+        Some((first, others.first(), answer))
     }
 
     fn place(&self, sweep: &Sweep<'_>, metric: &Metric) -> Place {
-        let Some((first, second, tied)) = self.result() else {
+        let Some((first, second, answer)) = self.result() else {
             return Place {
                 mark: number::NONE.to_owned(),
                 ..Place::default()
             };
         };
         let said = |standing: &Standing| said(standing, sweep, metric);
-        if !tied.is_empty() {
-            let equal = tied.iter().all(|other| other.estimate == first.estimate);
-            let (sign, words) = if equal {
-                ("=", EQUAL)
-            } else {
-                (INSEPARABLE, NO_DIFFERENCE)
-            };
-            let tied_said: Vec<String> = tied.iter().map(|standing| said(standing)).collect();
-            return Place {
-                class: "even".to_owned(),
-                mark: tie_mark(first, &tied, sign),
-                value: (metric.write)(first.estimate.value),
-                name: words.to_owned(),
-                margin: String::new(),
-                detail: format!("{}; {words}: {}", said(first), tied_said.join(", ")),
-            };
-        }
-        let margin = second.map(|second| margin(first, second)).unwrap_or_default();
-        let next = second.map(|second| format!("; next {} ({margin})", said(second)));
+        let words = answer.words();
+        let (sign, tied) = match answer {
+            Answer::Differs => {
+                let margin = second.map(|second| margin(first, second)).unwrap_or_default();
+                let next = second.map(|second| format!("; next {} ({margin})", said(second)));
+                return Place {
+                    class: ends::class(first.contender),
+                    mark: letter(first.contender),
+                    value: (metric.write)(first.estimate.value),
+                    name: name(sweep, first.contender),
+                    detail: said(first) + &next.unwrap_or_default(),
+                    margin,
+                };
+            }
+            Answer::Equal(tied) => ("=", tied),
+            Answer::Alike(tied) => (ALIKE, tied),
+            Answer::TooFew(tied) => (TOO_FEW, tied),
+        };
+        let tied_said: Vec<String> = tied.iter().map(|standing| said(standing)).collect();
         Place {
-            class: ends::class(first.contender),
-            mark: letter(first.contender),
+            class: "even".to_owned(),
+            mark: tie_mark(first, &tied, sign),
             value: (metric.write)(first.estimate.value),
-            name: name(sweep, first.contender),
-            detail: said(first) + &next.unwrap_or_default(),
-            margin,
+            name: words.to_owned(),
+            margin: String::new(),
+            detail: format!("{}; {words}: {}", said(first), tied_said.join(", ")),
         }
     }
 
@@ -305,7 +337,7 @@ impl Contest {
             None => ",,,".to_owned(),
             Some(Standing { contender, estimate }) => {
                 let [low, high] = estimate
-                    .interval
+                    .known_interval()
                     .map_or_else(Default::default, |ends| ends.map(|end| end.to_string()));
                 format!(
                     "{},{},{low},{high}",
@@ -314,16 +346,16 @@ impl Contest {
                 )
             }
         };
-        let Some((first, second, tied)) = self.result() else {
+        let Some((first, second, answer)) = self.result() else {
             return String::new();
         };
-        let verdict = if tied.is_empty() { "differs" } else { NO_DIFFERENCE };
         format!(
-            "{},{},{},{},{verdict}\n",
+            "{},{},{},{},{}\n",
             quoted(&at[0].text),
             quoted(&at[1].text),
             fields(Some(first)),
-            fields(second)
+            fields(second),
+            answer.words()
         )
     }
 }
@@ -348,7 +380,7 @@ fn name(sweep: &Sweep<'_>, contender: usize) -> String {
 /// Letter, name, figure and interval.
 fn said(standing: &Standing, sweep: &Sweep<'_>, metric: &Metric) -> String {
     let write = metric.write;
-    let interval = match standing.estimate.interval {
+    let interval = match standing.estimate.known_interval() {
         None => ", too few samples for an interval".to_owned(),
         Some([low, high]) if low == high => String::new(),
         Some([low, high]) => format!(", {} to {}", write(low), write(high)),

@@ -9,6 +9,7 @@ mod policy;
 
 use serde::Serialize;
 use wirecost_results::{Cell, Summary};
+use wirecost_stats::Estimate;
 
 use super::Figure;
 use super::controls::{Control, Controls, panel_classes};
@@ -16,7 +17,7 @@ use super::ends;
 use super::logplot::{Curve, LogFigure, Mark};
 use super::selection::{DRAWN, spread_out};
 use super::sweep::{Dimension, Slice, Sweep};
-use crate::columns::{ANYTHING, Column};
+use crate::columns::Column;
 use crate::csv::quoted;
 use crate::figures::time;
 use crate::names::distinct;
@@ -53,14 +54,7 @@ struct Quantity {
     name: &'static str,
     unit: &'static str,
     write: fn(f64) -> String,
-    of: fn(&Cell) -> Option<Cost>,
-}
-
-/// The cost of a message, with the 95 % interval if it is noisy.
-#[derive(Clone, Copy)]
-struct Cost {
-    each: f64,
-    interval: Option<[f64; 2]>,
+    of: fn(&Cell) -> Option<Estimate>,
 }
 
 const QUANTITIES: [Quantity; 2] = [
@@ -68,7 +62,7 @@ const QUANTITIES: [Quantity; 2] = [
         name: "All-in IP bytes per message",
         unit: "B",
         write: number::bytes,
-        of: bytes,
+        of: Cell::all_in_bytes,
     },
     Quantity {
         name: "Time per message, connect included",
@@ -78,39 +72,23 @@ const QUANTITIES: [Quantity; 2] = [
     },
 ];
 
-/// All-in bytes per message.
-fn bytes(cell: &Cell) -> Option<Cost> {
-    Some(Cost {
-        each: cell.all_in()?.each(),
-        interval: None,
-    })
-}
-
 /// Response time and the share of the connect per message, in milliseconds. A message does not wait for a keep-alive or
 /// a close.
-fn millis(cell: &Cell) -> Option<Cost> {
-    let response = cell.message.as_ref()?.response_time_ns.as_ref()?.mean;
+fn millis(cell: &Cell) -> Option<Estimate> {
+    let response = Column::Mean.estimate(cell)?;
     let connects = cell
         .connect
         .as_ref()
         .and_then(|connect| connect.response_time_ns.as_ref());
-    let connect = connects.map_or(0.0, |times| times.mean * times.n as f64) / messages(cell)?;
-    let around = |bounds: [f64; 2]| bounds.map(|ns| (ns + connect) / 1e6);
-    let is_sure = connects.is_none_or(|times| times.ci95.is_some());
-    let interval = Column::Mean.interval(cell).filter(|_| is_sure);
-    Some(Cost {
-        each: (response + connect) / 1e6,
-        interval: Some(interval.map_or(ANYTHING, around)),
-    })
-}
-
-/// The end of an interval; empty if it is infinite.
-fn bound(end: f64) -> String {
-    if end.is_finite() {
-        format!("{end:.4}")
-    } else {
-        String::new()
-    }
+    let messages = messages(cell)?;
+    let connect = connects.map_or(Estimate::exact(0.0), |times| {
+        let mean = Estimate {
+            value: times.mean,
+            interval: times.ci95,
+        };
+        mean.scaled(times.n as f64 / messages)
+    });
+    Some(response.plus(&connect).scaled(1e-6))
 }
 
 fn messages(cell: &Cell) -> Option<f64> {
@@ -170,7 +148,7 @@ struct Line {
     contender: usize,
     number: usize,
     /// Interval in nanoseconds, ascending, and the cost.
-    points: Vec<(f64, Cost)>,
+    points: Vec<(f64, Estimate)>,
 }
 
 impl Quantity {
@@ -234,7 +212,7 @@ impl Quantity {
     }
 
     /// The cost at each interval. A connection per message has no interval: its cost is the same at any.
-    fn points(&self, cells: &[&Cell], intervals: &[u64]) -> Vec<(f64, Cost)> {
+    fn points(&self, cells: &[&Cell], intervals: &[u64]) -> Vec<(f64, Estimate)> {
         let point = |nanos: &u64| {
             let here = |cell: &&&Cell| cell.interval_ns == Some(*nanos);
             let anywhere = |cell: &&&Cell| cell.interval_ns.is_none() && cell.messages_per_connection == 1;
@@ -255,7 +233,7 @@ impl Quantity {
         let curve = |line: &Line| Curve {
             label: line.label.clone(),
             number: line.number,
-            points: line.points.iter().map(|(at, cost)| (*at, cost.each)).collect(),
+            points: line.points.iter().map(|(at, cost)| (*at, cost.value)).collect(),
             title: self.summary(line),
             marks: Vec::new(),
         };
@@ -282,10 +260,10 @@ impl Quantity {
     }
 
     fn summary(&self, line: &Line) -> String {
-        let said = |(at, cost): &(f64, Cost)| {
+        let said = |(at, cost): &(f64, Estimate)| {
             format!(
                 "{} {} at {}",
-                (self.write)(cost.each),
+                (self.write)(cost.value),
                 self.unit,
                 time(*at as u64)
             )
@@ -298,9 +276,12 @@ impl Quantity {
         let unit = self.unit;
         let mut csv = format!("stack,interval_ns,{unit},low_{unit},high_{unit}\n");
         for line in lines {
-            for (at, Cost { each, interval }) in &line.points {
-                let bounds = interval.unwrap_or([*each; 2]).map(bound);
-                csv += &format!("{},{at},{each:.4},{}\n", quoted(&line.label), bounds.join(","));
+            for (at, cost) in &line.points {
+                let value = cost.value;
+                let bounds = cost
+                    .known_interval()
+                    .map_or_else(Default::default, |ends| ends.map(|end| format!("{end:.4}")));
+                csv += &format!("{},{at},{value:.4},{}\n", quoted(&line.label), bounds.join(","));
             }
         }
         csv

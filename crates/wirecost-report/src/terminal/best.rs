@@ -6,7 +6,9 @@ use wirecost_results::{Cell, Summary};
 use super::layout::wrapped;
 use super::notes;
 use super::style::Style;
-use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival, shown};
+use crate::columns::{
+    ALIKE, ALIKE_MEANS, Column, Contest, TOO_FEW, TOO_FEW_SAMPLES, ends_with_arrival, shown,
+};
 use crate::groups::Group;
 use crate::names::{Names, is_modelled, is_secured};
 use crate::number;
@@ -68,12 +70,9 @@ pub(super) fn lines(summary: &Summary, per: Per, style: &Style, width: usize) ->
         lines.push(format!("and {}", counted((rows.len() - MOST) as u64, "more row")));
     }
     lines.push(String::new());
-    let notes = [
-        format!(
-            "{INSEPARABLE}N: N others without a significant difference (95 % intervals overlap, or too few samples for one)"
-        ),
-        "bytes under loss are means: the maps of report.html tell which differ significantly".to_owned(),
-    ];
+    let notes = [format!(
+        "{ALIKE}N: N others with {ALIKE_MEANS}; {TOO_FEW}N: {TOO_FEW_SAMPLES} N others from it"
+    )];
     lines.extend(
         notes
             .iter()
@@ -105,34 +104,29 @@ fn row(heading: &str, cells: &[&Cell], questions: &[Question; 4], names: &Names)
     [heading.to_owned(), a, b, c, d]
 }
 
-/// The best of the competing cells, its value, and the number of cells that do not differ significantly from it.
+/// The best of the competing cells, its value, and the number of others without a difference of note from it, or that the samples
+/// do not tell from it.
 fn answer(cells: &[&Cell], names: &Names, column: Column, competes: fn(&Cell) -> bool) -> String {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
-    let ranks = column.ranks(&cells);
-    let best = cells
-        .iter()
-        .zip(&ranks)
-        .find(|(_, rank)| matches!(rank, Rank::Best | Rank::Alike));
-    let Some((best, _)) = best else {
+    let (mark, tied) = match column.contest(&cells) {
+        Contest::Nothing => return number::NONE.to_owned(),
+        Contest::Best(cells) | Contest::NoDifference(cells) => (ALIKE, cells),
+        Contest::TooFew(cells) => (TOO_FEW, cells),
+    };
+    let Some((first, others)) = tied.split_first() else {
         return number::NONE.to_owned();
     };
-    let others = ranks
-        .iter()
-        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Alike | Rank::Unsure))
-        .count()
-        - 1;
-    let tie = if others == 0 {
-        String::new()
-    } else {
-        format!(" {INSEPARABLE}{others}")
+    let tie = match others.len() {
+        0 if mark == ALIKE => String::new(),
+        others => format!(" {mark}{others}"),
     };
     let value = if column == Column::Mean {
         // Without its interval.
-        number::optional(column.value(best), number::millis)
+        number::optional(column.value(first), number::millis)
     } else {
-        column.text(best)
+        column.text(first)
     };
-    format!("{} {value}{tie}", names.contender(best))
+    format!("{} {value}{tie}", names.contender(first))
 }
 
 /// The rows below their headings, columns dropped from the right where the width does not suffice.

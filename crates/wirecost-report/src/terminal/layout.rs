@@ -102,7 +102,7 @@ impl Entry {
         Self {
             text: column.text(cell),
             marks: column.marks(cell, rank),
-            best: column.is_best(cell, rank),
+            best: rank.is_among_the_best(),
         }
     }
 }

@@ -3,7 +3,9 @@
 use wirecost_results::{Cell, Summary};
 
 use super::layout::Layout;
-use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL};
+use crate::columns::{
+    ALIKE, ALIKE_MEANS, CUT_SHORT, Column, EARLY, LOW_N, TO_ARRIVAL, TOO_FEW, TOO_FEW_MEANS,
+};
 use crate::groups::Group;
 use crate::names::{Key, Names, is_modelled};
 
@@ -31,10 +33,8 @@ pub(super) fn lines(run: &Summary, columns: &[Column], layout: &Layout, names: &
             has(CUT_SHORT),
             format!("{CUT_SHORT} not all messages were sent: of those that were; not compared"),
         ),
-        (
-            has(INSEPARABLE),
-            format!("{INSEPARABLE} no significant difference from the best (95 % intervals overlap)"),
-        ),
+        (has(ALIKE), format!("{ALIKE} {ALIKE_MEANS}")),
+        (has(TOO_FEW), format!("{TOO_FEW} {TOO_FEW_MEANS}")),
         (
             others.contains(LOW_N),
             format!("{LOW_N} low n: fewer than ten samples beyond the quantile"),

@@ -303,11 +303,13 @@ fn section(phase: &str, packets: &[Packet], samples: u64) -> Section {
             },
         )
     };
+    let [up, down] = [true, false].map(|up| bytes(phase, packets, up, samples));
     Section {
         samples,
         response_kind: "to_reply".into(),
-        up: bytes(phase, packets, true, samples),
-        down: bytes(phase, packets, false, samples),
+        wire_ci95: Some([up.wire.mean + down.wire.mean; 2]),
+        up,
+        down,
         by_cause: ["original", "acknowledgement"]
             .map(of_cause)
             .into_iter()

@@ -1,8 +1,8 @@
 //! The metrics that maps compare, with their intervals.
 
-use wirecost_results::{Cell, SampleRow};
+use wirecost_results::Cell;
+use wirecost_stats::Estimate;
 
-use super::super::estimate::{Estimate, connect_bytes, message_bytes};
 use super::super::scope::Scope;
 use crate::columns::Column;
 use crate::number;
@@ -14,7 +14,7 @@ pub(super) struct Metric {
     pub(super) unit: &'static str,
     pub(super) scope: Scope,
     pub(super) write: fn(f64) -> String,
-    estimate: fn(&Cell, &[&SampleRow]) -> Option<Estimate>,
+    estimate: fn(&Cell) -> Option<Estimate>,
 }
 
 /// Every metric, in the order of the controls.
@@ -25,14 +25,14 @@ pub(super) const METRICS: [Metric; 7] = [
     metric("response time, p99", "ms", Scope::Answered, tail),
     metric("time to arrival, p50", "ms", Scope::Arrived, median),
     metric("time to arrival, p99", "ms", Scope::Arrived, tail),
-    metric("connect bytes", "B", Scope::Connected, connect_bytes),
+    metric("connect bytes", "B", Scope::Connected, Cell::connect_bytes),
 ];
 
 const fn metric(
     name: &'static str,
     unit: &'static str,
     scope: Scope,
-    estimate: fn(&Cell, &[&SampleRow]) -> Option<Estimate>,
+    estimate: fn(&Cell) -> Option<Estimate>,
 ) -> Metric {
     Metric {
         name,
@@ -48,26 +48,23 @@ const fn metric(
 
 impl Metric {
     /// The figure of the cell; `None` without one, or if the cell does not compete.
-    pub(super) fn of(&self, cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
+    pub(super) fn of(&self, cell: &Cell) -> Option<Estimate> {
         if !self.scope.holds(cell) {
             return None;
         }
-        (self.estimate)(cell, samples)
+        (self.estimate)(cell)
     }
 }
 
-fn median(cell: &Cell, _: &[&SampleRow]) -> Option<Estimate> {
-    quantile(cell, Column::P50)
+/// `None` if the message shares its packets with the handshake, whose headers count as connect.
+fn message_bytes(cell: &Cell) -> Option<Estimate> {
+    cell.message_bytes().filter(|_| !cell.early_message)
 }
 
-fn tail(cell: &Cell, _: &[&SampleRow]) -> Option<Estimate> {
-    quantile(cell, Column::P99)
+fn median(cell: &Cell) -> Option<Estimate> {
+    Column::P50.estimate(cell)
 }
 
-/// A quantile of the response time in nanoseconds with its order-statistic interval.
-fn quantile(cell: &Cell, column: Column) -> Option<Estimate> {
-    Some(Estimate {
-        value: column.value(cell)?,
-        interval: column.interval(cell),
-    })
+fn tail(cell: &Cell) -> Option<Estimate> {
+    Column::P99.estimate(cell)
 }

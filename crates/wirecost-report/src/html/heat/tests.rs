@@ -11,34 +11,44 @@ fn exact(contender: usize, value: f64) -> Standing {
     standing(contender, value, Some([value; 2]))
 }
 
-fn tied(standings: Vec<Standing>) -> (usize, Vec<usize>) {
+/// The first stack, the words of its field, and the stacks that the words are about.
+fn tied(standings: Vec<Standing>) -> (usize, &'static str, Vec<usize>) {
     let contest = Contest::of(standings);
-    let (first, _, tied) = contest.result().expect("somebody competes");
-    (
-        first.contender,
-        tied.iter().map(|standing| standing.contender).collect(),
-    )
+    let (first, _, answer) = contest.result().expect("somebody competes");
+    let words = answer.words();
+    let others = match answer {
+        Answer::Differs => Vec::new(),
+        Answer::Equal(others) | Answer::Alike(others) | Answer::TooFew(others) => others,
+    };
+    let others = others.iter().map(|standing| standing.contender);
+    (first.contender, words, others.collect())
 }
 
 #[test]
-fn exact_figures_are_separable_whenever_they_differ() {
-    assert_eq!(tied(vec![exact(0, 200.0), exact(1, 199.0)]), (1, vec![]));
+fn exact_figures_are_told_apart_whenever_they_differ() {
+    assert_eq!(
+        tied(vec![exact(0, 200.0), exact(1, 199.0)]),
+        (1, "differs", vec![])
+    );
     assert_eq!(
         tied(vec![exact(0, 200.0), exact(1, 200.0), exact(2, 201.0)]),
-        (0, vec![1])
+        (0, EQUAL, vec![1])
     );
 }
 
 #[test]
-fn noisy_figures_are_separable_where_their_intervals_are_apart() {
-    let noisy = standing(0, 200.0, Some([190.0, 210.0]));
-    assert_eq!(tied(vec![noisy, exact(1, 205.0)]), (0, vec![1]));
-    assert_eq!(tied(vec![noisy, exact(1, 211.0)]), (0, vec![]));
+fn noisy_figures_are_alike_where_no_difference_of_note_is_possible() {
+    let noisy = standing(0, 200.0, Some([198.0, 202.0]));
+    assert_eq!(tied(vec![noisy, exact(1, 205.0)]), (0, NO_DIFFERENCE, vec![1]));
+    assert_eq!(tied(vec![noisy, exact(1, 230.0)]), (0, "differs", vec![]));
 }
 
 #[test]
-fn without_an_interval_nothing_is_separable() {
-    assert_eq!(tied(vec![exact(0, 1.0), standing(1, 900.0, None)]), (0, vec![1]));
+fn intervals_that_could_hide_a_difference_tell_nothing() {
+    let wide = standing(0, 200.0, Some([150.0, 250.0]));
+    assert_eq!(tied(vec![wide, exact(1, 205.0)]), (0, TOO_FEW_SAMPLES, vec![1]));
+    let unknown = standing(1, 900.0, None);
+    assert_eq!(tied(vec![exact(0, 1.0), unknown]), (0, TOO_FEW_SAMPLES, vec![1]));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Crossings: the intervals from which on one line is cheaper than another.
 
-use super::{Cost, Line, Quantity};
-use crate::columns::overlap;
+use wirecost_stats::{Estimate, Judgement};
+
+use super::{Line, Quantity};
 use crate::number;
 
 /// Where one line falls below another.
@@ -51,21 +52,18 @@ fn crossings(a: &Line, b: &Line) -> Vec<(f64, f64)> {
         let (_, other) = b.points.iter().find(|(other, _)| other == at)?;
         Some((*at, *own, *other))
     });
-    let shared: Vec<(f64, Cost, Cost)> = shared.collect();
-    let cross = |pair: &[(f64, Cost, Cost)]| {
+    let shared: Vec<(f64, Estimate, Estimate)> = shared.collect();
+    let cross = |pair: &[(f64, Estimate, Estimate)]| {
         let [from, to] = pair else { return None };
-        let excess = |(_, a, b): &(f64, Cost, Cost)| (a.each / b.each).log10();
-        let apart = |(_, a, b): &(f64, Cost, Cost)| match (a.interval, b.interval) {
-            (Some(a), Some(b)) => !overlap(a, b),
-            _ => true,
-        };
-        let (before, after) = (excess(from), excess(to));
-        if !(before > 0.0 && after < 0.0 && apart(from) && apart(to)) {
+        let excess = |(_, a, b): &(f64, Estimate, Estimate)| (a.value / b.value).log10();
+        let judged = |(_, a, b): &(f64, Estimate, Estimate)| a.against(b);
+        if (judged(from), judged(to)) != (Judgement::More, Judgement::Less) {
             return None;
         }
+        let (before, after) = (excess(from), excess(to));
         let share = before / (before - after);
         let between = |from: f64, to: f64| 10f64.powf(from.log10() + share * (to / from).log10());
-        Some((between(from.0, to.0), between(from.1.each, to.1.each)))
+        Some((between(from.0, to.0), between(from.1.value, to.1.value)))
     };
     shared.windows(2).filter_map(cross).collect()
 }
@@ -85,13 +83,7 @@ mod tests {
     use super::*;
 
     fn line(costs: &[(f64, f64)]) -> Line {
-        let point = |(at, each): &(f64, f64)| {
-            let cost = Cost {
-                each: *each,
-                interval: None,
-            };
-            (*at, cost)
-        };
+        let point = |(at, each): &(f64, f64)| (*at, Estimate::exact(*each));
         Line {
             label: "any".into(),
             contender: 0,

@@ -1,6 +1,7 @@
 //! Whether a kept connection takes fewer bytes than one that carries fewer messages, and up to which interval: in words.
 
 use wirecost_results::Summary;
+use wirecost_stats::{Estimate, Judgement};
 
 use super::super::sweep::{Dimension, Sweep};
 use super::{Crossing, Line, QUANTITIES, intervals};
@@ -61,19 +62,20 @@ fn never_crossed(lines: &[Line], crossings: &[Crossing]) -> Vec<String> {
 /// That `a` costs less than `b` at every interval, with the figures of the longest one.
 fn always_less(a: &Line, b: &Line) -> Option<String> {
     let pairs = a.points.iter().zip(&b.points);
-    let costs = pairs
-        .filter(|(a, b)| a.0 == b.0)
-        .map(|(a, b)| (a.1.each, b.1.each));
-    let costs: Vec<(f64, f64)> = costs.collect();
+    let costs = pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| (a.1, b.1));
+    let costs: Vec<(Estimate, Estimate)> = costs.collect();
     let (own, other) = *costs.last()?;
     let always = if costs.len() > 1 { " at every interval" } else { "" };
-    costs.iter().all(|(a, b)| a < b).then(|| {
-        format!(
-            "{} costs less than {}{always} ({} and {} a message all-in)",
-            a.label,
-            b.label,
-            whole_bytes(own),
-            whole_bytes(other)
-        )
-    })
+    costs
+        .iter()
+        .all(|(a, b)| a.against(b) == Judgement::Less)
+        .then(|| {
+            format!(
+                "{} costs less than {}{always} ({} and {} a message all-in)",
+                a.label,
+                b.label,
+                whole_bytes(own.value),
+                whole_bytes(other.value)
+            )
+        })
 }
