@@ -99,6 +99,9 @@ impl From<bare::ClientEvent> for Event {
         match event {
             bare::ClientEvent::Opened => READY,
             bare::ClientEvent::Sent { message } => Event::Sent { message },
+            bare::ClientEvent::TooLong { message } => {
+                Event::refused(message, "longer than its length prefix can say, 4294967295 B")
+            }
             bare::ClientEvent::Closed => Event::Closed,
             bare::ClientEvent::Reset(reason) => Event::lost(reason),
         }

@@ -275,6 +275,11 @@ fn users_need_their_password() {
     };
     assert!(!with("70").closed);
     assert_eq!(with("71"), closing("2003 00 86 00"));
+    // A user who is not known is answered like one whose password is wrong.
+    let unknown = "1013 0004 4d515454 05 c2 000a 00 0000 0001 78 0001 70";
+    assert_eq!(first(unknown, config()), closing("2003 00 86 00"));
+    let nothing = "1012 0004 4d515454 05 c2 000a 00 0000 0001 75 0000";
+    assert_eq!(first(nothing, config()), closing("2003 00 86 00"));
     assert_eq!(first(CONNECT_5, config()), closing("2003 00 86 00"));
     assert_eq!(first(CONNECT_4, config()), closing("2002 00 04"));
 }
