@@ -28,7 +28,7 @@ fn answers(datagrams: &[Vec<u8>], pause: Duration) -> Vec<usize> {
             _ => {}
         }
     };
-    let peer = Peer::default();
+    let peer: Peer = ([10, 77, 0, 2], 40_000).into();
     let _ = server.handle_input(Input::Opened { flow, peer }, now);
     for bytes in datagrams {
         let _ = server.handle_input(Input::Received { flow, bytes }, now);
