@@ -110,8 +110,8 @@ impl From<sn::Event> for ProbeEvent {
                 ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
             }
             sn::Event::TooLong(kind) => {
-                let reason = format!("{} would be longer than MQTT-SN can frame, 65,535 B", kind.name());
-                Trouble::Rejected(Refusal::new(RefusalKind::Other, reason)).into()
+                let reason = format!("{} would be longer than 65,535 B", kind.name());
+                Trouble::TooLong(reason).into()
             }
             // The next event says why the connection ended.
             sn::Event::Discarded { .. } => ProbeEvent::Other,
@@ -236,6 +236,7 @@ fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
         amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
             Trouble::Rejected(condition(&error.to_string())).into()
         }
+        amqp::Failure::FrameTooLarge(_) => Trouble::TooLong(failure.to_string()).into(),
         failure => Trouble::Foreign(failure.to_string()).into(),
     }
 }

@@ -179,8 +179,8 @@ pub enum Failure {
     #[error("session ended by the peer{}", error_suffix(.0))]
     Ended(Option<OwnedCondition>),
     /// A frame of the client is larger than the peer accepts. It was not sent.
-    #[error("cannot send: {0}; use a shorter name, address or password")]
-    FrameTooLarge(FrameTooLarge),
+    #[error(transparent)]
+    FrameTooLarge(#[from] FrameTooLarge),
     /// The peer did not send in time.
     #[error("peer must send {0} in time")]
     TimedOut(Awaited),
