@@ -29,7 +29,7 @@ def check_text(text: str) -> None:
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        raise UsageError(f"{text!r} has a half of a character", "write the whole character", code=2) from None
+        raise UsageError(f"{text!r} has a lone surrogate, which no path and no option can have", "leave it out", code=2) from None
 
 
 def argument(path: str | os.PathLike[str]) -> str:

@@ -177,7 +177,7 @@ def start(words: list[str], **streams: Any) -> subprocess.Popen[str]:
     # The kernel kills the child when the pipe's other end is closed, which this process alone holds (fcntl(2), F_SETSIG). A
     # parent-death signal would come when the thread ends that called this function.
     theirs, ours = os.pipe()
-    environment = {**os.environ, "WIRECOST_LIFELINE": f"{theirs}:{os.fstat(theirs).st_ino}"}
+    environment = {**os.environ, "WIRECOST_PARENT_PIPE": f"{theirs}:{os.fstat(theirs).st_ino}"}
     try:
         child = subprocess.Popen(
             words, text=True, errors="replace", start_new_session=True, env=environment, pass_fds=(theirs,), **streams

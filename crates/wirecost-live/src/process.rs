@@ -39,15 +39,15 @@ use usage::Usage;
 use wirecost_proto::PeerText;
 
 /// The variable that names the pipe whose other end the process holds which this one must not outlive: `DESCRIPTOR:INODE`.
-const LIFELINE: &str = "WIRECOST_LIFELINE";
+const PARENT_PIPE: &str = "WIRECOST_PARENT_PIPE";
 
-/// Ties the life of this process to that of the one that holds the pipe of `WIRECOST_LIFELINE`: a notebook that dies leaves no run
+/// Ties the life of this process to that of the one that holds the pipe of `WIRECOST_PARENT_PIPE`: a notebook that dies leaves no run
 /// behind. A parent-death signal would not do, because it comes when the *thread* ends that started this process.
 ///
 /// # Errors
 /// The kernel refuses, or the other process has ended already.
-pub fn end_with_lifeline() -> io::Result<()> {
-    let named = std::env::var(LIFELINE).ok();
+pub fn end_with_parent() -> io::Result<()> {
+    let named = std::env::var(PARENT_PIPE).ok();
     let pipe = named.as_deref().and_then(|named| {
         let (fd, inode) = named.split_once(':')?;
         Some((fd.parse().ok()?, inode.parse().ok()?))
