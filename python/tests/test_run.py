@@ -90,7 +90,7 @@ def test_keywords_become_flags() -> None:
         "--quiet",
         "--count=5",
     ]
-    assert flags({"vary": {"size": ["1B", "2B"]}, "threshold": ["a: [x]"]}) == ["--vary", "size=1B,2B", "--threshold", "a: [x]"]
+    assert flags({"vary": {"size": ["1B", "2B"]}, "threshold": ["a: [x]"]}) == ["--vary=size=1B,2B", "--threshold=a: [x]"]
 
 
 def test_a_failed_threshold_raises_only_by_check(scenario: Path, tmp_path: Path) -> None:

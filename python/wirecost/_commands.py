@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from . import _tables
 from ._errors import Interrupt, UsageError, of_exit
+from ._files import argument, make_folder, path_of
 from ._link import Link
 from ._measure import concluded, measure
-from ._program import flags, new_folder, remove_if_empty, run_child, text_of
+from ._program import flags, new_folder, remove_if_empty, run_child, word
 from ._run import Run
 
 
@@ -22,17 +23,17 @@ def compare(*stacks: str, **options: Any) -> Run:
 
     `compare("mqtt-qos1", "coap-con", size=["48B", "1kB"], rtt="100ms", engine="sim")`
     """
-    return measure("compare", [text_of(stack) for stack in stacks], options)
+    return measure("compare", [word(stack) for stack in stacks], options)
 
 
 def load(*targets: str, **options: Any) -> Run:
     """Loads one target, by its URL or a stack: `load("mqtt-qos1", clients=20, rate="1000/s", duration="10s")`."""
-    return measure("load", [text_of(target) for target in targets], options)
+    return measure("load", [word(target) for target in targets], options)
 
 
 def nbiot(*stacks: str, **options: Any) -> Run:
     """Sends reports from devices in NB-IoT cells, in virtual time: `nbiot("coap-con", load="1/s")`."""
-    return measure("nbiot", [text_of(stack) for stack in stacks], options)
+    return measure("nbiot", [word(stack) for stack in stacks], options)
 
 
 def run(file: str | Path, *, executor: Any = None, shards: int | None = None, force: bool = False, **options: Any) -> Run:
@@ -41,24 +42,25 @@ def run(file: str | Path, *, executor: Any = None, shards: int | None = None, fo
     Below 60 CPU s in all this machine is faster than a cluster, and runs it; `force=True` sends it away all the same.
     """
     if executor is None and shards is None:
-        return measure("run", [str(file)], options)
+        return measure("run", [argument(file)], options)
     from ._executor import run_shards
 
-    return run_shards(Path(file), executor, shards, force, options)
+    return run_shards(path_of(file), executor, shards, force, options)
 
 
 def resume(folder: str | Path, **options: Any) -> Run:
     """Finishes a run that was interrupted, by the scenario of its folder."""
-    place = Path(folder)
-    return measure("run", [str(place / "scenario.resolved.yaml")], {**options, "resume": place})
+    place = path_of(folder)
+    return measure("run", [argument(place / "scenario.resolved.yaml")], {**options, "resume": place})
 
 
 def study(name: str, **options: Any) -> Run:
     """Makes the runs of a published study and judges its claims: `study("tcp-vs-mqtt", quick=True).claims`."""
-    folder = Path(options.pop("out", None) or f"runs/study-{name}")
+    name = word(name)
+    folder = path_of(options.pop("out", None) or f"runs/study-{name}")
     given = flags(options)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    ended = run_child(["study", name, *given, "--out", str(folder)])
+    make_folder(folder.parent)
+    ended = run_child(["study", name, *given, f"--out={argument(folder)}"])
     run = Run(folder) if Run.is_in(folder) else None
     if ended.code == 130:
         raise Interrupt(run)
@@ -69,19 +71,19 @@ def study(name: str, **options: Any) -> Run:
 
 def claims(file: str | Path, runs: Mapping[str, Run | str | Path] | None = None, **options: Any) -> pa.Table:
     """Judges the claims of a file on runs: `claims("mine.yaml", {"publish": run})`; the table that `Run.claims` is."""
-    words = [f"{name}={_place(one)}" for name, one in (runs or {}).items()]
-    return _tables.claims(json.loads(_printed(["claims", str(file), *words], options)))
+    words = [word(f"{name}={_place(one)}") for name, one in (runs or {}).items()]
+    return _tables.claims(json.loads(_printed(["claims", argument(file), *words], options)))
 
 
 def probe(url: str, **options: Any) -> dict[str, Any]:
     """Sends one message to a real server; times and bytes of each step, as `wirecost probe --json -` prints them."""
-    printed: dict[str, Any] = json.loads(_printed(["probe", text_of(url)], options))
+    printed: dict[str, Any] = json.loads(_printed(["probe", word(url)], options))
     return printed
 
 
 def pcap(file: str | Path, **options: Any) -> dict[str, Any]:
     """Attributes the bytes of a capture to layers, phases and causes, as `wirecost pcap --json -` prints them."""
-    printed: dict[str, Any] = json.loads(_printed(["pcap", str(file)], options))
+    printed: dict[str, Any] = json.loads(_printed(["pcap", argument(file)], options))
     return printed
 
 
@@ -99,7 +101,7 @@ def merge(*runs: Run | str | Path, **options: Any) -> Run:
         raise UsageError("there is no run to merge", "name at least one: merge(a, b)", code=2)
     folder = new_folder(options)
     remove_if_empty(folder)
-    ended = run_child(["merge", *(str(_place(one)) for one in runs), *flags(options), "--out", str(folder)])
+    ended = run_child(["merge", *(argument(_place(one)) for one in runs), *flags(options), f"--out={argument(folder)}"])
     return concluded(ended, folder)
 
 
@@ -112,4 +114,4 @@ def link(**options: Any) -> Link:
 
 
 def _place(one: Run | str | Path) -> Path:
-    return one.folder if isinstance(one, Run) else Path(one)
+    return one.folder if isinstance(one, Run) else path_of(one)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ._commands import merge
 from ._errors import Interrupt, UsageError, WirecostError, of_exit
+from ._files import argument, make_folder, read_text
 from ._measure import concluded, measure
 from ._program import flags, interrupt_children, new_folder, remove_if_empty, run_child
 from ._progress import Bar, Progress
@@ -41,8 +42,8 @@ def run_shards(file: Path, executor: Any, shards: int | None, force: bool, optio
     if shards is not None and shards < 1:
         raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
     try:
-        scenario = file.read_text()
-    except OSError as error:
+        scenario = read_text(file, "name a scenario file")
+    except FileNotFoundError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}", "name a scenario file", code=2) from None
     # An executor has a worker for each CPU, so that a task has one.
     of_a_task = {"jobs": 1, **{name: value for name, value in options.items() if name not in _OF_THE_FOLDER}}
@@ -54,7 +55,7 @@ def run_shards(file: Path, executor: Any, shards: int | None, force: bool, optio
     if work < WORTH_CPU_S and not force:
         text = f"{work:.0f} CPU s in all: this machine is faster than a cluster, and runs it (force=True sends it away)"
         warnings.warn(text, stacklevel=3)
-        return measure("run", [str(file)], options)
+        return measure("run", [argument(file)], options)
     return _sent(executor, (scenario, file.name), shards or tasks_for(work, executor), words, options)
 
 
@@ -104,7 +105,7 @@ def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tup
             return is_enough
 
         began = os.times()
-        command = ["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"]
+        command = ["run", argument(file), *words, "--shard", f"{index}/{count}", f"--out={folder}", "--quiet"]
         ended = run_child(command, enough=enough)
         used = os.times()
         if ended.code == 0 and not folder.exists():
@@ -134,7 +135,7 @@ def _merged(parts: Mapping[int, Path], out: Path, options: Mapping[str, Any]) ->
     if len(parts) == 1:
         # The program merges two or more.
         (folder,) = parts.values()
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         return Run(shutil.move(folder, out))
     return merge(*(parts[index] for index in sorted(parts)), out=out, **options)
 
@@ -247,9 +248,9 @@ def shard(scenario: str, name: str, index: int, count: int, words: list[str], wa
     ready(wanted)
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         file = Path(place, name)
-        file.write_text(scenario)
+        file.write_text(scenario, encoding="utf-8")
         folder = Path(place, "run")
-        command = ["run", str(file), *words, "--shard", f"{index}/{count}", "--out", str(folder), "--quiet"]
+        command = ["run", argument(file), *words, "--shard", f"{index}/{count}", f"--out={folder}", "--quiet"]
         ended = run_child(command)
         if ended.code == 0 and not folder.exists():
             return b""
@@ -270,7 +271,11 @@ def packed(folder: Path) -> bytes:
 def unpacked(data: bytes, folder: Path) -> Path:
     """The folder of a ZIP file, whose capture stays readable by its owner alone."""
     folder.mkdir(parents=True)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except zipfile.BadZipFile:
+        raise WirecostError("a worker sent a folder that is cut off", "run it again") from None
+    with archive:
         for member in archive.infolist():
             path = (folder / member.filename).resolve()
             if not path.is_relative_to(folder.resolve()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import math
 import struct
 import zlib
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ._errors import UsageError
+from ._files import path_of, read_text
 
 # The cookies of HdrHistogram's V2 encodings, without the size of a word.
 _COMPRESSED = 0x1C849304
@@ -30,6 +32,13 @@ class Histogram:
     @classmethod
     def decode(cls, text: str) -> Histogram:
         """One histogram in the base64 text of HdrHistogram's compressed V2 encoding."""
+        try:
+            return cls._decoded(text)
+        except (binascii.Error, struct.error, zlib.error, IndexError, UnicodeError):
+            raise UsageError("this histogram is cut off or damaged", "read a .hlog file of wirecost", code=2) from None
+
+    @classmethod
+    def _decoded(cls, text: str) -> Histogram:
         raw = base64.b64decode(text)
         cookie, length = struct.unpack_from(">II", raw)
         if cookie & ~0xF0 != _COMPRESSED & ~0xF0:
@@ -52,8 +61,12 @@ class Histogram:
     @classmethod
     def read(cls, path: str | Path) -> Histogram:
         """The sum of all intervals of an HdrHistogram log (.hlog)."""
-        total = cls()
-        for line in Path(path).read_text().splitlines():
+        total, place = cls(), path_of(path)
+        try:
+            lines = read_text(place).splitlines()
+        except FileNotFoundError:
+            raise UsageError(f"{place} is not there", "read a .hlog file of wirecost", code=2) from None
+        for line in lines:
             fields = line.rsplit(",", 1)
             if len(fields) == 2 and fields[1].startswith("HISTF"):
                 total = total + cls.decode(fields[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shlex
 import signal
 import subprocess
@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from ._errors import UsageError, WirecostError, of_exit
+from ._files import argument, check_text, read_json
 from ._program import flags, new_folder, program, remove_if_empty, start
 
 # The shell inside the link reads one command after another, so that all of them share the link and its capture.
@@ -68,7 +69,7 @@ class Link:
         options = dict(self._options)
         given = flags({name: value for name, value in options.items() if name != "out"})
         self.folder = new_folder(options)
-        command = [program(), "link", *given, "--out", str(self.folder), "--quiet", "--", "sh", "-c", _INSIDE]
+        command = [program(), "link", *given, f"--out={argument(self.folder)}", "--quiet", "--", "sh", "-c", _INSIDE]
         child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
         assert child.stdin is not None and child.stdout is not None
         self._child, self._commands, self._answers = child, child.stdin, child.stdout
@@ -81,14 +82,14 @@ class Link:
         Link._open = self
         return self
 
-    def run(self, command: str | Sequence[str], *, check: bool = True, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    def run(self, command: str | Sequence[str | os.PathLike[str]], *, check: bool = True, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
         """Runs a command behind the link. {server}, {device}, {authority} and {folder} are filled in.
 
         With `check` a command that fails raises subprocess.CalledProcessError, as subprocess.run does.
         """
         if self._child is None or self._child.poll() is not None:
             raise WirecostError("the link is closed", "run programs inside the with block")
-        words = shlex.split(command) if isinstance(command, str) else list(command)
+        words = _split(command)
         filled = {**self.addresses, "folder": str(self.folder)}
         for name, value in filled.items():
             words = [word.replace("{" + name + "}", value) for word in words]
@@ -97,12 +98,17 @@ class Link:
             out, err = Path(place, "out"), Path(place, "err")
             timed = ["timeout", str(timeout)] if timeout is not None else []
             line = shlex.join([*timed, *words])
-            self._commands.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
-            self._commands.flush()
+            try:
+                self._commands.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
+                self._commands.flush()
+            except BrokenPipeError:
+                # The link has ended, and the next line that it does not write says so.
+                pass
             said = self._answers.readline().split()
             if len(said) != 2 or said[0] != mark:
                 raise of_exit(self._end(), self._written())
-            done = subprocess.CompletedProcess(words, int(said[1]), out.read_text(), err.read_text())
+            texts = [path.read_text(errors="replace") for path in (out, err)]
+            done = subprocess.CompletedProcess(words, int(said[1]), *texts)
         if check:
             done.check_returncode()
         return done
@@ -116,7 +122,7 @@ class Link:
         code = self._end()
         path = self.folder / "link.json"
         if path.is_file():
-            self._result = LinkResult(self.folder, json.loads(path.read_text()))
+            self._result = LinkResult(self.folder, read_json(path, dict))
         elif kind is None:
             raise of_exit(code, self._written())
 
@@ -142,3 +148,17 @@ class Link:
         self._errors.seek(0)
         return self._errors.read()
 
+
+def _split(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The words of a command."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
+    except ValueError as error:
+        raise UsageError(f"{command!r} is no command: {error}", "close the quotation, or give a list of words", code=2) from None
+    except TypeError:
+        raise UsageError(f"{command!r} is no command", "give a text, or a list of texts and paths", code=2) from None
+    if not words:
+        raise UsageError("there is no command to run", "name a program", code=2)
+    for word in words:
+        check_text(word)
+    return words

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ._errors import BY_CODE, Interrupt, UsageError, of_exit
+from ._errors import BY_CODE, Interrupt, WirecostError, of_exit
+from ._files import argument, path_of
 from ._program import Ended, flags, new_folder, remove_if_empty, run_child
 from ._progress import Progress
 from ._run import Run
@@ -21,11 +22,11 @@ def measure(command: str, words: list[str], options: Mapping[str, Any]) -> Run:
     options = dict(options)
     progress = options.pop("progress", None)
     resumed = options.get("resume")
-    folder = Path(resumed) if resumed else new_folder(options)
-    place = [] if resumed else ["--out", str(folder)]
+    folder = path_of(resumed) if resumed else new_folder(options)
+    place = [] if resumed else [f"--out={argument(folder)}"]
     try:
         given = flags(options)
-    except UsageError:
+    except WirecostError:
         remove_if_empty(folder)
         raise
     with Progress(folder, shown=progress) as shown:

@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ._errors import UsageError, WirecostError, of_exit
+from ._files import check_text, make_folder, path_of
 
 # Options of which each value is written out: their values contain commas.
 REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user"})
@@ -57,11 +59,19 @@ def text_of(value: object) -> str:
             f"leave the password out of the URL: {_ELSEWHERE}",
             code=2,
         )
-    if isinstance(value, Path):
-        return str(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    text = str(value)
+    check_text(text)
+    return text
+
+
+def word(value: object) -> str:
+    """A value that is no option, and that the program must not take for one."""
+    text = text_of(value)
+    if text.startswith("-"):
+        raise UsageError(f"{text!r} begins with a dash", "write an option as a keyword: rtt='100ms'", code=2)
+    return text
 
 
 def flags(options: Mapping[str, object]) -> list[str]:
@@ -78,11 +88,9 @@ def flags(options: Mapping[str, object]) -> list[str]:
         elif isinstance(value, (list, tuple, set, frozenset)) and not value:
             raise UsageError(f"{name} has no values", f"name at least one, or leave {name} out", code=2)
         elif isinstance(value, Mapping):
-            for key, one in value.items():
-                words += [flag, f"{key}={joined(one)}"]
+            words += [f"{flag}={text_of(key)}={joined(one)}" for key, one in value.items()]
         elif name in REPEATED and not isinstance(value, str) and isinstance(value, Iterable):
-            for one in value:
-                words += [flag, text_of(one)]
+            words += [f"{flag}={text_of(one)}" for one in value]
         else:
             words.append(f"{flag}={joined(value)}")
     return words
@@ -115,7 +123,7 @@ def run_child(
     of the child, which is killed where it returns True.
 
     An interrupt of this process reaches the child as SIGINT, a second one as SIGKILL; the exit code is then 130. If
-    this process dies, the kernel ends the child.
+    this process dies, the kernel ends the child; a thread that ends does not.
     """
     child = start([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _children.add(child)
@@ -164,11 +172,23 @@ def _wait(child: subprocess.Popen[str], seconds: float) -> None:
 
 def start(words: list[str], **streams: Any) -> subprocess.Popen[str]:
     """Starts a child that ends when this process does. Only this process sends it the interrupts of a terminal."""
-    environment = {**os.environ, "WIRECOST_PARENT": str(os.getpid())}
+    for one in words:
+        check_text(one)
+    # The kernel kills the child when the pipe's other end is closed, which this process alone holds (fcntl(2), F_SETSIG). A
+    # parent-death signal would come when the thread ends that called this function.
+    theirs, ours = os.pipe()
+    environment = {**os.environ, "WIRECOST_PARENT_PIPE": f"{theirs}:{os.fstat(theirs).st_ino}"}
     try:
-        return subprocess.Popen(words, text=True, errors="replace", start_new_session=True, env=environment, **streams)
+        child = subprocess.Popen(
+            words, text=True, errors="replace", start_new_session=True, env=environment, pass_fds=(theirs,), **streams
+        )
     except OSError as error:
+        os.close(ours)
         raise WirecostError(f"{words[0]} cannot be run: {error.strerror}", _INSTALL) from None
+    finally:
+        os.close(theirs)
+    weakref.finalize(child, os.close, ours)
+    return child
 
 
 def interrupt_children() -> None:
@@ -181,10 +201,10 @@ def new_folder(options: dict[str, Any]) -> Path:
     """The results folder: `out`, which is taken from the options, or a new one in runs/."""
     asked = options.pop("out", None)
     if asked is not None:
-        return Path(asked)
+        return path_of(asked)
     base = Path("runs")
     with _one_at_a_time:
-        base.mkdir(exist_ok=True)
+        make_folder(base)
         stamp = datetime.now().strftime("%Y-%m-%dT%H%M%S")
         return Path(tempfile.mkdtemp(prefix=f"{stamp}-", dir=base))
 

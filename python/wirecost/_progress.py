@@ -74,7 +74,11 @@ class Progress:
         complete = text[: text.rfind(b"\n") + 1]
         self._read += len(complete)
         for line in complete.splitlines():
-            self._take(json.loads(line))
+            try:
+                self._take(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                # What the journal says wrongly is missing in the bar, and in nothing else.
+                continue
         if self.planned:
             self._bar.draw(min(self.done, self.planned), self.planned)
 

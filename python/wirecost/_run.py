@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from . import _html, _tables
 from ._errors import Incomplete, Invalid, ThresholdError, UsageError, of_exit
+from ._files import argument, make_folder, path_of, read_json
 from ._histogram import Histogram
 from ._program import run_child
 
@@ -40,7 +40,7 @@ class Run:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = path_of(folder)
         if not self.is_in(self.folder):
             raise UsageError(f"{folder} is no results folder", "name a folder that wirecost has written", code=2)
         schema = self.summary.get("schema", 1)
@@ -60,7 +60,7 @@ class Run:
     def summary(self) -> Mapping[str, Any]:
         """`summary.json`, empty where the run ended before its first figure."""
         try:
-            summary: Mapping[str, Any] = json.loads((self.folder / "summary.json").read_text())
+            summary: Mapping[str, Any] = read_json(self.folder / "summary.json", dict)
             return summary
         except FileNotFoundError:
             self._must_be_there()
@@ -88,7 +88,7 @@ class Run:
     def env(self) -> Mapping[str, Any]:
         """The machine: `env.json`."""
         try:
-            machine: Mapping[str, Any] = json.loads((self.folder / "env.json").read_text())
+            machine: Mapping[str, Any] = read_json(self.folder / "env.json", dict)
             return machine
         except FileNotFoundError:
             raise UsageError(f"{self.folder} has no env.json", "read a folder whose run came to its end", code=2) from None
@@ -136,7 +136,7 @@ class Run:
     def claims(self) -> pa.Table:
         """The judged claims of a study, one row for each point of a claim."""
         self._must_be("study", "claims")
-        return _tables.claims(json.loads((self.folder / "claims.json").read_text()))
+        return _tables.claims(read_json(self.folder / "claims.json", list))
 
     @cached_property
     def runs(self) -> Mapping[str, Run]:
@@ -246,14 +246,14 @@ class Run:
         """The report, one HTML file without external requests."""
         path = self.folder / "report.html"
         if not path.is_file():
-            ended = run_child(["report", str(self.folder)])
+            ended = run_child(["report", argument(self.folder)])
             if ended.code != 0:
                 raise of_exit(ended.code, ended.stderr)
         return path
 
     def diff(self, other: Run) -> list[str]:
         """What changed from this run to the other one beyond its interval, a line each."""
-        ended = run_child(["diff", str(self.folder), str(other.folder)])
+        ended = run_child(["diff", argument(self.folder), argument(other.folder)])
         if ended.code not in (0, 98):
             raise of_exit(ended.code, ended.stderr)
         return [line for line in ended.stdout.splitlines() if line.strip()]
@@ -262,12 +262,15 @@ class Run:
         """Writes every table of the run to a Parquet file, with units and meanings; returns the files."""
         import pyarrow.parquet
 
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = path_of(directory)
+        make_folder(folder)
         written = []
         for name in _TABLES[self.kind]:
             path = folder / f"{name}.parquet"
-            pyarrow.parquet.write_table(getattr(self, name), path)
+            try:
+                pyarrow.parquet.write_table(getattr(self, name), path)
+            except OSError as error:
+                raise UsageError(f"{path} cannot be written: {error}", "name another folder", code=2) from None
             written.append(path)
         return written
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
+from ._errors import UsageError
+from ._files import read_json
 from ._program import output_of
 
 _TYPES = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_()}
@@ -55,8 +57,13 @@ def read(name: str, folder: Path) -> pa.Table:
         null_values=[""],
         strings_can_be_null=True,
     )
-    table = pyarrow.csv.read_csv(path, convert_options=options)
-    return table.cast(wanted)
+    try:
+        return pyarrow.csv.read_csv(path, convert_options=options).cast(wanted)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowInvalid) as error:
+        why = str(error).strip().splitlines()[0]
+        raise UsageError(f"{path} is cut off or damaged: {why}", "run it again, or read another folder", code=2) from None
 
 
 def without_invalid(table: pa.Table, reasons: dict[Any, str], key: str) -> pa.Table:
@@ -105,7 +112,7 @@ def ladder(folder: Path) -> pa.Table:
     """The packets of `ladder.json`, one row each."""
     wanted = _named(_LADDER)
     path = folder / "ladder.json"
-    cells = json.loads(path.read_text()) if path.is_file() else []
+    cells = read_json(path, list) if path.exists() else []
     rows = []
     for cell in cells:
         head = {name: cell.get(name) for name in ("cell", "stack", "start", "payload_bytes")}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import Refused, Unavailable, Unreachable, UsageError
+from ._files import path_of, read_text
 
 # Ray notices a lost node after some seconds, and repeats its tasks this often by itself.
 RETRIES = 3
@@ -58,7 +59,7 @@ def executor(
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_AUTH_MODE"] = "disabled" if without_token else "token"
     if token_file is not None:
-        os.environ["RAY_AUTH_TOKEN"] = _token_of(Path(token_file))
+        os.environ["RAY_AUTH_TOKEN"] = _token_of(path_of(token_file))
     elif address is None and not without_token:
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     try:
@@ -111,8 +112,8 @@ def _reach(address: str) -> None:
 
 def _token_of(path: Path) -> str:
     try:
-        token = path.read_text().strip()
-    except OSError as error:
+        token = read_text(path, "name the file of the cluster's token").strip()
+    except FileNotFoundError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "name the file of the cluster's token", code=2) from None
     if not token:
         raise UsageError(f"{path} has no token", "name the file of the cluster's token", code=2)

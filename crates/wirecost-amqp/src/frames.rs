@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use wirecost_proto::{Buffer, FlowId, Instant, TimerTable};
 
-use crate::codec::frame::{MIN_MAX_FRAME_SIZE, emit_empty_frame};
-use crate::codec::{Attribution, Framer, Open, Performative};
+use crate::codec::frame::{FrameTooLarge, LARGEST_FRAME, MIN_MAX_FRAME_SIZE, emit_empty_frame};
+use crate::codec::{Attribution, Framer, Open, Performative, Sasl};
 
 /// The timers of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct Frames {
     pub(crate) timers: TimerTable<3>,
     /// The largest frame that the peer accepts, in bytes.
     pub(crate) max_frame_size: usize,
+    /// The first frame that was not encoded because it is too large. The connection cannot go on without it.
+    pub(crate) too_large: Option<FrameTooLarge>,
     /// How long the peer may send nothing.
     idle_time_out: Option<Duration>,
     /// How often the peer wants to receive a frame.
@@ -54,21 +56,35 @@ impl Frames {
             outgoing: Buffer::new(),
             timers,
             max_frame_size: MIN_MAX_FRAME_SIZE as usize,
+            too_large: None,
             idle_time_out: None,
             keep_alive: None,
         }
     }
 
-    /// Encodes a performative.
+    /// Encodes a performative, unless the peer does not accept a frame of its length: then that is noted, and nothing follows
+    /// until it is taken.
     pub(crate) fn emit(&mut self, performative: Performative<'_>, channel: u16, attribution: Attribution) {
-        performative.emit(channel, attribution, &mut self.outgoing);
+        if self.too_large.is_some() {
+            return;
+        }
+        let emitted = performative.emit(channel, attribution, self.max_frame_size, &mut self.outgoing);
+        self.too_large = emitted.err();
+    }
+
+    /// Encodes a SASL frame, unless it is too large: then that is noted.
+    pub(crate) fn emit_sasl(&mut self, sasl: &Sasl<'_>) {
+        let emitted = sasl.emit(&mut self.outgoing);
+        self.too_large = self.too_large.or(emitted.err());
     }
 
     /// Takes the limits in the peer's open and starts the idle timer. The `announced` time-out is half of the actual one
     /// (section 2.4.5).
     pub(crate) fn peer_opened(&mut self, open: &Open<'_>, announced: Option<Duration>, now: Instant) {
         let max_frame_size = open.max_frame_size.max(MIN_MAX_FRAME_SIZE);
-        self.max_frame_size = usize::try_from(max_frame_size).unwrap_or(usize::MAX);
+        // No frame is larger, whatever the peer says that it accepts.
+        self.max_frame_size =
+            usize::try_from(max_frame_size).map_or(LARGEST_FRAME, |size| size.min(LARGEST_FRAME));
         // A peer that announces 0 has no idle time-out.
         let peers = open.idle_time_out.filter(|millis| *millis > 0);
         self.keep_alive = peers.map(|millis| Duration::from_millis(u64::from(millis)) / 2);

@@ -368,3 +368,29 @@ fn an_endless_body_fails_at_the_clients_limit() {
     }
     panic!("the client goes on asking");
 }
+
+/// RFC 7959 section 2.2: a block has a number of 20 bits.
+#[test]
+fn a_body_of_more_blocks_than_can_be_numbered_is_not_sent() {
+    const MOST: usize = 16 << 20;
+    for (len, is_sent) in [(MOST, true), (MOST + 1, false)] {
+        let config = Config {
+            block_size: 16,
+            ..client_config()
+        };
+        let mut pair = pair_with(Lossy::default(), config, server_config());
+        pair.command(request(Request::put("/test", vec![0; len])));
+        pair.drive_for(Duration::from_millis(10));
+        assert_eq!(!sent(&pair, Direction::Up).is_empty(), is_sent, "{len} B");
+        let failed = pair.client_events.iter().any(|(_, event)| {
+            matches!(
+                event,
+                Event::Failed {
+                    failure: Failure::Unprotectable(_),
+                    ..
+                }
+            )
+        });
+        assert_eq!(failed, !is_sent, "{:?}", pair.client_events);
+    }
+}

@@ -158,7 +158,8 @@ fn stream_message(bytes: &[u8]) -> bool {
         assert_eq!(outline.head_bytes + repr.payload.len(), bytes.len());
     }
     let mut emitted = Vec::new();
-    repr.emit_stream(&mut emitted);
+    repr.emit_stream(&mut emitted)
+        .expect("a message that came in a frame");
     assert_eq!(Repr::parse_stream(&emitted), Ok(repr));
     true
 }

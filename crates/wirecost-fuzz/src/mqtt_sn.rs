@@ -23,7 +23,9 @@ pub fn message(bytes: &[u8]) -> bool {
         return false;
     };
     let mut emitted = Vec::new();
-    message.emit(&mut emitted);
+    message
+        .emit(&mut emitted)
+        .expect("a message that came in a datagram");
     assert_eq!(emitted.len(), message.size());
     assert_eq!(Message::parse(&emitted), Ok(message));
     true

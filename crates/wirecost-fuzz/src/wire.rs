@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use wirecost_wire::ip::{Addresses, Header, Packet, Protocol, Repr, Version};
-use wirecost_wire::pcapng::{Block, Capture, Reader, Writer};
+use wirecost_wire::pcapng::{Block, Capture, Reader, Way, Writer};
 use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, tcp, udp};
 
@@ -154,7 +154,7 @@ pub fn capture(bytes: &[u8]) -> bool {
     assert!(yielded <= bytes.len());
     let mut writer = Writer::new(Vec::new(), &one_interface()).expect("memory takes all");
     for (time, bytes, comment) in &packets {
-        let written = writer.packet(0, time.unwrap_or(0), bytes, comment.as_deref());
+        let written = writer.packet(Way::Unknown, time.unwrap_or(0), bytes, comment.as_deref());
         written.expect("memory takes all");
     }
     let written = writer.finish().expect("memory takes all");
@@ -176,6 +176,6 @@ const fn one_interface() -> Capture<'static> {
         user_application: None,
         comment: None,
         tls_key_log: None,
-        interfaces: &["up"],
+        interface: Some("up"),
     }
 }

@@ -5,10 +5,19 @@ use std::io::{self, BufWriter};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_proto::Direction;
+use wirecost_wire::pcapng::{Capture, Way, Writer};
 
-/// The interfaces of a capture, by `Direction as usize`.
-pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
+/// The name of a capture's interface: the device's end of the link.
+pub const INTERFACE: &str = "link";
+
+/// The way of a packet through that interface: up is outbound.
+pub const fn way(direction: Direction) -> Way {
+    match direction {
+        Direction::Up => Way::Outbound,
+        Direction::Down => Way::Inbound,
+    }
+}
 
 /// What the packets of a capture are.
 pub const AT_ENTRY: &str = "IP packets as they entered the link, before any impairment";
@@ -43,7 +52,7 @@ pub fn writer_about(path: &Path, keys: &str, about: &str) -> io::Result<Writer<B
     let capture = Capture {
         user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
         comment: Some(about),
-        interfaces: &INTERFACES,
+        interface: Some(INTERFACE),
         tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
         ..Capture::default()
     };

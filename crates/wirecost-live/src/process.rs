@@ -38,21 +38,22 @@ use std::time::{Duration, Instant};
 use usage::Usage;
 use wirecost_proto::PeerText;
 
-/// The variable that names the process which this one must not outlive, by its process id.
-const PARENT: &str = "WIRECOST_PARENT";
+/// The variable that names the pipe whose other end the process holds which this one must not outlive: `DESCRIPTOR:INODE`.
+const PARENT_PIPE: &str = "WIRECOST_PARENT_PIPE";
 
-/// Ties the life of this process to that of the one that `WIRECOST_PARENT` names: a notebook that dies leaves no run behind.
+/// Ties the life of this process to that of the one that holds the pipe of `WIRECOST_PARENT_PIPE`: a notebook that dies leaves no run
+/// behind. A parent-death signal would not do, because it comes when the *thread* ends that started this process.
 ///
 /// # Errors
-/// The kernel refuses, or the parent has ended already.
-pub fn end_with_named_parent() -> io::Result<()> {
-    let Some(named) = std::env::var(PARENT).ok().and_then(|pid| pid.parse::<u32>().ok()) else {
-        return Ok(());
-    };
-    match calls::end_with_parent()? == named {
-        true => Ok(()),
-        false => Err(io::Error::other("the process that started it has ended")),
-    }
+/// The kernel refuses, or the other process has ended already.
+pub fn end_with_parent() -> io::Result<()> {
+    let named = std::env::var(PARENT_PIPE).ok();
+    let pipe = named.as_deref().and_then(|named| {
+        let (fd, inode) = named.split_once(':')?;
+        Some((fd.parse().ok()?, inode.parse().ok()?))
+    });
+    // A process between the two inherits the variable and not the pipe: then it is not meant for this one.
+    pipe.map_or(Ok(()), |(fd, inode)| calls::end_with_pipe(fd, inode).map(drop))
 }
 
 const TAIL_LINES: usize = 5;

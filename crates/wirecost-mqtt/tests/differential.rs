@@ -11,7 +11,9 @@ use wirecost_proto::Buffer;
 /// The bytes that our codec emits for `packet`.
 fn emitted(packet: &Packet<'_>, version: Version) -> Vec<u8> {
     let mut out = Buffer::new();
-    packet.emit(version, &mut out);
+    packet
+        .emit(version, &mut out)
+        .expect("a packet that MQTT can frame");
     out.bytes().to_vec()
 }
 

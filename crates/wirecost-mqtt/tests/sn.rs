@@ -380,3 +380,58 @@ fn a_gateway_holds_no_more_than_its_limits() {
     let sent = answers(&mut gateway, 1, &[b"\x08\x04\x04\x01\x00\x00cd"]);
     assert_eq!(sent, [[3, 5, congestion]]);
 }
+
+/// Section 5.2.1: a length has two bytes at most.
+#[test]
+fn a_message_that_mqtt_sn_cannot_frame_is_not_sent() {
+    let mut pair = pair(Lossy::default(), config());
+    pair.drive_for(Duration::from_secs(1));
+    let message = |number, topic: &str, bytes: usize| {
+        let template = PublishTemplate::new(topic, QoS::AtLeastOnce, vec![7; bytes]).expect("a message");
+        Command::Publish {
+            message: number,
+            template: Arc::new(template),
+            stamp: None,
+        }
+    };
+    let before = pair.sent.len();
+    pair.command(message(1, "test", 65_527));
+    pair.command(message(2, &"t".repeat(65_530), 20));
+    pair.drive_for(Duration::from_secs(1));
+    let unsent = |message| Event::Unsent { message };
+    assert!(
+        events(&pair).ends_with(&[unsent(1), unsent(2)]),
+        "{:?}",
+        events(&pair)
+    );
+    assert_eq!(pair.sent.len(), before);
+    pair.command(message(3, "test", 65_526));
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(events(&pair).last(), Some(&Event::Acknowledged { message: 3 }));
+    assert!(pair.sent.iter().any(|sent| sent.bytes.len() == 65_535));
+    let client_id = "c".repeat(65_530);
+    let pair = self::pair(Lossy::default(), Config::new(&client_id));
+    assert_eq!(events(&pair).last(), Some(&Event::TooLong(MessageType::Connect)));
+    assert!(pair.sent.is_empty());
+}
+
+/// Section 1.5.4 of MQTT 5, whose texts these are.
+#[test]
+fn a_gateway_takes_no_control_characters_in_names() {
+    let mut gateway = Gateway::new(gateway::Config::default());
+    let connect: &[u8] = b"\x08\x04\x04\x01\x00\x00a\x1b";
+    assert_eq!(
+        answers(&mut gateway, 0, &[connect]),
+        [[3, 5, ReturnCode::NOT_SUPPORTED.0]]
+    );
+    let connect: &[u8] = b"\x08\x04\x04\x01\x00\x00ab";
+    for name in [&b"\x00a"[..], b"a\x07", b"\xc2\x85", b"\xef\xbf\xbf"] {
+        let register = [&[6 + name.len() as u8, 0x0a, 0, 0, 0, 1][..], name].concat();
+        let sent = answers(&mut gateway, 0, &[connect, &register]);
+        assert_eq!(
+            sent.last().and_then(|sent| sent.last()),
+            Some(&ReturnCode::NOT_SUPPORTED.0),
+            "{name:?}"
+        );
+    }
+}

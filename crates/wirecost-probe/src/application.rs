@@ -105,6 +105,14 @@ impl From<sn::Event> for ProbeEvent {
             sn::Event::Sent { .. } => ProbeEvent::Sent,
             sn::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "accepted")]),
             sn::Event::Rejected { code, .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, code)),
+            sn::Event::Unsent { .. } => {
+                let reason = "the message is longer than MQTT-SN can frame, 65,535 B";
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+            }
+            sn::Event::TooLong(kind) => {
+                let reason = format!("{} would be longer than 65,535 B", kind.name());
+                Trouble::TooLong(reason).into()
+            }
             // The next event says why the connection ended.
             sn::Event::Discarded { .. } => ProbeEvent::Other,
             sn::Event::TimedOut(_) => Trouble::GaveUp {
@@ -228,6 +236,7 @@ fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
         amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
             Trouble::Rejected(condition(&error.to_string())).into()
         }
+        amqp::Failure::FrameTooLarge(_) => Trouble::TooLong(failure.to_string()).into(),
         failure => Trouble::Foreign(failure.to_string()).into(),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use wirecost_live::capture::INTERFACES;
+use wirecost_live::capture::{INTERFACE, way};
 use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::Probe;
@@ -34,14 +34,14 @@ impl Probe {
         let capture = Capture {
             user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
             comment: Some("IP packets of one probe, as they passed the device's interface"),
-            interfaces: &INTERFACES,
+            interface: Some(INTERFACE),
             tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
             ..Capture::default()
         };
         let mut writer = Writer::new(BufWriter::new(file), &capture)?;
         for (direction, packet) in &self.packets {
             let at = self.clock.utc_nanos(packet.at);
-            writer.packet(*direction as u32, at, &packet.bytes, None)?;
+            writer.packet(way(*direction), at, &packet.bytes, None)?;
         }
         writer.finish().map(drop)
     }

@@ -74,6 +74,8 @@ pub enum Trouble {
     Refused(Refusal),
     /// The server does not speak the protocol.
     Foreign(String),
+    /// What the user asked for is longer than the protocol, or the server, takes: it was not sent.
+    TooLong(String),
     /// The server ended the connection too early.
     Closed,
     /// The connection broke.

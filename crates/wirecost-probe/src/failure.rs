@@ -229,6 +229,10 @@ impl Diagnosis<'_> {
                 format!("{remote} does not keep to {}: {reason}", self.protocol()),
                 "the server is at fault, or something on the way: its log may say more",
             ),
+            Trouble::TooLong(reason) => Cause::refused(
+                format!("{remote} cannot be sent this: {reason}"),
+                "use a shorter name, address, identifier or password",
+            ),
             Trouble::Closed => Cause::refused(
                 format!(
                     "{remote} closed the connection before the {} was over",

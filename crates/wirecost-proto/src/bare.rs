@@ -46,6 +46,11 @@ pub enum ClientEvent {
         /// The message's number.
         message: u64,
     },
+    /// A message is longer than the prefix of a stream can say. It was not sent.
+    TooLong {
+        /// The message's number.
+        message: u64,
+    },
     /// The peer closed the flow.
     Closed,
     /// The flow broke.
@@ -122,7 +127,9 @@ impl Endpoint for Client {
             return Output::Timeout(None);
         };
         if let Some((message, content)) = self.outbox.pop_front() {
-            emit(self.transport, &content, out);
+            if !emit(self.transport, &content, out) {
+                return Output::Event(ClientEvent::TooLong { message });
+            }
             self.sent = Some(message);
             return Output::Transmit { flow };
         }
@@ -135,12 +142,21 @@ impl Endpoint for Client {
     }
 }
 
-fn emit(transport: Transport, content: &Content, out: &mut Buffer) {
+/// Appends a message. Returns false, and appends nothing, if the prefix cannot say its length.
+fn emit(transport: Transport, content: &Content, out: &mut Buffer) -> bool {
     if transport == Transport::Stream {
-        let prefix = u32::try_from(content.len()).unwrap_or(u32::MAX).to_be_bytes();
+        let Some(prefix) = prefix(content.len()) else {
+            return false;
+        };
         out.push(&prefix, Layer::Application, Phase::Message, Cause::Original);
     }
     content.push(0..content.len(), Phase::Message, Cause::Original, out);
+    true
+}
+
+/// The prefix of a message of `len` bytes on a stream; `None` if four bytes cannot say it.
+fn prefix(len: usize) -> Option<[u8; LENGTH_PREFIX_BYTES]> {
+    u32::try_from(len).ok().map(u32::to_be_bytes)
 }
 
 /// The events of a bare server.
@@ -306,6 +322,31 @@ impl Endpoint for Server {
             Some(ServerOutput::Event(event)) => Output::Event(event),
             Some(ServerOutput::Close(flow)) => Output::Close { flow, reset: false },
             None => Output::Timeout(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_said_or_refused() {
+        let most = u32::MAX as usize;
+        for len in [
+            0,
+            1,
+            255,
+            256,
+            65_536,
+            most - 1,
+            most,
+            most + 1,
+            most + 256,
+            usize::MAX,
+        ] {
+            let said = prefix(len).map(|prefix| u32::from_be_bytes(prefix) as usize);
+            assert_eq!(said, (len <= most).then_some(len));
         }
     }
 }

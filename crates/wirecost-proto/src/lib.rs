@@ -12,6 +12,7 @@
 //! - [`path`]: the fate of a packet on a link
 //! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
 //! - [`service_time`]: how long a server works on a message
+//! - [`credentials`]: comparison with a secret
 //! - [`driver`]: the input and the output of drivers
 //! - [`log`]: the spans of one flow
 //! - [`hosts`]: the addresses of server and devices
@@ -37,6 +38,7 @@ extern crate std;
 
 pub mod bare;
 pub mod content;
+pub mod credentials;
 pub mod director;
 pub mod driver;
 pub mod endpoint;

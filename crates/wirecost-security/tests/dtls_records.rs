@@ -58,7 +58,7 @@ fn payload_bytes(spans: &[Span]) -> usize {
 fn capture(sent: &[Sent], key_log: &str) -> Vec<u8> {
     let capture = pcapng::Capture {
         tls_key_log: Some(key_log.as_bytes()),
-        interfaces: &["link"],
+        interface: Some("link"),
         ..pcapng::Capture::default()
     };
     let mut writer = pcapng::Writer::new(Vec::new(), &capture).expect("a capture");
@@ -77,7 +77,7 @@ fn capture(sent: &[Sent], key_log: &str) -> Vec<u8> {
             .emit_udp(&ports, &sent.bytes, &mut packet)
             .expect("a packet");
         writer
-            .packet(0, sent.at.as_nanos(), &packet, None)
+            .packet(pcapng::Way::Unknown, sent.at.as_nanos(), &packet, None)
             .expect("a packet");
     }
     writer.finish().expect("a capture")

@@ -18,7 +18,7 @@ use wirecost_security::tls::{
     Client, ClientConfig, ClientOptions, Server, ServerConfig, ServerOptions, Trust, Versions,
 };
 use wirecost_security::{Epoch, KeyLog, Start};
-use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_wire::pcapng::{Capture, Way, Writer};
 use wirecost_wire::{ip, tcp};
 
 const CLIENT_PORT: u16 = 49_152;
@@ -105,7 +105,7 @@ fn publish(pair: &mut MqttPair) {
 /// A capture with the secrets, then the transmissions as TCP segments, one connection per flow.
 fn capture(sent: &[Sent], keys: &str) -> Vec<u8> {
     let capture = Capture {
-        interfaces: &["link"],
+        interface: Some("link"),
         tls_key_log: Some(keys.as_bytes()),
         ..Capture::default()
     };
@@ -119,7 +119,7 @@ fn capture(sent: &[Sent], keys: &str) -> Vec<u8> {
             let packet = packet(sent, *number, acknowledgment_number, chunk);
             *number += chunk.len() as u32;
             writer
-                .packet(0, sent.at.as_nanos(), &packet, None)
+                .packet(Way::Unknown, sent.at.as_nanos(), &packet, None)
                 .expect("a packet");
         }
     }

@@ -99,6 +99,9 @@ impl From<bare::ClientEvent> for Event {
         match event {
             bare::ClientEvent::Opened => READY,
             bare::ClientEvent::Sent { message } => Event::Sent { message },
+            bare::ClientEvent::TooLong { message } => {
+                Event::refused(message, "longer than its length prefix can say, 4294967295 B")
+            }
             bare::ClientEvent::Closed => Event::Closed,
             bare::ClientEvent::Reset(reason) => Event::lost(reason),
         }
@@ -148,6 +151,13 @@ impl From<sn::Event> for Event {
             sn::Event::Sent { message } => Event::Sent { message },
             sn::Event::Acknowledged { message } => Event::Acknowledged { message },
             sn::Event::Rejected { message, code } => Event::refused(message, code),
+            sn::Event::Unsent { message } => {
+                Event::refused(message, "longer than a message of MQTT-SN, 65,535 B")
+            }
+            sn::Event::TooLong(kind) => Event::lost(format!(
+                "{} is longer than a message of MQTT-SN, 65,535 B",
+                kind.name()
+            )),
             sn::Event::Discarded { message } => Event::TimedOut { message },
             sn::Event::TimedOut(kind) => Event::lost(format!("no answer to {}", kind.name())),
             sn::Event::Disconnected => Event::lost("the gateway sent DISCONNECT"),

@@ -2,11 +2,11 @@
 //!
 //! ```
 //! use wirecost_wire::capture::{Item, Reader};
-//! use wirecost_wire::pcapng::{Capture, Writer};
+//! use wirecost_wire::pcapng::{Capture, Way, Writer};
 //!
-//! let capture = Capture { interfaces: &["lo"], ..Capture::default() };
+//! let capture = Capture { interface: Some("lo"), ..Capture::default() };
 //! let mut writer = Writer::new(Vec::new(), &capture)?;
-//! writer.packet(0, 42, &[0x45, 0x00], None)?;
+//! writer.packet(Way::Unknown, 42, &[0x45, 0x00], None)?;
 //! let file = writer.finish()?;
 //!
 //! let mut reader = Reader::new(file.as_slice())?;

@@ -39,6 +39,14 @@ pub enum Error {
         /// The length asked for.
         got: usize,
     },
+    /// A fragment whose offset its header cannot say: no multiple of 8 bytes, or an end above 65,535 bytes.
+    #[error("a fragment must begin at a multiple of 8 B and end at 65535 B at most, got {got} B to {end} B")]
+    FragmentOffset {
+        /// Where it begins.
+        got: usize,
+        /// Where it ends.
+        end: usize,
+    },
     /// Source and destination of different versions of IP.
     #[error("source and destination must have the same IP version, got {from} and {to}")]
     MixedVersions {

@@ -64,6 +64,16 @@ pub struct Fragment {
 }
 
 impl Fragment {
+    /// Checks the offset of a fragment with `payload_bytes` (RFC 791 section 3.1, RFC 8200 section 4.5).
+    pub(crate) fn check(self, payload_bytes: usize) -> Result<(), Error> {
+        let got = self.offset_bytes as usize;
+        let end = got.saturating_add(payload_bytes);
+        if got.is_multiple_of(8) && end <= usize::from(u16::MAX) {
+            return Ok(());
+        }
+        Err(Error::FragmentOffset { got, end })
+    }
+
     /// The fragment; `None` if offset and flag belong to a whole datagram (an atomic fragment in RFC 6946).
     pub(crate) fn unless_whole(self) -> Option<Self> {
         (self.more || self.offset_bytes > 0).then_some(self)

@@ -205,8 +205,10 @@ impl Repr {
     /// Appends the header and `payload`, a fragment of a datagram, to `out`; in IPv6 with a Fragment header.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then unchanged.
+    /// [`Error::TooLong`] for a payload that the length field cannot hold, [`Error::FragmentOffset`] for an offset that the
+    /// header cannot say; `out` is then unchanged.
     pub fn emit_fragment(&self, fragment: Fragment, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        fragment.check(payload.len())?;
         match self {
             Self::V4(repr) => repr.emit_fragment_header(fragment, payload.len(), out)?,
             Self::V6(repr) => repr.emit_fragment_header(fragment, payload.len(), out)?,

@@ -4,11 +4,11 @@
 //! - [`Reader`] reads any capture, block by block, of either byte order and any timestamp resolution
 //!
 //! ```
-//! use wirecost_wire::pcapng::{Block, Capture, Reader, Writer};
+//! use wirecost_wire::pcapng::{Block, Capture, Reader, Way, Writer};
 //!
-//! let capture = Capture { interfaces: &["up (device to server)"], ..Capture::default() };
+//! let capture = Capture { interface: Some("link"), ..Capture::default() };
 //! let mut writer = Writer::new(Vec::new(), &capture)?;
-//! writer.packet(0, 1_700_000_000_000_000_042, &[0x45, 0x00], Some("lost"))?;
+//! writer.packet(Way::Outbound, 1_700_000_000_000_000_042, &[0x45, 0x00], Some("lost"))?;
 //! let file = writer.finish()?;
 //!
 //! let packet = Reader::new(file.as_slice()).find_map(|block| match block {
@@ -28,7 +28,7 @@ pub use blocks::{Block, Interface, Packet, Section};
 
 pub use crate::packet::Secrets;
 pub use reader::{ReadError, Reader};
-pub use writer::{Capture, WriteError, Writer};
+pub use writer::{Capture, Way, WriteError, Writer};
 
 /// The link type of packets that start with an IP header of either version (LINKTYPE_RAW).
 pub(crate) const LINK_TYPE_RAW: u16 = 101;
@@ -48,13 +48,14 @@ mod block_type {
     pub(super) const DECRYPTION_SECRETS: u32 = 0x0a;
 }
 
-/// Option codes, some of them per block type (draft-ietf-opsawg-pcapng sections 3.5, 4.1, 4.2).
+/// Option codes, some of them per block type (draft-ietf-opsawg-pcapng sections 3.5, 4.1, 4.2, 4.3).
 mod option_code {
     pub(super) const END_OF_OPTIONS: u16 = 0;
     pub(super) const COMMENT: u16 = 1;
     pub(super) const SECTION_HARDWARE: u16 = 2;
     pub(super) const SECTION_OS: u16 = 3;
     pub(super) const SECTION_USER_APPLICATION: u16 = 4;
+    pub(super) const PACKET_FLAGS: u16 = 2;
     pub(super) const INTERFACE_NAME: u16 = 2;
     pub(super) const INTERFACE_TIMESTAMP_RESOLUTION: u16 = 9;
     pub(super) const INTERFACE_TIMESTAMP_OFFSET: u16 = 14;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use wirecost_wire::ip::{self, Addresses, Protocol};
-use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_wire::pcapng::{Capture, Way, Writer};
 use wirecost_wire::tcp::{self, Flags};
 
 use common::fields;
@@ -38,7 +38,7 @@ fn write_capture(name: &str, tls_key_log: Option<&[u8]>) -> PathBuf {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let capture = Capture {
         tls_key_log,
-        interfaces: &["up (device to server)", "down (server to device)"],
+        interface: Some("link"),
         ..Capture::default()
     };
     let mut connection = Connection {
@@ -95,7 +95,12 @@ impl Connection {
         let ip = ip::Repr::new(addresses, Protocol::Tcp);
         ip.emit_tcp(&segment, payload, &mut bytes).unwrap();
         self.writer
-            .packet(from as u32, self.timestamp_ns, &bytes, None)
+            .packet(
+                [Way::Outbound, Way::Inbound][from],
+                self.timestamp_ns,
+                &bytes,
+                None,
+            )
             .unwrap();
         self.timestamp_ns += 1_000_000;
         self.next[from] += tcp::Segment::new(&bytes[20..]).unwrap().sequence_length();

@@ -47,7 +47,7 @@ fn run() -> Result<ExitCode, Failure> {
             return Ok(ExitCode::from(exit::OK));
         }
     };
-    wirecost_live::process::end_with_named_parent().map_err(Failure::internal)?;
+    wirecost_live::process::end_with_parent().map_err(Failure::internal)?;
     match arguments.command {
         Command::Compare(arguments) => commands::compare::run(*arguments),
         Command::Run(arguments) => commands::run::run(&arguments),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use wirecost_results::{Cell, Summary};
 
-use common::tshark::fields;
+use common::tshark::{WAY, fields};
 use common::{open_folder, said, wirecost};
 
 /// Plain and secured stacks over TCP, UDP and QUIC, with and without answers and keep-alive.
@@ -90,16 +90,12 @@ fn hold_cell(cell: &Cell, [up, down]: [u64; 2]) {
 /// The IP bytes of each stack in the capture, up and down.
 fn sums(capture: &Path) -> BTreeMap<String, [u64; 2]> {
     let mut sums: BTreeMap<String, [u64; 2]> = BTreeMap::new();
-    for row in fields(
-        capture,
-        "not icmp",
-        &["frame.interface_id", "frame.comment", "ip.len"],
-    ) {
+    for row in fields(capture, "not icmp", &[WAY, "frame.comment", "ip.len"]) {
         let [way, comment, bytes] = &row[..] else {
             panic!("three fields, not {row:?}");
         };
         let stack = comment.split(' ').next().expect("a stack").to_owned();
-        let way: usize = way.parse().expect("an interface");
+        let way: usize = way.parse().expect("a way");
         let bytes: u64 = bytes.parse().expect("a length");
         sums.entry(stack).or_default()[way] += bytes;
     }

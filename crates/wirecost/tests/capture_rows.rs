@@ -7,7 +7,7 @@ use std::path::Path;
 
 use wirecost_results::summary::{Cell, Summary};
 
-use common::tshark::fields;
+use common::tshark::{WAY, fields};
 use common::{open_folder, said, wirecost};
 
 const STACKS: &str = "udp,mqtt-qos1,coap-con,amqp-unsettled,mqtt-qos1+tls1.3,coap-con+dtls1.2,http3";
@@ -78,13 +78,9 @@ fn compare(more: &str, capture: &str, conditions: impl Fn(&Cell) -> String) -> S
 }
 
 fn packets(capture: &Path, filter: &str) -> Vec<Packet> {
-    let rows = fields(
-        capture,
-        filter,
-        &["frame.interface_id", "ip.len", "frame.comment"],
-    );
+    let rows = fields(capture, filter, &[WAY, "ip.len", "frame.comment"]);
     let packet = |row: Vec<String>| Packet {
-        way: row[0].parse().expect("an interface"),
+        way: row[0].parse().expect("a way"),
         // An ICMP error quotes the header of another packet.
         bytes: row[1]
             .split(',')

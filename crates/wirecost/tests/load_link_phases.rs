@@ -63,8 +63,8 @@ fn carried_in_phases(load: &Value) -> Carried {
 fn carried_in(packets: &[Packet]) -> Carried {
     let mut sum = [0; 4];
     for packet in packets {
-        sum[packet.interface * 2] += 1;
-        sum[packet.interface * 2 + 1] += packet.bytes;
+        sum[packet.way * 2] += 1;
+        sum[packet.way * 2 + 1] += packet.bytes;
     }
     sum
 }

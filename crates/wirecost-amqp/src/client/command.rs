@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use wirecost_proto::{Buffer, Cause, Content, Layer, Phase, ResetReason};
 
+use crate::codec::frame::FrameTooLarge;
 use crate::codec::section::message_head;
 use crate::codec::{DecodeError, OwnedCondition, ProtocolHeader};
 
@@ -177,6 +178,9 @@ pub enum Failure {
     /// The peer ended the session.
     #[error("session ended by the peer{}", error_suffix(.0))]
     Ended(Option<OwnedCondition>),
+    /// A frame of the client is larger than the peer accepts. It was not sent.
+    #[error(transparent)]
+    FrameTooLarge(#[from] FrameTooLarge),
     /// The peer did not send in time.
     #[error("peer must send {0} in time")]
     TimedOut(Awaited),

@@ -104,7 +104,7 @@ impl Connection {
             mechanism: sasl.mechanism(),
             initial_response: response.as_deref(),
         };
-        init.emit(&mut self.frames.outgoing);
+        self.frames.emit_sasl(&init);
         self.state = State::AwaitOutcome;
     }
 
@@ -133,10 +133,15 @@ impl Connection {
             initial_delivery_count: Some(0), // section 2.7.3: mandatory for a sender
             max_message_size: None,
         });
-        for performative in [open, begin, attach] {
-            self.frames.emit(performative, CHANNEL, Attribution::CONNECT);
+        self.frames.emit(open, CHANNEL, Attribution::CONNECT);
+        if self.frames.too_large.is_some() {
+            // Section 2.4.1: nothing comes before open, close neither.
+            return;
         }
         self.state = State::AwaitHeader;
+        for performative in [begin, attach] {
+            self.frames.emit(performative, CHANNEL, Attribution::CONNECT);
+        }
     }
 
     /// Sends close if the peer has our open, and waits for the answer.
@@ -245,6 +250,7 @@ fn condition(failure: &Failure) -> Option<&'static str> {
         Failure::Decode(error) => Some(error.condition()),
         Failure::Unexpected(_) => Some("amqp:not-allowed"),
         Failure::TimedOut(_) => Some("amqp:resource-limit-exceeded"),
+        Failure::FrameTooLarge(_) => Some("amqp:frame-size-too-small"),
         _ => None,
     }
 }

@@ -166,6 +166,14 @@ impl Client {
         }
     }
 
+    /// Ends a connection that lacks a frame because it is too large for the peer.
+    fn fail_if_too_large(&mut self) {
+        let frames = self.connection.as_mut().map(|connection| &mut connection.frames);
+        if let Some(too_large) = frames.and_then(|frames| frames.too_large.take()) {
+            self.fail(Failure::FrameTooLarge(too_large));
+        }
+    }
+
     /// Reports `failure` and sends close with the matching condition.
     fn fail(&mut self, failure: Failure) {
         if let Some(connection) = &mut self.connection {
@@ -200,6 +208,7 @@ impl Endpoint for Client {
             Input::PeerClosed { .. } => self.peer_closed(),
             Input::Reset { reason, .. } => self.reset(reason),
         }
+        self.fail_if_too_large();
         self.report_abandoned();
         Ok(())
     }

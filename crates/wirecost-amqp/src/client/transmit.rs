@@ -86,7 +86,9 @@ impl Link {
             return None;
         }
         let request = requests.pop_front()?;
-        let (bytes, limit) = (request.template.message_bytes(), self.max_message_size);
+        // The sizes of a data section have 32 bits (section 1.6.19).
+        let limit = self.max_message_size.min(u32::MAX.into());
+        let bytes = request.template.message_bytes();
         if bytes as u64 <= limit {
             return Some(Ok(request));
         }

@@ -19,6 +19,9 @@ pub(crate) const MIN_MAX_FRAME_SIZE: u32 = 512;
 /// A frame must be smaller than this: its size field would look like the start of a protocol header.
 const AMBIGUOUS_SIZE: u32 = u32::from_be_bytes(*b"AMQP");
 
+/// The largest frame in bytes.
+pub(crate) const LARGEST_FRAME: usize = AMBIGUOUS_SIZE as usize - 1;
+
 /// The eight bytes that begin a protocol (section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolHeader {
@@ -166,7 +169,7 @@ pub(crate) fn write_frame(
     set_frame_size(out, start, len);
 }
 
-/// Writes `len` into the size field of the frame at `start`.
+/// Writes `len`, which is at most [`LARGEST_FRAME`], into the size field of the frame at `start`.
 pub(crate) fn set_frame_size(out: &mut [u8], start: usize, len: usize) {
     let size = u32::try_from(len).unwrap_or(u32::MAX).to_be_bytes();
     out.iter_mut()
@@ -175,23 +178,52 @@ pub(crate) fn set_frame_size(out: &mut [u8], start: usize, len: usize) {
         .for_each(|(byte, value)| *byte = value);
 }
 
+/// A frame that is larger than its receiver accepts (section 2.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("frame must have at most {limit} B, got {bytes} B")]
+pub struct FrameTooLarge {
+    /// The frame's length in bytes.
+    pub bytes: usize,
+    /// The most bytes that the receiver accepts.
+    pub limit: usize,
+}
+
 /// Appends a frame to `out` as one span.
+///
+/// # Errors
+/// The frame has more than `limit` bytes, or more than a frame can have. Nothing is appended.
 pub(crate) fn emit_frame(
     attribution: Attribution,
-    frame_type: FrameType,
-    channel: u16,
+    (frame_type, channel): (FrameType, u16),
+    limit: usize,
     out: &mut Buffer,
     write: impl FnOnce(&mut Vec<u8>),
-) {
+) -> Result<(), FrameTooLarge> {
     let Attribution { phase, cause } = attribution;
-    out.push_with(Layer::Application, phase, cause, |bytes| {
-        write_frame(bytes, frame_type, channel, write);
+    let limit = limit.min(LARGEST_FRAME);
+    let mut outcome = Ok(());
+    out.push_with(Layer::Application, phase, cause, |out| {
+        let start = out.len();
+        write_frame(out, frame_type, channel, write);
+        let bytes = out.len() - start;
+        if bytes > limit {
+            out.truncate(start);
+            outcome = Err(FrameTooLarge { bytes, limit });
+        }
     });
+    outcome
 }
 
 /// Appends an empty frame, which keeps the connection from timing out (section 2.4.5).
 pub(crate) fn emit_empty_frame(out: &mut Buffer) {
-    emit_frame(Attribution::KEEP_ALIVE, FrameType::Amqp, 0, out, |_| {});
+    let outcome = emit_frame(
+        Attribution::KEEP_ALIVE,
+        (FrameType::Amqp, 0),
+        LARGEST_FRAME,
+        out,
+        |_| {},
+    );
+    debug_assert_eq!(outcome, Ok(()), "a frame of 8 B");
 }
 
 /// A protocol header or a frame.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use wirecost_proto::Buffer;
 
-use crate::codec::frame::emit_frame;
+use crate::codec::frame::{FrameTooLarge, emit_frame};
 use crate::codec::writer::described_list;
 use crate::codec::{
     Attach, Attribution, Begin, Condition, Detach, Disposition, Flow, FrameType, Malformed, Open, Reader,
@@ -73,10 +73,19 @@ impl<'a> Performative<'a> {
     }
 
     /// Appends a frame with this performative and without payload to `out`.
-    pub fn emit(&self, channel: u16, attribution: Attribution, out: &mut Buffer) {
-        emit_frame(attribution, FrameType::Amqp, channel, out, |bytes| {
+    ///
+    /// # Errors
+    /// The frame has more than `limit` bytes. Nothing is appended.
+    pub fn emit(
+        &self,
+        channel: u16,
+        attribution: Attribution,
+        limit: usize,
+        out: &mut Buffer,
+    ) -> Result<(), FrameTooLarge> {
+        emit_frame(attribution, (FrameType::Amqp, channel), limit, out, |bytes| {
             self.write(bytes)
-        });
+        })
     }
 
     /// The performative's name in the standard.

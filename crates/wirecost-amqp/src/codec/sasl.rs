@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use wirecost_proto::Buffer;
 
-use crate::codec::frame::emit_frame;
+use crate::codec::frame::{FrameTooLarge, MIN_MAX_FRAME_SIZE, emit_frame};
 use crate::codec::reader::{Array, mandatory};
 use crate::codec::writer::described_list;
 use crate::codec::{Attribution, FrameType, Malformed, Reader, Value};
@@ -75,11 +75,14 @@ impl<'a> Sasl<'a> {
     }
 
     /// Appends a SASL frame to `out`.
-    pub fn emit(&self, out: &mut Buffer) {
+    ///
+    /// # Errors
+    /// The frame is larger than a SASL frame may be (section 5.3.2). Nothing is appended.
+    pub fn emit(&self, out: &mut Buffer) -> Result<(), FrameTooLarge> {
         emit_frame(
             Attribution::CONNECT,
-            FrameType::Sasl,
-            0,
+            (FrameType::Sasl, 0),
+            MIN_MAX_FRAME_SIZE as usize,
             out,
             |bytes| match *self {
                 Self::Mechanisms(mechanisms) => write_mechanisms(mechanisms, bytes),
@@ -93,7 +96,7 @@ impl<'a> Sasl<'a> {
                     list.ubyte(code);
                 }),
             },
-        );
+        )
     }
 
     /// The frame's name in the standard.

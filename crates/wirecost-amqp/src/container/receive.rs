@@ -4,6 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
+use wirecost_proto::credentials::is_secret;
+
 use super::connection::{Connection, SessionState, State};
 use super::fault::Fault;
 use super::session::{SessionFrame, sections_of};
@@ -29,6 +31,9 @@ pub(super) fn receive(connection: &mut Connection, shared: &mut Shared, mut byte
             Ok(Some(unit)) => {
                 if let Err(fault) = receive_unit(connection, shared, unit) {
                     break Some(fault);
+                }
+                if let Some(too_large) = connection.frames.too_large.take() {
+                    break Some(too_large.into());
                 }
             }
             Ok(None) => break None,
@@ -94,7 +99,9 @@ fn receive_header(
             (true, false) => &[ANONYMOUS, PLAIN],
             (false, _) => &[PLAIN],
         };
-        Sasl::Mechanisms(Mechanisms::Given(names)).emit(&mut connection.frames.outgoing);
+        connection
+            .frames
+            .emit_sasl(&Sasl::Mechanisms(Mechanisms::Given(names)));
         connection.state = State::AwaitInit;
         return Ok(());
     }
@@ -121,11 +128,11 @@ fn receive_sasl(connection: &mut Connection, shared: &mut Shared, sasl: Sasl<'_>
         return Err(Fault::NotAllowed("SASL frame out of place"));
     };
     if is_authenticated(&shared.config, mechanism, initial_response.unwrap_or_default()) {
-        Sasl::Outcome(SASL_OK).emit(&mut connection.frames.outgoing);
+        connection.frames.emit_sasl(&Sasl::Outcome(SASL_OK));
         connection.state = State::AwaitHeader { may_open: true };
         return Ok(());
     }
-    Sasl::Outcome(SASL_AUTH).emit(&mut connection.frames.outgoing);
+    connection.frames.emit_sasl(&Sasl::Outcome(SASL_AUTH));
     shared.events.push_back(Event::Refused {
         flow: connection.frames.flow,
     });
@@ -137,8 +144,13 @@ fn is_authenticated(config: &Config, mechanism: &str, response: &[u8]) -> bool {
     match mechanism {
         ANONYMOUS => config.anonymous,
         PLAIN => plain_credentials(response).is_some_and(|(user, password)| {
-            let mut users = config.users.iter();
-            users.any(|(name, secret)| name == user && secret == password)
+            // All users are compared, and an unknown one costs as much as a wrong password.
+            let mut is_known = false;
+            for (name, secret) in &config.users {
+                let is_user = is_secret(Some(name.as_bytes()), user.as_bytes());
+                is_known |= is_user & is_secret(Some(secret.as_bytes()), password.as_bytes());
+            }
+            is_known
         }),
         _ => false,
     }

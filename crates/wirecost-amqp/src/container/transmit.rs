@@ -6,6 +6,7 @@ use super::connection::{Connection, State};
 use super::link::Outgoing;
 use super::queue::LinkKey;
 use super::{Container, Event, Shared};
+use crate::codec::frame::LARGEST_FRAME;
 use crate::codec::{Attribution, Flow, Performative};
 
 impl Container {
@@ -112,6 +113,7 @@ fn give_back_credit(connection: &mut Connection, (channel, handle): (u16, u32), 
         drain: true,
         ..session.flow()
     });
-    flow.emit(channel, Attribution::of(&flow, sending.credit.was_granted), out);
-    true
+    let attribution = Attribution::of(&flow, sending.credit.was_granted);
+    // A flow has less than the 512 B that every peer accepts.
+    flow.emit(channel, attribution, LARGEST_FRAME, out).is_ok()
 }

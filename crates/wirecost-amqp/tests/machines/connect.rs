@@ -115,6 +115,18 @@ fn plain_requires_the_password() {
     };
     let failed = |failure| vec![Event::Failed(failure)];
     assert_eq!(refused(plain("wrong")), failed(Failure::Authentication(1)));
+    let stranger = client::Config {
+        sasl: SaslConfig::Plain {
+            user: "stranger".into(),
+            password: "secret".into(),
+        },
+        ..client::Config::default()
+    };
+    assert_eq!(
+        refused(stranger),
+        failed(Failure::Authentication(1)),
+        "as a wrong password"
+    );
     assert_eq!(
         refused(client::Config::default()),
         failed(Failure::Mechanism("ANONYMOUS"))

@@ -423,3 +423,24 @@ fn a_receiver_at_its_delivery_limit_continues_after_outcomes() {
     }
     assert_eq!(harness.endpoint.stats().accepted, 6);
 }
+
+/// A link's name comes back in the answer, and the client may accept less than the container (section 2.4.1).
+#[test]
+fn a_container_sends_no_frame_that_the_client_does_not_accept() {
+    let name = "n".repeat(600);
+    let mut harness = Harness::new(Container::new(Config::default()));
+    harness.send_header(ProtocolHeader::AMQP);
+    harness.send_frame(an_open(), &[]);
+    harness.send_frame(a_begin(None), &[]);
+    let attach = Attach {
+        name: &name,
+        ..an_attach(Role::Sender)
+    };
+    harness.send_frame(Performative::Attach(attach), &[]);
+    let sent = harness.received();
+    assert_eq!(
+        sent,
+        ["header 0", "open", "begin", "close amqp:frame-size-too-small"]
+    );
+    assert!(harness.is_closed && harness.is_accounted());
+}

@@ -166,6 +166,8 @@ pub(crate) fn a_transfer(delivery_id: u32, more: bool) -> Performative<'static> 
 /// A performative as bytes, for tests that damage it.
 pub(crate) fn frame(performative: Performative<'_>) -> Vec<u8> {
     let mut out = Buffer::new();
-    performative.emit(0, Attribution::MESSAGE, &mut out);
+    performative
+        .emit(0, Attribution::MESSAGE, usize::MAX, &mut out)
+        .expect("a frame");
     out.bytes().to_vec()
 }

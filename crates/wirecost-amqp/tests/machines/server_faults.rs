@@ -3,9 +3,9 @@
 use wirecost_amqp::client::{Client, Config, Event, Failure, Refusal, SaslConfig};
 use wirecost_amqp::codec::{
     Attach, Condition, DecodeError, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader,
-    Role,
+    Role, Sasl, sasl::Mechanisms,
 };
-use wirecost_proto::{Input, Instant, Rng};
+use wirecost_proto::{Buffer, Input, Instant, Rng};
 
 use crate::harness::{Harness, a_begin, a_transfer, an_attach, an_open, frame};
 use crate::pair::send;
@@ -267,5 +267,51 @@ fn a_frame_above_the_clients_limit_is_refused() {
         let expected = Failure::Decode(DecodeError::FrameSize { size, limit });
         assert_eq!(harness.events, [Event::Failed(expected)]);
         assert!(harness.is_closed && harness.is_accounted());
+    }
+}
+
+/// Sections 2.4.1 and 5.3.2: before the peer has said more, and for SASL at all times, a frame has at most 512 B.
+#[test]
+fn a_frame_that_the_server_does_not_accept_is_not_sent() {
+    let long = |bytes: usize| "x".repeat(bytes);
+    let login = |bytes| Config {
+        sasl: SaslConfig::Plain {
+            user: "user".into(),
+            password: long(bytes),
+        },
+        ..Config::default()
+    };
+    for bytes in [600, 70_000] {
+        let target = Config {
+            target: long(bytes),
+            ..config()
+        };
+        let name = Config {
+            container_id: long(bytes),
+            ..config()
+        };
+        let close = "close amqp:frame-size-too-small";
+        for (config, sent) in [
+            (target, &["header 0", "open", "begin", close][..]),
+            (name, &["header 0"]),
+            (login(bytes), &["header 3"]),
+        ] {
+            let mut harness = Harness::new(Client::new(config));
+            harness.send_header(ProtocolHeader::SASL);
+            let mut mechanisms = Buffer::new();
+            Sasl::Mechanisms(Mechanisms::One("PLAIN"))
+                .emit(&mut mechanisms)
+                .expect("a frame");
+            harness.send_bytes(mechanisms.bytes());
+            assert_eq!(harness.received(), sent);
+            let is_refused = |event: &&Event| matches!(event, Event::Failed(Failure::FrameTooLarge(_)));
+            assert_eq!(
+                harness.events.iter().filter(is_refused).count(),
+                1,
+                "{:?}",
+                harness.events
+            );
+            assert!(harness.is_closed);
+        }
     }
 }

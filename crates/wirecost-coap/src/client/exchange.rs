@@ -154,6 +154,7 @@ impl Exchange {
             self.layout = Layout::plain(self.datagram.len(), 0);
             return Ok(());
         };
+        transfer.check_blocks()?;
         let (options, payload) = transfer.next_request();
         let template = &transfer.template;
         scratch.merge(template.options.view(), options.iter(), |number| {
@@ -169,7 +170,7 @@ impl Exchange {
         };
         self.layout = match (transport, protection) {
             (Transport::Stream, _) => {
-                request.emit_stream(&mut self.datagram);
+                request.emit_stream(&mut self.datagram)?;
                 Layout::of(&request, self.datagram.len())
             }
             (Transport::Datagram, Some(protection)) => protection.protect(&request, &mut self.datagram)?,

@@ -171,7 +171,10 @@ impl Client {
         self.stats.rejected += 1;
         let token = request.token;
         let response = Repr::on_stream(Code::NOT_IMPLEMENTED, token, OptionsView::default(), &[]);
-        self.outbox.send_signal(flow, |out| response.emit_stream(out));
+        self.outbox.send_signal(flow, |out| {
+            let emitted = response.emit_stream(out);
+            debug_assert_eq!(emitted, Ok(()), "a response without content");
+        });
     }
 
     /// Takes a response or a notification.

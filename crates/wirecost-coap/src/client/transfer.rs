@@ -19,6 +19,7 @@ use crate::block::{Block, BlockSize, Portion};
 use crate::code::Code;
 use crate::message::Repr;
 use crate::option::OptionNumber;
+use crate::oscore::ProtectError;
 
 /// The number of times that a transfer may start over.
 const MAX_RESTARTS: u8 = 3;
@@ -138,7 +139,23 @@ impl Transfer {
         };
     }
 
-    /// The options of the next request and its payload.
+    /// Checks that every block can be numbered.
+    ///
+    /// # Errors
+    /// The body has too many blocks of the size that both ends use.
+    pub(super) fn check_blocks(&self) -> Result<(), ProtectError> {
+        let (end, size) = match &self.stage {
+            Stage::Whole => return Ok(()),
+            Stage::Upload { size, .. } => (self.template.content.len().saturating_sub(1), *size),
+            Stage::Download(download) => (download.body.len(), download.size),
+        };
+        let last = Block::at(end, false, size);
+        last.map(drop).ok_or(ProtectError::Blocks {
+            len: end.saturating_add(1),
+        })
+    }
+
+    /// The options of the next request and its payload. [`Self::check_blocks`] comes first.
     pub(super) fn next_request(&self) -> (StageOptions, &[u8]) {
         let payload = self.template.content.bytes();
         let mut options = StageOptions::default();

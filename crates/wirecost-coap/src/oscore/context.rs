@@ -243,10 +243,11 @@ impl fmt::Debug for Context {
 impl End {
     fn derive(parameters: &Parameters, id: &[u8]) -> Result<Self, ContextError> {
         let len = id.len();
+        let id = Id::new(id).ok_or(ContextError::IdTooLong { len })?;
         let mut key = [0; KEY_BYTES];
-        expand(parameters, id, "Key", &mut key)?;
+        expand(parameters, id.bytes(), "Key", &mut key)?;
         Ok(Self {
-            id: Id::new(id).ok_or(ContextError::IdTooLong { len })?,
+            id,
             key,
             cipher: Cipher::new(&Key::<Cipher>::from(key)),
         })

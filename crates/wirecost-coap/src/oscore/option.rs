@@ -82,6 +82,9 @@ pub enum OscoreOptionError {
     },
 }
 
+/// The most bytes of a kid context, whose length is one byte (RFC 8613 section 6.1).
+const MAX_KID_CONTEXT_BYTES: usize = 255;
+
 impl<'a> OscoreOption<'a> {
     /// Decodes the value of an OSCORE option.
     ///
@@ -120,7 +123,9 @@ impl<'a> OscoreOption<'a> {
             return 0;
         }
         let partial_iv = self.partial_iv.map_or(0, |number| number.bytes().bytes().len());
-        let kid_context = self.kid_context.map_or(0, |context| 1 + context.len());
+        let kid_context = self
+            .kid_context
+            .map_or(0, |context| 1 + context.len().min(MAX_KID_CONTEXT_BYTES));
         1 + partial_iv + kid_context + self.kid.map_or(0, <[u8]>::len)
     }
 
@@ -136,7 +141,7 @@ impl<'a> OscoreOption<'a> {
         out.push(flags | partial_iv.len() as u8);
         out.extend_from_slice(partial_iv);
         if let Some(context) = self.kid_context {
-            let context = context.get(..255).unwrap_or(context);
+            let context = context.get(..MAX_KID_CONTEXT_BYTES).unwrap_or(context);
             out.push(context.len() as u8);
             out.extend_from_slice(context);
         }

@@ -93,6 +93,18 @@ pub enum ProtectError {
         /// The number of bytes to encrypt.
         len: usize,
     },
+    /// The body has more blocks than the options can number (RFC 7959 section 2.2).
+    #[error("a body of {len} B has more blocks than CoAP can number, 1048576: use larger blocks")]
+    Blocks {
+        /// The body's length in bytes.
+        len: usize,
+    },
+    /// The message is longer than a stream can frame (RFC 8323 section 3.2).
+    #[error("message must have at most 4295033100 B of options and payload on a stream, got {len} B")]
+    Frame {
+        /// Bytes of options and payload.
+        len: usize,
+    },
     /// The response to a request whose context was replaced by another one.
     #[error("response must precede the rederivation of its context, got it after that")]
     Superseded,

@@ -85,7 +85,7 @@ impl Server {
         }
         match self.config.transport {
             Transport::Datagram => repr.emit(&mut self.datagram),
-            Transport::Stream => repr.emit_stream(&mut self.datagram),
+            Transport::Stream => repr.emit_stream(&mut self.datagram).ok()?,
         }
         Some(Layout::of(&repr, self.datagram.len()))
     }
@@ -118,7 +118,9 @@ fn part<'a>(
     }
     let whole = requested.block2.is_none() && body.len() <= own.whole;
     let more = offset + portion.bytes() < body.len();
-    let block = Block::at(offset, more, portion.size).filter(|_| !whole);
+    // The blocks of this end may be too small to number the one that is asked for.
+    let block = Block::at(offset, more, portion.size)?;
+    let block = Some(block).filter(|_| !whole);
     let total = u32::try_from(body.len()).ok();
     Some(Part {
         bytes: block.map_or(body, |block| block.slice(body, portion.blocks)),

@@ -7,6 +7,7 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::{MessageError, PAYLOAD_MARKER, Repr, Type, split_options};
 use crate::option::{OptionNumber, OptionsView, UintBytes};
+use crate::oscore::ProtectError;
 use crate::token::{MAX_TOKEN_BYTES, Token};
 
 /// The longest header in bytes: lengths, extension, code.
@@ -170,11 +171,14 @@ impl<'a> Repr<'a> {
     }
 
     /// Appends the message as on a stream, without type and message id.
-    pub fn emit_stream(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`ProtectError::Frame`]: its length cannot be said. Nothing is appended.
+    pub fn emit_stream(&self, out: &mut Vec<u8>) -> Result<(), ProtectError> {
         let token = self.token.bytes();
         let marker = usize::from(!self.payload.is_empty());
         let rest = self.options.bytes().len() + marker + self.payload.len();
-        let (nibble, extension) = length(rest);
+        let (nibble, extension) = length(rest).ok_or(ProtectError::Frame { len: rest })?;
         out.push(nibble << 4 | token.len() as u8);
         out.extend_from_slice(extension.bytes());
         out.push(self.code.byte());
@@ -184,22 +188,24 @@ impl<'a> Repr<'a> {
             out.push(PAYLOAD_MARKER);
             out.extend_from_slice(self.payload);
         }
+        Ok(())
     }
 }
 
-/// The nibble and the extension of Len.
-fn length(rest: usize) -> (u8, UintBytes) {
+/// The nibble and the extension of Len; `None` if it cannot be said.
+fn length(rest: usize) -> Option<(u8, UintBytes)> {
     let [one, two, four] = EXTENDED;
     let extension = |above: usize, width| UintBytes::fixed((rest - above) as u64, width);
-    if rest < one {
+    Some(if rest < one {
         (rest as u8, UintBytes::fixed(0, 0))
     } else if rest < two {
         (13, extension(one, 1))
     } else if rest < four {
         (14, extension(two, 2))
     } else {
+        u32::try_from(rest - four).ok()?;
         (15, extension(four, 4))
-    }
+    })
 }
 
 /// Splits a stream into messages. It copies a message only if the message arrives in several pieces.
@@ -303,5 +309,54 @@ impl Framer {
         *bytes = rest;
         self.given = self.held.len() == len;
         Ok(self.given.then_some(&self.held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::option::Options;
+
+    const MOST: usize = 65_805 + u32::MAX as usize;
+
+    proptest! {
+        #[test]
+        fn a_length_is_said_or_refused(
+            rest in prop_oneof![0usize..300, 65_700usize..66_000, MOST - 20..MOST + 20, any::<usize>()],
+        ) {
+            let Some((nibble, extension)) = length(rest) else {
+                prop_assert!(rest > MOST);
+                return Ok(());
+            };
+            prop_assert!(rest <= MOST);
+            // The code follows, of a message without a token.
+            let header = [&[nibble << 4], extension.bytes(), &[0x02]].concat();
+            let header = Header::parse(&header).unwrap().unwrap();
+            prop_assert_eq!(header.message_bytes(), (header.len + rest) as u64);
+        }
+
+        #[test]
+        fn a_message_is_framed_as_long_as_it_is(
+            payload in prop_oneof![0usize..300, 65_700usize..66_000, Just(200_000)],
+            value in prop_oneof![0usize..300, 65_700usize..66_000],
+            number in prop_oneof![0u16..300, 65_000u16..],
+        ) {
+            let payload = alloc::vec![7; payload];
+            let mut options = Options::new();
+            // A number that is in no registry, so that its value may have any length.
+            let number = OptionNumber(number | 0xf000);
+            let inserted = options.insert(number, &alloc::vec![1; value]);
+            prop_assert_eq!(inserted.is_ok(), value <= 65_804);
+            let message = Repr::on_stream(Code::CONTENT, Token::EMPTY, options.view(), &payload);
+            let mut out = Vec::new();
+            message.emit_stream(&mut out).unwrap();
+            prop_assert_eq!(message_len(&out, u32::MAX).unwrap(), Some(out.len()));
+            prop_assert_eq!(Repr::parse_stream(&out), Ok(message));
+            let mut datagram = Vec::new();
+            message.emit(&mut datagram);
+            prop_assert_eq!(Repr::parse(&datagram), Ok(message));
+        }
     }
 }

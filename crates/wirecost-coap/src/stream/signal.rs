@@ -70,5 +70,6 @@ pub(crate) fn emit_abort(fault: &Fault, out: &mut Vec<u8>) {
 }
 
 fn emit(code: Code, token: Token, options: OptionsView<'_>, payload: &[u8], out: &mut Vec<u8>) {
-    Repr::on_stream(code, token, options, payload).emit_stream(out);
+    let emitted = Repr::on_stream(code, token, options, payload).emit_stream(out);
+    debug_assert_eq!(emitted, Ok(()), "a signal of a few bytes");
 }

@@ -14,7 +14,7 @@ use crate::token::Token;
 
 fn emitted(repr: &Repr<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    repr.emit_stream(&mut bytes);
+    repr.emit_stream(&mut bytes).expect("a message that fits");
     bytes
 }
 

@@ -68,7 +68,7 @@ impl Script<Client> for Sender {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.stage = Stage::Open(0, now),
-            ClientEvent::Sent { .. } => {}
+            ClientEvent::Sent { .. } | ClientEvent::TooLong { .. } => {}
             ClientEvent::Closed => self.stage = Stage::Closed(now + LINGERS),
             ClientEvent::Reset(_) => self.lose(),
         }

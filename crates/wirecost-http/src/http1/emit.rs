@@ -89,3 +89,44 @@ fn push_content(content: &Content, sent: usize, out: &mut Buffer) -> usize {
     content.push(sent..end, Phase::Message, Cause::Original, out);
     end
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The length that a head says, and the bytes after it.
+    fn said_and_sent(message: &[u8]) -> (Option<usize>, usize) {
+        let end = message
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .expect("a head")
+            + 4;
+        let head = std::str::from_utf8(&message[..end]).expect("text");
+        let said = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Content-Length: "));
+        (
+            said.map(|said| said.parse().expect("a number")),
+            message.len() - end,
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn content_is_as_long_as_the_head_says(len in prop_oneof![0usize..100, 65_500usize..65_600, 131_000usize..131_100]) {
+            let content: Content = vec![b'\n'; len].into();
+            let template = RequestTemplate::new(Method::Put, "host", "/", Some("text/plain"), content);
+            let template = template.expect("a request");
+            let (mut out, mut sent) = (Buffer::new(), 0);
+            loop {
+                sent = request(&template, false, sent, &mut out);
+                if sent == len {
+                    break;
+                }
+            }
+            prop_assert_eq!(said_and_sent(out.bytes()), (Some(len), len));
+        }
+    }
+}

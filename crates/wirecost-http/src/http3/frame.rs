@@ -102,4 +102,23 @@ mod tests {
             );
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_frame_is_as_long_as_it_says(
+            kind in 0..=varint::MAX,
+            len in proptest::prop_oneof![0usize..100, 16_300usize..16_500, proptest::prelude::Just(1 << 20)],
+            said in 0..=varint::MAX,
+        ) {
+            let mut out = Vec::new();
+            push(kind, &vec![7; len], &mut out);
+            let (header, header_bytes) = Header::read(&out).expect("a header");
+            assert_eq!((header.kind, header.len), (kind, len as u64));
+            assert_eq!(header_bytes + len, out.len());
+            // A header may come before content that is sent later.
+            let mut out = Vec::new();
+            Header { kind, len: said }.push(&mut out);
+            assert_eq!(Header::read(&out), Some((Header { kind, len: said }, out.len())));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use wirecost_live::Clock;
-use wirecost_live::capture::{flush, writer_about};
+use wirecost_live::capture::{flush, way, writer_about};
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Instant, Phase};
@@ -80,7 +80,7 @@ impl<'a> CaptureFile<'a> {
         let at = self.clock.utc_nanos(packet.entered);
         let written = self
             .writer
-            .packet(packet.direction as u32, at, &packet.bytes, Some(&self.comment));
+            .packet(way(packet.direction), at, &packet.bytes, Some(&self.comment));
         self.error = written.map_err(io::Error::other).err();
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use wirecost_live::capture::{flush, writer};
+use wirecost_live::capture::{flush, way, writer};
 use wirecost_nbiot::Transmission;
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
@@ -50,7 +50,7 @@ impl Recorded {
             let comment = format!("{what} | {fate}{after}{air}");
             let at = (VIRTUAL_EPOCH.as_nanos() as u64).saturating_add(packet.entered.as_nanos());
             capture
-                .packet(packet.direction as u32, at, &packet.bytes, Some(&comment))
+                .packet(way(packet.direction), at, &packet.bytes, Some(&comment))
                 .map_err(io::Error::other)?;
         }
         flush(capture)

@@ -12,7 +12,7 @@ use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_wire::pcapng::Writer;
 
 use super::{EmulationError, Left};
-use crate::capture::{flush, writer};
+use crate::capture::{flush, way, writer};
 use crate::recorder::deliveries;
 
 /// What a packet that enters the link at a time belongs to, for its comment; `None` without a word about it.
@@ -163,6 +163,6 @@ fn write_packet(
         // Writing to a String cannot fail.
         let _ = write!(comment, " after {after:.3} ms");
     }
-    file.packet(packet.direction as u32, at, &packet.bytes, Some(&comment))
+    file.packet(way(packet.direction), at, &packet.bytes, Some(&comment))
         .map_err(io::Error::other)
 }

@@ -229,12 +229,41 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) }).map(drop)
 }
 
-/// Makes the kernel kill this process when the thread that started it ends. Returns the parent's process id.
-pub(crate) fn end_with_parent() -> io::Result<u32> {
-    // SAFETY: takes no pointers.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
-    Ok(std::os::unix::process::parent_id())
+/// Makes the kernel kill this process when nobody holds the other end of the pipe `fd` any more, which is for reading and has
+/// this inode. Returns false, and does nothing, if `fd` is no such pipe.
+pub(crate) fn end_with_pipe(fd: RawFd, inode: u64) -> io::Result<bool> {
+    // SAFETY: all zeros are a value of the structure, and the kernel fills it.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call.
+    let is_open = unsafe { libc::fstat(fd, &raw mut status) } == 0;
+    if !is_open || status.st_mode & libc::S_IFMT != libc::S_IFIFO || status.st_ino != inode {
+        return Ok(false);
+    }
+    // SAFETY: the commands take integers.
+    unsafe {
+        // Processes that this one starts have parents of their own.
+        check(libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC))?;
+        check(libc::fcntl(fd, libc::F_SETOWN, libc::getpid()))?;
+        check(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
+        let flags = check(libc::fcntl(fd, libc::F_GETFL))?;
+        check(libc::fcntl(fd, libc::F_SETFL, flags | libc::O_ASYNC))?;
+    }
+    // The other end may have been closed before.
+    let mut ready = libc::pollfd {
+        fd,
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: one structure, which outlives the call.
+    check(unsafe { libc::poll(&raw mut ready, 1, 0) })?;
+    if ready.revents & libc::POLLHUP != 0 {
+        return Err(io::Error::other("the process that started it has ended"));
+    }
+    Ok(true)
 }
+
+/// Sets the signal that tells of a descriptor with `O_ASYNC` (fcntl(2)).
+const F_SETSIG: c_int = 10;
 
 /// Makes the kernel kill the child of `command` when the thread that starts it ends, and unblocks the signals that this
 /// thread has blocked.

@@ -3,9 +3,11 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::FlowId;
+use wirecost_proto::credentials::is_secret;
 
 use super::connection::{Accepted, PacketLimit, State};
 use super::lifetime::WillHandling;
@@ -127,9 +129,11 @@ impl Broker {
         let Some(users) = &self.config.users else {
             return true;
         };
-        let password = connect.password.map(|password| password.as_bytes());
         let expected = connect.username.and_then(|name| users.get(name.as_str()));
-        expected.is_some_and(|expected| Some(expected.as_slice()) == password)
+        let password = connect.password.unwrap_or_default();
+        // A user who is not known is refused as one whose password is wrong.
+        let is_right = is_secret(expected.map(Vec::as_slice), password.as_bytes());
+        connect.password.is_some() && is_right
     }
 
     /// Whether clients may publish to `topic`.

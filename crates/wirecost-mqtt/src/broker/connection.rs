@@ -57,7 +57,8 @@ pub(super) struct PacketLimit(u32);
 
 impl PacketLimit {
     pub(super) fn new(maximum: Option<u32>) -> Self {
-        Self(maximum.unwrap_or(LARGEST_PACKET))
+        // No packet is longer, whatever a client says that it accepts.
+        Self(maximum.unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET))
     }
 
     pub(super) const fn allows(self, bytes: usize) -> bool {

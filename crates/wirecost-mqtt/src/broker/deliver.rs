@@ -94,12 +94,12 @@ impl Broker {
             }
             self.stats.delivered += 1;
             if delivery.qos == QoS::AtMostOnce {
-                Packet::Publish(publish).emit(accepted.version, out);
+                Packet::Publish(publish).emit(accepted.version, out).ok()?;
                 return Some(Output::Transmit { flow });
             }
             let packet_id = session.outbound.publish(delivery.qos, delivery.clone())?;
             let publish = draft.publish(packet_id, self.now, &mut self.properties);
-            Packet::Publish(publish).emit(accepted.version, out);
+            Packet::Publish(publish).emit(accepted.version, out).ok()?;
             return Some(Output::Transmit { flow });
         }
     }
@@ -165,8 +165,9 @@ fn resend(
 ) -> bool {
     if exchange.stage == Stage::AwaitPubcomp {
         let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
-        Packet::Pubrel(release).emit_as(accepted.version, Cause::Retransmission, out);
-        return true;
+        return Packet::Pubrel(release)
+            .emit_as(accepted.version, Cause::Retransmission, out)
+            .is_ok();
     }
     let draft = Draft {
         delivery: &exchange.message,
@@ -178,9 +179,6 @@ fn resend(
         dup: true,
         ..draft.publish(exchange.id, now, scratch)
     };
-    let fits = accepted.allows(publish.packet_bytes(accepted.version));
-    if fits {
-        Packet::Publish(publish).emit(accepted.version, out);
-    }
-    fits
+    accepted.allows(publish.packet_bytes(accepted.version))
+        && Packet::Publish(publish).emit(accepted.version, out).is_ok()
 }

@@ -157,7 +157,7 @@ impl Broker {
             Action::Send(flow, version, reply) => {
                 // The flow may be gone by now.
                 self.connections.get(&flow)?;
-                reply.packet().emit(version, out);
+                reply.packet().emit(version, out).ok()?;
                 Some(Output::Transmit { flow })
             }
         }

@@ -9,7 +9,7 @@ use super::{Action, Broker};
 use crate::codec::properties::Property;
 use crate::codec::{
     Acknowledgement, DecodeError, Footprint, Frame, Packet, PacketType, ProtocolError, Reason, ReasonCode,
-    Version, connect,
+    Version, code_points, connect,
 };
 use crate::quality::PacketId;
 use crate::reply::Reply;
@@ -72,7 +72,12 @@ impl Broker {
             // [MQTT-3.14.4-1]: DISCONNECT is the last packet of a client.
             return self.close_now(flow);
         }
-        if let Err(error) = decoded.and_then(|packet| self.receive_packet(flow, packet)) {
+        let allowed = decoded.and_then(|packet| {
+            code_points::check(&packet)
+                .map(|()| packet)
+                .map_err(DecodeError::from)
+        });
+        if let Err(error) = allowed.and_then(|packet| self.receive_packet(flow, packet)) {
             self.fail(flow, connect::offered_version(frame), error);
         }
     }

@@ -368,7 +368,8 @@ pub enum Event {
         /// The reason.
         reason: ReasonCode,
     },
-    /// The server sent an invalid packet. The client closed the connection.
+    /// The server sent an invalid packet, or a packet of the client would be longer than MQTT can frame. The client closed
+    /// the connection.
     Failed(DecodeError),
     /// The server did not answer in time. The client closed the connection.
     TimedOut(Awaited),

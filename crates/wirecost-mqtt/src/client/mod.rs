@@ -334,15 +334,20 @@ impl Endpoint for Client {
         if let Some(message) = self.sent.take() {
             return Output::Event(Event::Sent { message });
         }
-        while let Some(action) = self.actions.pop_front() {
-            if let Some(output) = self.perform(action, out) {
+        loop {
+            while let Some(action) = self.actions.pop_front() {
+                if let Some(output) = self.perform(action, out) {
+                    return output;
+                }
+            }
+            if let Some(output) = self.transmit(out) {
                 return output;
             }
+            // A packet that cannot be framed ends the connection, which is the next action.
+            if self.actions.is_empty() {
+                return Output::Timeout(self.timers.next());
+            }
         }
-        if let Some(output) = self.transmit(out) {
-            return output;
-        }
-        Output::Timeout(self.timers.next())
     }
 }
 

@@ -303,7 +303,7 @@ impl Client {
     }
 
     /// Closes the connection because of an error of the server. MQTT 5 sends the reason first [MQTT-4.13.1-1].
-    fn fail(&mut self, error: DecodeError) {
+    pub(super) fn fail(&mut self, error: DecodeError) {
         if self.is_ending() {
             return;
         }

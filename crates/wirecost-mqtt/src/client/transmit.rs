@@ -4,9 +4,10 @@ use wirecost_proto::{Buffer, Cause, FlowId, Output};
 
 use super::{Action, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
 use crate::aliases::SentAliases;
+use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{
     Acknowledgement, Connect, Packet, Properties, PropertiesBuf, Property, Publish, ReasonCode, Subscribe,
-    Text, Unsubscribe, Version,
+    Text, TooLong, Unsubscribe, Version,
 };
 use crate::quality::{Delivery, PacketId, QoS};
 use crate::session::{Exchange, Stage};
@@ -35,12 +36,12 @@ impl Client {
             }
             _ if closing => None,
             Action::Connect => {
-                self.emit_connect(out);
-                Some(self.transmitted(flow))
+                let outcome = self.emit_connect(out);
+                self.transmitted_or_failed(flow, outcome)
             }
             Action::Send(reply) => {
-                reply.packet().emit(self.version, out);
-                Some(self.transmitted(flow))
+                let outcome = reply.packet().emit(self.version, out);
+                self.transmitted_or_failed(flow, outcome)
             }
             Action::Close => {
                 self.forget_connection();
@@ -57,9 +58,9 @@ impl Client {
             return None;
         };
         if let Some(exchange) = self.outbound.next_resend() {
-            resend(exchange, self.version, out);
+            let outcome = resend(exchange, self.version, out);
             self.stats.resent += 1;
-            return Some(self.transmitted(flow));
+            return self.transmitted_or_failed(flow, outcome);
         }
         // A request that cannot be sent produces no packet: continue with the next one.
         while let Some(request) = self.next_request() {
@@ -90,6 +91,17 @@ impl Client {
         Output::Transmit { flow }
     }
 
+    /// Gives the connection up if a packet of this client is longer than MQTT can frame: nothing of it was written.
+    fn transmitted_or_failed(&mut self, flow: FlowId, outcome: Result<(), TooLong>) -> Option<Output<Event>> {
+        match outcome {
+            Ok(()) => Some(self.transmitted(flow)),
+            Err(too_long) => {
+                self.fail(too_long.into());
+                None
+            }
+        }
+    }
+
     pub(super) fn restart_keep_alive(&mut self) {
         if let State::Connected(_, limits) = &self.state
             && !limits.keep_alive.is_zero()
@@ -113,11 +125,17 @@ impl Client {
             let sent = &mut aliases.sent;
             (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
         }
-        if qos == QoS::AtMostOnce {
-            outgoing.emit(publish, version, out);
+        let emitted = if qos == QoS::AtMostOnce {
+            outgoing.emit(publish, version, out)
         } else {
             publish.delivery = Delivery::new(qos, self.outbound.next_id()?);
-            outgoing.emit(publish, version, out);
+            outgoing.emit(publish, version, out)
+        };
+        if emitted.is_err() {
+            let reason = ReasonCode::PacketTooLarge;
+            return Some(Output::Event(Event::Rejected { message, reason }));
+        }
+        if qos != QoS::AtMostOnce {
             self.outbound.publish(qos, Subject::Message(outgoing))?;
         }
         self.sent = Some(message);
@@ -138,11 +156,11 @@ impl Client {
             }),
             _ => return None,
         };
-        packet.emit(self.version, out);
-        Some(self.transmitted(flow))
+        let outcome = packet.emit(self.version, out);
+        self.transmitted_or_failed(flow, outcome)
     }
 
-    fn emit_connect(&self, out: &mut Buffer) {
+    fn emit_connect(&self, out: &mut Buffer) -> Result<(), TooLong> {
         let config = &self.config;
         let mut properties = PropertiesBuf::new();
         let (expiry, maximum) = (config.session_expiry, config.receive_maximum);
@@ -165,7 +183,7 @@ impl Client {
             username: extra.and_then(|extra| Some(extra.username.as_ref()?.as_text())),
             password: extra.and_then(|extra| Some(extra.password.as_ref()?.as_binary())),
         };
-        Packet::Connect(connect).emit(self.version, out);
+        Packet::Connect(connect).emit(self.version, out)
     }
 }
 
@@ -192,8 +210,9 @@ impl Limits {
     }
 
     fn fits(&self, bytes: usize) -> bool {
-        let limit = self.maximum_packet_size;
-        limit.is_none_or(|limit| bytes as u64 <= u64::from(limit))
+        // No packet is longer, whatever the server says that it accepts.
+        let limit = self.maximum_packet_size.unwrap_or(LARGEST_PACKET);
+        bytes as u64 <= u64::from(limit.min(LARGEST_PACKET))
     }
 }
 
@@ -226,9 +245,9 @@ impl Outgoing {
     }
 
     /// Appends the PUBLISH packet, with the stamp.
-    fn emit(&self, publish: Publish<'_>, version: Version, out: &mut Buffer) {
+    fn emit(&self, publish: Publish<'_>, version: Version, out: &mut Buffer) -> Result<(), TooLong> {
         let since = out.spans().len();
-        Packet::Publish(publish).emit(version, out);
+        Packet::Publish(publish).emit(version, out)?;
         self.template.content().relabel(out, since, 0);
         let end = out.bytes().len();
         if let Some(stamp) = self.stamp
@@ -236,11 +255,12 @@ impl Outgoing {
         {
             stamp.put(payload);
         }
+        Ok(())
     }
 }
 
 /// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1].
-fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) {
+fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) -> Result<(), TooLong> {
     if let (Stage::AwaitPuback | Stage::AwaitPubrec, Subject::Message(outgoing)) =
         (exchange.stage, &exchange.message)
     {
@@ -253,5 +273,5 @@ fn resend(exchange: &Exchange<Subject>, version: Version, out: &mut Buffer) {
         return outgoing.emit(publish, version, out);
     }
     let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
-    Packet::Pubrel(release).emit_as(version, Cause::Retransmission, out);
+    Packet::Pubrel(release).emit_as(version, Cause::Retransmission, out)
 }

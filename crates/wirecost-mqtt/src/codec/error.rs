@@ -1,6 +1,7 @@
 //! Errors in packets: malformed packets and protocol errors (section 1.2 of MQTT 5), and the MQTT 5 reason code for
 //! each (section 4.13).
 
+use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{PacketType, ReasonCode};
 
 /// Bytes that do not follow the standard's format.
@@ -37,6 +38,9 @@ pub enum Malformed {
     /// Text with U+0000 [MQTT-1.5.4-2].
     #[error("text must not contain U+0000")]
     NullCharacter,
+    /// Text with a control character or a code point that is no character (section 1.5.4), where the receiver refuses them.
+    #[error("text must not contain control characters or code points that are no characters")]
+    CodePoint,
     /// Quality of service 3 [MQTT-3.3.1-4].
     #[error("quality of service must be 0, 1 or 2, got 3")]
     QoS,
@@ -129,6 +133,20 @@ pub enum DecodeError {
     /// A protocol level other than 4 (3.1.1) and 5 [MQTT-3.1.2-2].
     #[error("protocol level must be 4 or 5, got {0}")]
     UnsupportedVersion(u8),
+}
+
+/// A packet that is longer than its remaining length can say (section 2.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("packet must have at most 268435455 B after its fixed header, got {0} B")]
+pub struct TooLong(pub usize);
+
+impl From<TooLong> for DecodeError {
+    fn from(TooLong(remaining): TooLong) -> Self {
+        Self::TooLarge {
+            bytes: remaining as u64 + 5,
+            limit: LARGEST_PACKET,
+        }
+    }
 }
 
 impl DecodeError {

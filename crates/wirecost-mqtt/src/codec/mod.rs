@@ -10,6 +10,7 @@
 //! - [`footprint`]: layer, phase and cause of a packet's bytes
 
 pub mod acknowledge;
+pub mod code_points;
 pub mod connect;
 pub mod error;
 pub mod footprint;
@@ -28,7 +29,7 @@ mod writer;
 
 pub use acknowledge::{Acknowledgement, Reason};
 pub use connect::{Connack, Connect, OwnedWill, Will};
-pub use error::{DecodeError, Malformed, ProtocolError};
+pub use error::{DecodeError, Malformed, ProtocolError, TooLong};
 pub use footprint::Footprint;
 pub use framing::{Frame, Framer};
 pub use packet::{Packet, PacketType};

@@ -11,7 +11,7 @@ use crate::codec::publish::Publish;
 use crate::codec::reader::Reader;
 use crate::codec::subscribe::{Outcomes, Subscribe, Unsubscribe};
 use crate::codec::writer::put_framed;
-use crate::codec::{DecodeError, Malformed, Version};
+use crate::codec::{DecodeError, Malformed, TooLong, Version};
 
 /// The type of a control packet (section 2.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +109,7 @@ impl PacketType {
         }
     }
 
-    const fn first_byte(self) -> u8 {
+    pub(crate) const fn first_byte(self) -> u8 {
         (self as u8) << 4 | self.reserved_flags()
     }
 }
@@ -189,36 +189,41 @@ impl<'a> Packet<'a> {
     }
 
     /// Appends the packet in `version` with its spans.
-    pub fn emit(&self, version: Version, out: &mut Buffer) {
+    ///
+    /// # Errors
+    /// The packet is longer than MQTT can frame. Nothing is appended.
+    pub fn emit(&self, version: Version, out: &mut Buffer) -> Result<(), TooLong> {
         let resent = matches!(self, Self::Publish(publish) if publish.dup);
         let cause = if resent {
             Cause::Retransmission
         } else {
             self.packet_type().cause()
         };
-        self.emit_as(version, cause, out);
+        self.emit_as(version, cause, out)
     }
 
     /// Appends the packet in `version` with its spans. The caller knows the cause.
-    pub(crate) fn emit_as(&self, version: Version, cause: Cause, out: &mut Buffer) {
+    pub(crate) fn emit_as(&self, version: Version, cause: Cause, out: &mut Buffer) -> Result<(), TooLong> {
         let phase = self.packet_type().phase();
+        let mut outcome = Ok(());
         out.push_with(Layer::Application, phase, cause, |bytes| {
-            self.put_head(version, bytes);
+            outcome = self.put_head(version, bytes);
         });
+        outcome?;
         if let Self::Publish(publish) = self {
             out.push(publish.payload, Layer::Payload, phase, cause);
         }
+        Ok(())
     }
 
     /// Writes everything except the payload of a PUBLISH.
-    fn put_head(&self, version: Version, out: &mut Vec<u8>) {
+    fn put_head(&self, version: Version, out: &mut Vec<u8>) -> Result<(), TooLong> {
         if let Self::Publish(publish) = self {
-            out.push(PacketType::Publish.first_byte() | publish.flags());
             return publish.put_head(version, out);
         }
         put_framed(out, self.packet_type().first_byte(), |body| {
             self.put_body(version, body);
-        });
+        })
     }
 
     fn put_body(&self, version: Version, out: &mut Vec<u8>) {

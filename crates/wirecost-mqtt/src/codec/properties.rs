@@ -239,6 +239,7 @@ impl<'a> Properties<'a> {
     /// Writes the properties with their length. MQTT 3.1.1 has no properties.
     pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
         if version == Version::V5 {
+            // A packet whose properties are longer than this is too long itself, and is refused as a whole.
             put_variable_byte_integer(out, u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
             out.extend_from_slice(self.bytes);
         }

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use crate::codec::framing::packet_bytes;
 use crate::codec::properties::{Properties, Property};
 use crate::codec::reader::Reader;
-use crate::codec::writer::{put_text, put_two_byte_integer, put_variable_byte_integer};
-use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
+use crate::codec::writer::{check_len, put_text, put_two_byte_integer, put_variable_byte_integer};
+use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, Text, TooLong, Version};
 use crate::quality::{Delivery, QoS};
 use crate::topic;
 
@@ -87,20 +87,25 @@ impl<'a> Publish<'a> {
         2 + self.topic.len() + packet_id + properties + self.payload.len()
     }
 
-    pub(crate) const fn flags(&self) -> u8 {
+    const fn flags(&self) -> u8 {
         let dup = if self.dup { DUP } else { 0 };
         let retain = if self.retain { RETAIN } else { 0 };
         dup | self.delivery.qos().bits() << 1 | retain
     }
 
-    /// Writes the remaining length and the variable header. The payload follows.
-    pub(crate) fn put_head(&self, version: Version, out: &mut Vec<u8>) {
-        let remaining = self.remaining_bytes(version);
-        put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));
+    /// Writes the fixed header and the variable header. The payload follows.
+    ///
+    /// # Errors
+    /// The packet is longer than its remaining length can say. Nothing is written.
+    pub(crate) fn put_head(&self, version: Version, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        let remaining = check_len(self.remaining_bytes(version))?;
+        out.push(PacketType::Publish.first_byte() | self.flags());
+        put_variable_byte_integer(out, remaining);
         put_text(out, self.topic);
         if let Some(id) = self.delivery.packet_id() {
             put_two_byte_integer(out, id.get());
         }
         self.properties.put(version, out);
+        Ok(())
     }
 }

@@ -112,6 +112,13 @@ pub enum Event {
         /// The reason.
         code: ReturnCode,
     },
+    /// A message, or the name of its topic, is longer than a message of MQTT-SN can be. It was not sent.
+    Unsent {
+        /// Its number.
+        message: u64,
+    },
+    /// A message of this type is longer than a message of MQTT-SN can be. The client gave up the connection.
+    TooLong(MessageType),
     /// The connection ended before a message was sent or acknowledged.
     Discarded {
         /// Its number.
@@ -268,6 +275,14 @@ impl Client {
         }
     }
 
+    fn publish(&mut self, outgoing: Outgoing) {
+        if outgoing.is_short_enough() {
+            self.requests.push_back(outgoing);
+        } else {
+            self.report(outgoing.too_long());
+        }
+    }
+
     fn become_ready(&mut self) {
         self.is_ready = true;
         self.report(Event::Connected);
@@ -421,7 +436,7 @@ impl Endpoint for Client {
                 message,
                 template,
                 stamp,
-            }) => self.requests.push_back(Outgoing {
+            }) => self.publish(Outgoing {
                 message,
                 template,
                 stamp,

@@ -31,6 +31,11 @@ pub enum DecodeError {
     TopicIdType,
 }
 
+/// A message that is longer than its length field can say (section 5.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("message must have at most 65535 B, got {0} B")]
+pub struct TooLong(pub usize);
+
 /// The quality of service of a message (section 5.3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quality {
@@ -342,15 +347,27 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Appends the message. It must have at most 65,535 bytes.
-    pub fn emit(&self, out: &mut Vec<u8>) {
-        self.emit_header(out);
+    /// Whether the length field can say its size.
+    pub fn is_short_enough(&self) -> bool {
+        u16::try_from(self.size()).is_ok()
+    }
+
+    /// Appends the message.
+    ///
+    /// # Errors
+    /// The message is longer than its length field can say. Nothing is appended.
+    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        self.emit_header(out)?;
         out.extend_from_slice(self.payload());
+        Ok(())
     }
 
     /// Appends the message without the payload of a PUBLISH.
-    pub fn emit_header(&self, out: &mut Vec<u8>) {
-        emit_length(self.size(), out);
+    ///
+    /// # Errors
+    /// The message is longer than its length field can say. Nothing is appended.
+    pub fn emit_header(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        emit_length(self.size(), out)?;
         out.push(self.kind() as u8);
         match *self {
             Self::Connect(connect) => {
@@ -396,6 +413,7 @@ impl<'a> Message<'a> {
             Self::Pingresp | Self::Disconnect(None) => {}
             Self::Other(_, fields) => out.extend_from_slice(fields),
         }
+        Ok(())
     }
 }
 
@@ -439,14 +457,16 @@ fn split(datagram: &[u8]) -> Result<(MessageType, &[u8]), DecodeError> {
     }
 }
 
-fn emit_length(len: usize, out: &mut Vec<u8>) {
-    match u8::try_from(len) {
-        Ok(short) => out.push(short),
-        Err(_) => {
-            let long = u16::try_from(len).unwrap_or(u16::MAX).to_be_bytes();
-            out.extend_from_slice(&[LONG, long[0], long[1]]);
+fn emit_length(len: usize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    match (u8::try_from(len), u16::try_from(len)) {
+        (Ok(short), _) => out.push(short),
+        (Err(_), Ok(long)) => {
+            let [high, low] = long.to_be_bytes();
+            out.extend_from_slice(&[LONG, high, low]);
         }
+        (Err(_), Err(_)) => return Err(TooLong(len)),
     }
+    Ok(())
 }
 
 fn emit_ids(topic: [u8; 2], message_id: u16, out: &mut Vec<u8>) {

@@ -211,6 +211,12 @@ impl Gateway {
     }
 }
 
+/// Appends an answer. None of the gateway's has a field that is as long as a client likes, so each can be framed.
+fn emit_short(message: &Message<'_>, out: &mut Buffer) {
+    let outcome = emit(message, false, out);
+    debug_assert_eq!(outcome, Ok(()), "an answer of a few bytes");
+}
+
 /// How long a client with this keep-alive may be silent (section 7.2: a tenth more, half of it more up to a minute).
 fn time_out(duration: u16) -> Option<Duration> {
     let seconds = Duration::from_secs(duration.into());
@@ -241,12 +247,12 @@ impl Endpoint for Gateway {
         };
         match action {
             Action::Send(flow, message) => {
-                emit(&message, false, out);
+                emit_short(&message, out);
                 Output::Transmit { flow }
             }
             Action::RefuseSubscription(flow, [high, low]) => {
                 let fields = [0, 0, 0, high, low, ReturnCode::NOT_SUPPORTED.0];
-                emit(&Message::Other(MessageType::Suback, &fields), false, out);
+                emit_short(&Message::Other(MessageType::Suback, &fields), out);
                 Output::Transmit { flow }
             }
             Action::Consumed(flow, footprint) => {

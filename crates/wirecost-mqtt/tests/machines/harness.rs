@@ -106,7 +106,9 @@ impl BrokerHarness {
     pub(crate) fn send(&mut self, flow: u32, packet: Packet<'_>) {
         let flow = FlowId(flow);
         let mut out = Buffer::new();
-        packet.emit(self.versions[&flow], &mut out);
+        packet
+            .emit(self.versions[&flow], &mut out)
+            .expect("a packet that MQTT can frame");
         self.input(Input::Received {
             flow,
             bytes: out.bytes(),
@@ -117,7 +119,9 @@ impl BrokerHarness {
     pub(crate) fn begin(&mut self, flow: u32, packet: Packet<'_>, bytes: usize) {
         let flow = FlowId(flow);
         let mut out = Buffer::new();
-        packet.emit(self.versions[&flow], &mut out);
+        packet
+            .emit(self.versions[&flow], &mut out)
+            .expect("a packet that MQTT can frame");
         let bytes = &out.bytes()[..bytes];
         self.input(Input::Received { flow, bytes });
     }

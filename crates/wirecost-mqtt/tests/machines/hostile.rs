@@ -78,6 +78,18 @@ fn a_connection_without_a_valid_connect_is_refused() {
         ("100b 0004 4d515454 05 02 000a 00 00", "2003 00 81 00"),
         // [MQTT-1.5.4-2]: U+0000 in the identifier
         ("100e 0004 4d515454 05 02 000a 00 0001 00", "2003 00 81 00"),
+        // Section 1.5.4: control characters and what is no character, in the identifier, the user name and the will
+        ("100e 0004 4d515454 05 02 000a 00 0001 01", "2003 00 81 00"),
+        ("100e 0004 4d515454 04 02 000a 0001 1f 00", ""),
+        ("1010 0004 4d515454 05 02 000a 00 0003 efbfbf", "2003 00 81 00"),
+        (
+            "1011 0004 4d515454 05 82 000a 00 0001 61 0001 7f",
+            "2003 00 81 00",
+        ),
+        (
+            "1014 0004 4d515454 05 06 000a 00 0001 61 00 0002 c280 0000",
+            "2003 00 81 00",
+        ),
     ];
     for (bytes, answer) in table {
         assert_eq!(first(bytes, Config::default()), closing(answer), "{bytes}");
@@ -103,6 +115,15 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
         // Topics
         ("3004 0001 23 00", "81"),
         ("3003 0000 00", "82"),
+        // Section 1.5.4: control characters and what is no character, in topic names, filters and properties
+        ("3004 0001 1b 00", "81"),
+        ("3005 0002 c29b 00", "81"),
+        ("3006 0003 efb790 00", "81"),
+        ("8207 0001 00 0001 07 00", "81"),
+        ("a206 0001 00 0001 7f", "81"),
+        ("3008 0001 61 04 03 0001 0a", "81"),
+        ("300b 0001 61 07 26 0001 61 0001 08", "81"),
+        ("e007 81 05 1f 0002 c285", "81"),
         // [MQTT-3.3.2-9]: an alias where none is taken
         ("3007 0001 61 03 23 0001", "94"),
         // [MQTT-4.7.3-1]: a response topic of no characters
@@ -130,6 +151,7 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
 fn version_3_1_1_is_closed_without_a_packet() {
     let table = [
         CONNECT_4,
+        "3003 0001 1b",
         "0000",
         "f000",
         "c100",
@@ -253,6 +275,11 @@ fn users_need_their_password() {
     };
     assert!(!with("70").closed);
     assert_eq!(with("71"), closing("2003 00 86 00"));
+    // A user who is not known is answered like one whose password is wrong.
+    let unknown = "1013 0004 4d515454 05 c2 000a 00 0000 0001 78 0001 70";
+    assert_eq!(first(unknown, config()), closing("2003 00 86 00"));
+    let nothing = "1012 0004 4d515454 05 c2 000a 00 0000 0001 75 0000";
+    assert_eq!(first(nothing, config()), closing("2003 00 86 00"));
     assert_eq!(first(CONNECT_5, config()), closing("2003 00 86 00"));
     assert_eq!(first(CONNECT_4, config()), closing("2002 00 04"));
 }

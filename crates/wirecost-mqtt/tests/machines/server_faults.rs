@@ -1,7 +1,7 @@
 //! The client with a server that breaks the rules.
 
 use wirecost_mqtt::client::{Client, Command, Config, Event};
-use wirecost_mqtt::codec::{DecodeError, ProtocolError, ReasonCode, Version};
+use wirecost_mqtt::codec::{DecodeError, PropertiesBuf, Property, ProtocolError, ReasonCode, Text, Version};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 use crate::common::{hex, of_version, publish};
@@ -303,4 +303,43 @@ fn client_packets_from_the_server_end_the_connection() {
         assert_eq!(harness.failure(), Some(error.into()), "{connack}");
         assert!(harness.closed);
     }
+}
+
+/// A client that its user asked for more than a packet can have.
+#[test]
+fn a_packet_that_mqtt_cannot_frame_is_not_sent() {
+    let value = "v".repeat(65_535);
+    let mut properties = PropertiesBuf::new();
+    for _ in 0..2_100 {
+        let text = Text::new(&value).expect("a text");
+        properties.push(Property::UserProperty(text, text));
+    }
+    let config = Config {
+        properties: properties.clone(),
+        ..of_version(Version::V5)
+    };
+    let harness = ClientHarness::new(config);
+    assert!(
+        matches!(harness.failure(), Some(DecodeError::TooLarge { .. })),
+        "{:?}",
+        harness.events
+    );
+    assert!(harness.sent.is_empty() && harness.closed);
+    let mut harness = ClientHarness::connected();
+    let Command::Subscribe { filters, .. } = Command::subscribe("a", Default::default()).expect("a filter")
+    else {
+        panic!("a subscription");
+    };
+    harness.input(Input::Command(Command::Subscribe { filters, properties }));
+    assert!(
+        matches!(harness.failure(), Some(DecodeError::TooLarge { .. })),
+        "{:?}",
+        harness.events
+    );
+    let disconnect = hex("e001 95");
+    assert_eq!(
+        harness.sent, disconnect,
+        "packet too large, and no part of the SUBSCRIBE"
+    );
+    assert!(harness.closed);
 }

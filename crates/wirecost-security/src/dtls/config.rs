@@ -159,8 +159,21 @@ impl Common {
         Entropy::system()
     }
 
-    fn psk(&self, psks: Vec<Psk>, asks_for_ids: bool, cookie: bool) -> Arc<psk::Settings> {
-        Arc::new(psk::Settings {
+    fn psk(
+        &self,
+        psks: Vec<Psk>,
+        asks_for_ids: bool,
+        cookie: bool,
+    ) -> Result<Arc<psk::Settings>, ConfigError> {
+        // RFC 4279 section 2 frames both with 16 bits.
+        let is_too_long = |bytes: &[u8]| u16::try_from(bytes.len()).is_err();
+        if psks
+            .iter()
+            .any(|psk| is_too_long(&psk.identity) || is_too_long(&psk.key))
+        {
+            return Err(ConfigError::PskTooLong);
+        }
+        Ok(Arc::new(psk::Settings {
             key_log: self.key_log.clone(),
             mtu: self.mtu,
             handshake_timeout: self.handshake_timeout,
@@ -169,7 +182,7 @@ impl Common {
             asks_for_ids,
             cookie,
             sessions: psk::Sessions::default(),
-        })
+        }))
     }
 }
 
@@ -247,6 +260,9 @@ pub enum ConfigError {
     /// The engine does not support the kind of private key.
     #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
     PrivateKey(String),
+    /// A pre-shared key or its identity is longer than the handshake can say.
+    #[error("a pre-shared key and its identity must have at most 65535 B each")]
+    PskTooLong,
     /// A server has neither a certificate nor a pre-shared key.
     #[error("a server needs a certificate or a pre-shared key, got neither")]
     NoCredentials,
@@ -265,11 +281,11 @@ impl ClientConfig {
             Offer::Dtls13(own) => (Version::Dtls13, certificates(&common, Version::Dtls13, own)?),
             Offer::Dtls12(own) => (Version::Dtls12, certificates(&common, Version::Dtls12, own)?),
             Offer::Dtls12Psk(psk) => {
-                let settings = common.psk(vec![psk], false, false);
+                let settings = common.psk(vec![psk], false, false)?;
                 (Version::Dtls12Psk, ClientCredentials::Psk(settings))
             }
             Offer::Dtls12Cid(psk) => {
-                let settings = common.psk(vec![psk], true, false);
+                let settings = common.psk(vec![psk], true, false)?;
                 (Version::Dtls12Cid, ClientCredentials::Psk(settings))
             }
         };

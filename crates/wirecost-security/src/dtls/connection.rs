@@ -5,6 +5,7 @@ use wirecost_proto::Instant;
 use super::config::Version;
 use super::cover::{self, CCM_8_TAG_BYTES, Classified, GCM_TAG_BYTES};
 use super::dimpl::Dimpl;
+use super::proof::{self, Unproven};
 use super::provider::Note;
 use super::psk::{self, Session};
 use super::record::{Pieces, client_hello, content, records_with};
@@ -48,6 +49,8 @@ pub(super) struct Connection {
     /// How many of them were decrypted before the current input.
     earlier: usize,
     is_established: bool,
+    /// A server's, whose client has yet to return its cookie.
+    unproven: Option<Unproven>,
 }
 
 impl From<Dimpl> for Connection {
@@ -72,6 +75,15 @@ impl Connection {
             undelivered: 0,
             earlier: 0,
             is_established: false,
+            unproven: None,
+        }
+    }
+
+    /// The connection of a server whose client must return a cookie before `until`.
+    pub(super) fn unproven(self, until: Instant) -> Self {
+        Self {
+            unproven: Some(Unproven::new(until)),
+            ..self
         }
     }
 
@@ -106,6 +118,9 @@ impl Connection {
 
     /// The time of the next wake-up.
     pub(super) fn wakes(&self) -> Option<Instant> {
+        if let Some(unproven) = &self.unproven {
+            return Some(unproven.until);
+        }
         match &self.machine {
             Machine::Dimpl(engine) => engine.wakes(),
             Machine::Psk(engine) => engine.wakes(),
@@ -144,6 +159,15 @@ impl Connection {
     /// Wakes the engine, which sends its first flight or retransmits one.
     pub(super) fn wake(&mut self, now: Instant) -> Result<(), Fault> {
         self.earlier = self.undelivered;
+        if let Some(unproven) = &self.unproven {
+            let protocol = Version::name(self.version());
+            let is_late = unproven.until <= now;
+            return if is_late {
+                Err(Fault::TimedOut { protocol })
+            } else {
+                Ok(())
+            };
+        }
         let woken = match &mut self.machine {
             Machine::Dimpl(engine) => engine.wake(now),
             Machine::Psk(engine) => engine.wake(now),
@@ -161,7 +185,11 @@ impl Connection {
     ) -> Result<(), Fault> {
         self.learn_client_random(datagram);
         self.earlier = self.undelivered;
+        if let Some(unproven) = &mut self.unproven {
+            unproven.received(datagram.len());
+        }
         let taken = match &mut self.machine {
+            Machine::Dimpl(engine) if self.unproven.is_some() => engine.receive_unproven(datagram, now),
             Machine::Dimpl(engine) => engine.receive(datagram, now),
             Machine::Psk(engine) => engine.receive(datagram, now),
         };
@@ -199,9 +227,15 @@ impl Connection {
 
     /// The engine's next output, its bytes in `buffer`.
     pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> ConnectionEvent {
-        let event = match &mut self.machine {
-            Machine::Dimpl(engine) => engine.poll(now, buffer),
-            Machine::Psk(engine) => engine.poll(buffer),
+        let event = loop {
+            let event = match &mut self.machine {
+                Machine::Dimpl(engine) => engine.poll(now, buffer),
+                Machine::Psk(engine) => engine.poll(buffer),
+            };
+            match event {
+                ConnectionEvent::Datagram(len) if !self.may_send(buffer.get(..len).unwrap_or_default()) => {}
+                other => break other,
+            }
         };
         if event == ConnectionEvent::Connected {
             self.is_established = true;
@@ -209,6 +243,22 @@ impl Connection {
             self.received.shrink();
         }
         event
+    }
+
+    /// Whether a datagram of the engine may be sent to a client that has perhaps yet to prove its address.
+    fn may_send(&mut self, datagram: &[u8]) -> bool {
+        let Some(unproven) = &mut self.unproven else {
+            return true;
+        };
+        let is_proven = match &self.machine {
+            Machine::Dimpl(_) => proof::has_answered(datagram),
+            Machine::Psk(engine) => engine.is_reachable(),
+        };
+        if is_proven {
+            self.unproven = None;
+            return true;
+        }
+        unproven.may_send(datagram.len())
     }
 
     /// Appends the records of an outgoing datagram to `classified`.

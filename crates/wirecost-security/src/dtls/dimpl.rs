@@ -99,6 +99,17 @@ impl Dimpl {
         })
     }
 
+    /// Passes a datagram to the engine of a server whose client has yet to return its cookie. What the engine would send
+    /// again because time has passed is dropped: a request for a cookie has no time-out (RFC 6347 section 4.2.1, RFC 9147
+    /// section 5.8.1).
+    pub(super) fn receive_unproven(&mut self, datagram: &[u8], now: Instant) -> Result<(), Fault> {
+        let at = self.epoch.monotonic_at(now);
+        self.run(|engine| engine.handle_timeout(at))?;
+        let mut dropped = Vec::new();
+        while let ConnectionEvent::Datagram(_) = self.poll(now, &mut dropped) {}
+        self.run(|engine| engine.handle_packet(datagram))
+    }
+
     /// Protects a datagram as one record in one datagram.
     pub(super) fn protect(&mut self, plaintext: &[u8], now: Instant) -> Result<(), Fault> {
         let at = self.epoch.monotonic_at(now);

@@ -24,6 +24,7 @@ mod dimpl;
 mod flows;
 mod inner;
 mod peer;
+mod proof;
 mod provider;
 mod psk;
 pub mod record;

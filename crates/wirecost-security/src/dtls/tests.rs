@@ -10,6 +10,7 @@ use crate::certificate::{Authority, Identity, VALID_FROM, VALID_UNTIL};
 use crate::layer::{Event, Fault};
 use crate::{Epoch, KeyLog, Start};
 
+mod amplification;
 mod coap;
 mod connect;
 mod failure;

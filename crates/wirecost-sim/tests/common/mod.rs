@@ -72,7 +72,7 @@ impl Script<Client> for Talker {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.opened = Some(now),
-            ClientEvent::Sent { .. } => {}
+            ClientEvent::Sent { .. } | ClientEvent::TooLong { .. } => {}
             ClientEvent::Closed => self.closed = Some(now),
             ClientEvent::Reset(reason) => self.failures.push(reason),
         }

@@ -225,4 +225,55 @@ proptest! {
         prop_assert_eq!(packet.payload(), payload);
         prop_assert_eq!((packet.total_bytes(), packet.fragment()), (bytes.len(), None));
     }
+
+    #[test]
+    fn a_packet_is_as_long_as_it_says_or_refused(
+        repr in any_repr(),
+        len in prop_oneof![0usize..200, 65_400usize..65_700, Just(200_000)],
+    ) {
+        let payload = alloc::vec![7; len];
+        let most = match repr {
+            Repr::V4(_) => 65_535 - 20,
+            Repr::V6(_) => 65_535,
+        };
+        let mut bytes = Vec::new();
+        let emitted = repr.emit(&payload, &mut bytes);
+        prop_assert_eq!(emitted.is_ok(), len <= most);
+        if emitted.is_err() {
+            prop_assert!(bytes.is_empty());
+            return Ok(());
+        }
+        let packet = Packet::new(&bytes).unwrap();
+        prop_assert_eq!((packet.total_bytes(), packet.payload()), (bytes.len(), &payload[..]));
+        let mut datagram = Vec::new();
+        let ports = crate::udp::Repr { source_port: 1, destination_port: 2 };
+        let emitted = ports.emit(&repr.addresses(), &payload, &mut datagram);
+        prop_assert_eq!(emitted.is_ok(), len <= 65_535 - 8);
+        if emitted.is_ok() {
+            let read = crate::udp::Datagram::new(&datagram).unwrap();
+            prop_assert_eq!((read.payload(), read.is_checksum_valid(&repr.addresses())), (&payload[..], true));
+        }
+    }
+
+    #[test]
+    fn a_fragment_says_its_place_or_is_refused(
+        repr in any_repr(),
+        offset_bytes in prop_oneof![0u32..100, (0u32..9_000).prop_map(|units| units * 8), any::<u32>()],
+        len in 0usize..2_000,
+        (id, more) in (any::<u16>(), any::<bool>()),
+    ) {
+        let fragment = Fragment { id: id.into(), offset_bytes, more };
+        let payload = alloc::vec![7; len];
+        let mut bytes = Vec::new();
+        let emitted = repr.emit_fragment(fragment, &payload, &mut bytes);
+        let fits = offset_bytes % 8 == 0 && offset_bytes as usize + len <= 65_535;
+        prop_assert_eq!(emitted.is_ok(), fits);
+        if fits {
+            let packet = Packet::new(&bytes).unwrap();
+            let expected = (more || offset_bytes > 0).then_some(fragment);
+            prop_assert_eq!((packet.fragment(), packet.payload()), (expected, &payload[..]));
+        } else {
+            prop_assert!(bytes.is_empty());
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::fields::{Fields, text};
 use super::option_code;
 use super::reader::ReadError;
+use super::writer::Way;
 use crate::packet::{self, ByteOrder, Secrets};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -57,6 +58,8 @@ pub struct Interface {
 pub struct Packet {
     /// The interface's position in the section.
     pub interface: u32,
+    /// Its way through the interface.
+    pub way: Way,
     /// When it was captured, in nanoseconds since 1970; `None` in blocks without a timestamp.
     pub timestamp_ns: Option<u64>,
     /// Its bytes, perhaps cut to the snap length.
@@ -181,25 +184,33 @@ impl<'a> PacketView<'a> {
 
     /// The packet with its comment, owned.
     pub(super) fn into_packet(self) -> Result<Packet, ReadError> {
+        let (way, comment) = self
+            .options
+            .map(flags_and_comment)
+            .transpose()?
+            .unwrap_or_default();
         Ok(Packet {
             interface: self.interface,
+            way,
             timestamp_ns: self.timestamp_ns,
             bytes: self.bytes.to_vec(),
             original_bytes: self.original_bytes,
-            comment: self.options.map(comment).transpose()?.flatten(),
+            comment,
         })
     }
 }
 
-/// The first comment among `options`.
-fn comment(mut options: Fields<'_>) -> Result<Option<String>, ReadError> {
-    let mut comment = None;
+/// The way in the flags, and the first comment, among `options`.
+fn flags_and_comment(mut options: Fields<'_>) -> Result<(Way, Option<String>), ReadError> {
+    let (mut way, mut comment) = (Way::Unknown, None);
     while let Some((code, value)) = options.option()? {
-        if code == option_code::COMMENT {
-            comment.get_or_insert_with(|| text(value));
+        match code {
+            option_code::COMMENT => drop(comment.get_or_insert_with(|| text(value))),
+            option_code::PACKET_FLAGS => way = options.with(value).u32().map_or(way, Way::of_flags),
+            _ => {}
         }
     }
-    Ok(comment)
+    Ok((way, comment))
 }
 
 impl Secrets {

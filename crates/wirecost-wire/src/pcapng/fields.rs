@@ -22,6 +22,11 @@ impl<'a> Fields<'a> {
         self.array().map(|bytes| order.u16(bytes))
     }
 
+    /// Other bytes in the same byte order.
+    pub(super) const fn with(&self, rest: &'a [u8]) -> Self {
+        Self::new(self.order, rest)
+    }
+
     pub(super) fn u32(&mut self) -> Result<u32, ReadError> {
         let order = self.order;
         self.array().map(|bytes| order.u32(bytes))

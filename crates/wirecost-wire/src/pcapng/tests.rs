@@ -21,18 +21,20 @@ fn packets(file: &[u8]) -> Vec<Packet> {
 }
 
 #[test]
-fn what_is_written_is_read_and_the_secrets_stand_first() {
+fn what_is_written_is_read_and_the_secrets_stand_before_the_packets() {
     let capture = Capture {
         hardware: Some("a board"),
         os: Some("an OS"),
         user_application: Some("wirecost"),
         comment: Some("three words: über"),
         tls_key_log: Some(b"CLIENT_RANDOM 00 11\n"),
-        interfaces: &["up (device to server)", "down (server to device)"],
+        interface: Some("link"),
     };
     let mut writer = Writer::new(Vec::new(), &capture).unwrap();
-    writer.packet(1, u64::MAX, &[0x45, 1, 2], Some("lost")).unwrap();
-    writer.packet(0, 42, &[], None).unwrap();
+    writer
+        .packet(Way::Inbound, u64::MAX, &[0x45, 1, 2], Some("lost"))
+        .unwrap();
+    writer.packet(Way::Unknown, 42, &[], None).unwrap();
     let file = writer.finish().unwrap();
     let blocks = blocks(&file);
     let text = |text: &str| Some(text.to_owned());
@@ -43,28 +45,30 @@ fn what_is_written_is_read_and_the_secrets_stand_first() {
         comment: text("three words: über"),
     };
     assert_eq!(blocks[0], Block::Section(section));
+    let Block::Interface(link) = &blocks[1] else {
+        panic!("{:?}", blocks[1]);
+    };
+    assert_eq!(
+        (link.link_type, link.snap_bytes, link.name.as_deref()),
+        (LINK_TYPE_RAW, 0, Some("link"))
+    );
     let secrets = Secrets {
         secrets_type: SECRETS_TLS_KEY_LOG,
         data: b"CLIENT_RANDOM 00 11\n".to_vec(),
     };
-    assert_eq!(blocks[1], Block::Secrets(secrets));
-    let Block::Interface(down) = &blocks[3] else {
-        panic!("{:?}", blocks[3]);
-    };
-    assert_eq!(
-        (down.link_type, down.snap_bytes, down.name.as_deref()),
-        (LINK_TYPE_RAW, 0, Some("down (server to device)"))
-    );
+    assert_eq!(blocks[2], Block::Secrets(secrets));
     let lost = Packet {
-        interface: 1,
+        interface: 0,
+        way: Way::Inbound,
         timestamp_ns: Some(u64::MAX),
         bytes: vec![0x45, 1, 2],
         original_bytes: 3,
         comment: text("lost"),
     };
-    assert_eq!(blocks[4], Block::Packet(lost));
+    assert_eq!(blocks[3], Block::Packet(lost));
     assert_eq!(packets(&file)[1].timestamp_ns, Some(42));
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 5);
+    assert_eq!(packets(&file)[1].way, Way::Unknown);
 }
 
 const BIG: &str = "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c";
@@ -127,12 +131,12 @@ fn a_new_section_has_its_own_byte_order_and_interfaces() {
     let mut writer = Writer::new(
         Vec::new(),
         &Capture {
-            interfaces: &["up"],
+            interface: Some("up"),
             ..Capture::default()
         },
     )
     .unwrap();
-    writer.packet(0, 7, &[1], None).unwrap();
+    writer.packet(Way::Outbound, 7, &[1], None).unwrap();
     let little = writer.finish().unwrap();
     let file = [little, hex(BIG), hex("00000003 00000010 00000000 00000010")].concat();
     let read: Vec<_> = Reader::new(file.as_slice()).collect();
@@ -187,34 +191,20 @@ fn refuses_with_what_was_expected_and_found() {
 }
 
 #[test]
-fn a_packet_needs_its_interface() {
-    let mut writer = Writer::new(Vec::new(), &Capture::default()).unwrap();
-    let error = writer.packet(0, 0, &[], None).unwrap_err();
-    assert_eq!(error.to_string(), "interface must be below 0, got 0");
-}
-
-#[test]
 fn a_long_comment_is_truncated_between_characters() {
-    let capture = Capture {
-        interfaces: &["up"],
-        ..Capture::default()
-    };
-    let mut writer = Writer::new(Vec::new(), &capture).unwrap();
-    writer.packet(0, 0, &[], Some(&"ü".repeat(40_000))).unwrap();
+    let mut writer = Writer::new(Vec::new(), &Capture::default()).unwrap();
+    let comment = "ü".repeat(40_000);
+    writer.packet(Way::Outbound, 0, &[], Some(&comment)).unwrap();
     let file = writer.finish().unwrap();
     assert_eq!(packets(&file)[0].comment.as_ref().map(String::len), Some(65_534));
 }
 
 #[test]
 fn a_block_too_long_to_be_read_is_not_written() {
-    let capture = Capture {
-        interfaces: &["up"],
-        ..Capture::default()
-    };
-    let mut writer = Writer::new(std::io::sink(), &capture).unwrap();
+    let mut writer = Writer::new(std::io::sink(), &Capture::default()).unwrap();
     let packet = vec![0; MAX_BLOCK_BYTES as usize];
     assert!(matches!(
-        writer.packet(0, 0, &packet, None),
+        writer.packet(Way::Outbound, 0, &packet, None),
         Err(WriteError::TooLong { .. })
     ));
 }
@@ -247,19 +237,62 @@ proptest! {
     #[test]
     fn packets_survive_the_file(
         written in vec(
-            (0..2u32, any::<u64>(), vec(any::<u8>(), 0..50), proptest::option::of("\\PC{0,9}")),
+            (0..3usize, any::<u64>(), vec(any::<u8>(), 0..50), proptest::option::of("\\PC{0,9}")),
             0..9,
         ),
     ) {
-        let capture = Capture { interfaces: &["up", "down"], ..Capture::default() };
-        let mut writer = Writer::new(Vec::new(), &capture).unwrap();
-        for (interface, timestamp_ns, bytes, comment) in &written {
-            writer.packet(*interface, *timestamp_ns, bytes, comment.as_deref()).unwrap();
+        let mut writer = Writer::new(Vec::new(), &Capture::default()).unwrap();
+        let ways = [Way::Unknown, Way::Inbound, Way::Outbound];
+        for (way, timestamp_ns, bytes, comment) in &written {
+            writer.packet(ways[*way], *timestamp_ns, bytes, comment.as_deref()).unwrap();
         }
         let file = writer.finish().unwrap();
         let read = packets(&file).into_iter().map(|packet| {
-            (packet.interface, packet.timestamp_ns.unwrap(), packet.bytes, packet.comment)
+            let way = ways.iter().position(|way| *way == packet.way).unwrap();
+            (way, packet.timestamp_ns.unwrap(), packet.bytes, packet.comment)
         });
         prop_assert_eq!(read.collect::<Vec<_>>(), written);
+    }
+
+    #[test]
+    fn blocks_and_options_are_as_long_as_they_say(
+        texts in vec(proptest::option::of(prop_oneof![0usize..100, 65_500usize..65_600, Just(200_000)]), 6),
+        lines in vec(prop_oneof![1usize..100, 65_500usize..70_000], 0..5),
+        packet in prop_oneof![0usize..100, 65_000usize..66_000, Just(MAX_BLOCK_BYTES as usize)],
+    ) {
+        let text = |place: usize| texts[place].map(|len| "ü".repeat(len / 2) + "x");
+        let owned: Vec<_> = (0..6).map(text).collect();
+        let key_log: Vec<u8> = lines.iter().flat_map(|len| [b"k".repeat(*len), b"\n".to_vec()].concat()).collect();
+        let capture = Capture {
+            hardware: owned[0].as_deref(),
+            os: owned[1].as_deref(),
+            user_application: owned[2].as_deref(),
+            comment: owned[3].as_deref(),
+            interface: owned[4].as_deref(),
+            tls_key_log: Some(&key_log),
+        };
+        let mut writer = Writer::new(Vec::new(), &capture).unwrap();
+        let bytes = vec![7; packet];
+        let written = writer.packet(Way::Inbound, 1, &bytes, owned[5].as_deref());
+        prop_assert_eq!(written.is_ok(), packet < MAX_BLOCK_BYTES as usize);
+        writer.packet(Way::Outbound, 2, b"the last", None).unwrap();
+        let file = writer.finish().unwrap();
+        let packets = packets(&file);
+        prop_assert_eq!(packets.len(), 1 + usize::from(written.is_ok()));
+        prop_assert_eq!(&packets.last().unwrap().bytes, b"the last");
+        if written.is_ok() {
+            prop_assert_eq!(&packets[0].bytes, &bytes);
+            // A text that is too long is cut, and says so in its length.
+            let is_cut = |read: &Option<String>| match (read, &owned[5]) {
+                (Some(read), Some(whole)) => whole.starts_with(read) && (read == whole || read.len() > 65_530),
+                (read, whole) => read == whole,
+            };
+            prop_assert!(is_cut(&packets[0].comment));
+        }
+        let secrets: Vec<u8> = blocks(&file).into_iter().flat_map(|block| match block {
+            Block::Secrets(secrets) => secrets.data,
+            _ => Vec::new(),
+        }).collect();
+        prop_assert_eq!(secrets, key_log);
     }
 }

@@ -1,4 +1,8 @@
-//! Writes captures: section, secrets, interfaces, packets, in this order.
+//! Writes captures: section, interface, secrets, packets, in this order.
+//!
+//! Other programs decide two things here. Programs on libpcap (tcpdump, Zeek) refuse a second interface of LINKTYPE_RAW, because they
+//! compare its number with another one, so a capture has one interface, and a packet's flags say which way it went. Wireshark's
+//! editcap and mergecap refuse secrets before the interface, and Wireshark decrypts with no secrets that come after the packet.
 
 use alloc::vec::Vec;
 use std::io::{self, Write};
@@ -10,6 +14,8 @@ use super::{
 
 /// Timestamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
+/// The number of the interface.
+const ONLY_INTERFACE: u32 = 0;
 /// The largest data of a block: it leaves room for the other fields and for options.
 const MAX_DATA_BYTES: u32 = MAX_BLOCK_BYTES - 2 * u16::MAX as u32 - BLOCK_FRAME_BYTES;
 
@@ -24,10 +30,42 @@ pub struct Capture<'a> {
     pub user_application: Option<&'a str>,
     /// A comment on the whole capture.
     pub comment: Option<&'a str>,
+    /// The name of the interface, which carries IP packets.
+    pub interface: Option<&'a str>,
     /// A TLS key log in the format of NSS. It comes before all packets; otherwise Wireshark decrypts nothing.
     pub tls_key_log: Option<&'a [u8]>,
-    /// The names of the interfaces; packets name them by position. All carry IP packets.
-    pub interfaces: &'a [&'a str],
+}
+
+/// The way of a packet through the interface (draft-ietf-opsawg-pcapng section 4.3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// To the device.
+    Inbound,
+    /// From the device.
+    Outbound,
+}
+
+impl Way {
+    /// The way in the lowest two bits of a packet's flags.
+    pub(super) const fn of_flags(flags: u32) -> Self {
+        match flags & 3 {
+            1 => Self::Inbound,
+            2 => Self::Outbound,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The flags of a packet that went this way.
+    const fn flags(self) -> Option<u32> {
+        match self {
+            Self::Unknown => None,
+            Self::Inbound => Some(1),
+            Self::Outbound => Some(2),
+        }
+    }
 }
 
 /// The error that ends the writing of a capture.
@@ -36,14 +74,6 @@ pub enum WriteError {
     /// The file system returned an error.
     #[error("cannot write the capture: {0}")]
     Io(#[from] io::Error),
-    /// A packet on an interface that the capture does not describe.
-    #[error("interface must be below {expected}, got {got}")]
-    UnknownInterface {
-        /// The number of interfaces.
-        expected: u32,
-        /// The interface asked for.
-        got: u32,
-    },
     /// A packet, or a line of a key log, above `MAX_BLOCK_BYTES`.
     #[error("block body must be at most {expected} bytes, got {got}")]
     TooLong {
@@ -58,7 +88,6 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Writer<W> {
     sink: W,
-    interfaces: u32,
     block: Vec<u8>,
 }
 
@@ -70,45 +99,41 @@ impl<W: Write> Writer<W> {
     pub fn new(sink: W, capture: &Capture<'_>) -> Result<Self, WriteError> {
         let mut writer = Self {
             sink,
-            interfaces: 0,
             block: Vec::new(),
         };
         writer.section(capture)?;
+        writer.interface(capture.interface)?;
         if let Some(key_log) = capture.tls_key_log {
             writer.all_secrets(key_log)?;
-        }
-        for name in capture.interfaces {
-            writer.interface(name)?;
         }
         Ok(writer)
     }
 
-    /// Writes `bytes`, a whole IP packet captured on `interface` at `timestamp_ns` nanoseconds since 1970.
+    /// Writes `bytes`, a whole IP packet captured on its `way` at `timestamp_ns` nanoseconds since 1970.
     ///
     /// # Errors
-    /// The sink returns an error, the interface is unknown, or the packet is too long.
+    /// The sink returns an error, or the packet is too long.
     pub fn packet(
         &mut self,
-        interface: u32,
+        way: Way,
         timestamp_ns: u64,
         bytes: &[u8],
         comment: Option<&str>,
     ) -> Result<(), WriteError> {
-        if interface >= self.interfaces {
-            return Err(WriteError::UnknownInterface {
-                expected: self.interfaces,
-                got: interface,
-            });
-        }
         // draft-ietf-opsawg-pcapng section 4.3: the timestamp's upper half comes first in either byte order.
         let (high, low) = ((timestamp_ns >> 32) as u32, timestamp_ns as u32);
         let length = data_length(bytes)?;
         self.begin(block_type::ENHANCED_PACKET);
-        for field in [interface, high, low, length, length] {
+        for field in [ONLY_INTERFACE, high, low, length, length] {
             self.u32(field);
         }
         self.padded(bytes);
-        self.text_options(&[(option_code::COMMENT, comment)]);
+        let flags = way.flags();
+        if let Some(flags) = flags {
+            self.option(option_code::PACKET_FLAGS, &flags.to_le_bytes());
+        }
+        self.texts(&[(option_code::COMMENT, comment)]);
+        self.end_options(flags.is_some() || comment.is_some());
         self.end()
     }
 
@@ -128,12 +153,14 @@ impl<W: Write> Writer<W> {
         self.u16(0);
         // draft-ietf-opsawg-pcapng section 4.1: all ones means that the section's length is not specified.
         self.block.extend_from_slice(&u64::MAX.to_le_bytes());
-        self.text_options(&[
+        let texts = [
             (option_code::SECTION_HARDWARE, capture.hardware),
             (option_code::SECTION_OS, capture.os),
             (option_code::SECTION_USER_APPLICATION, capture.user_application),
             (option_code::COMMENT, capture.comment),
-        ]);
+        ];
+        self.texts(&texts);
+        self.end_options(texts.iter().any(|(_, text)| text.is_some()));
         self.end()
     }
 
@@ -162,15 +189,15 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    fn interface(&mut self, name: &str) -> Result<(), WriteError> {
+    fn interface(&mut self, name: Option<&str>) -> Result<(), WriteError> {
         self.begin(block_type::INTERFACE_DESCRIPTION);
         self.u16(LINK_TYPE_RAW);
         self.u16(0);
         // A snap length of zero: packets are never cut.
         self.u32(0);
         self.option(option_code::INTERFACE_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
-        self.text_options(&[(option_code::INTERFACE_NAME, Some(name))]);
-        self.interfaces += 1;
+        self.texts(&[(option_code::INTERFACE_NAME, name)]);
+        self.end_options(true);
         self.end()
     }
 
@@ -194,22 +221,28 @@ impl<W: Write> Writer<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Appends the texts that are present and ends the options; appends nothing if no text is present.
-    fn text_options(&mut self, texts: &[(u16, Option<&str>)]) {
+    /// Appends the texts that are present.
+    fn texts(&mut self, texts: &[(u16, Option<&str>)]) {
         for (code, text) in texts {
             if let Some(text) = text {
                 self.option(*code, cut(text).as_bytes());
             }
         }
-        if texts.iter().any(|(_, text)| text.is_some()) {
+    }
+
+    /// Ends the options of a block that `has_some`.
+    fn end_options(&mut self, has_some: bool) {
+        if has_some {
             self.option(option_code::END_OF_OPTIONS, &[]);
         }
     }
 
+    /// Appends an option. What its length field cannot say is left out.
     fn option(&mut self, code: u16, value: &[u8]) {
+        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
         self.u16(code);
-        self.u16(u16::try_from(value.len()).unwrap_or(u16::MAX));
-        self.padded(value);
+        self.u16(length);
+        self.padded(value.get(..length.into()).unwrap_or_default());
     }
 
     /// Fills in the total length, repeats it after the body and writes the block.

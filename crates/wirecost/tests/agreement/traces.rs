@@ -6,7 +6,7 @@ use std::path::Path;
 
 use wirecost_proto::Direction;
 use wirecost_wire::ip;
-use wirecost_wire::pcapng::{Block, Reader};
+use wirecost_wire::pcapng::{Block, Reader, Way};
 
 use crate::common::Run;
 use crate::trace::Trace;
@@ -58,7 +58,11 @@ fn read(capture: &Path) -> Traces {
             continue;
         }
         assert!(rest.contains("delivered"), "nothing is lost: {comment}");
-        let direction = [Direction::Up, Direction::Down][packet.interface as usize];
+        let direction = match packet.way {
+            Way::Outbound => Direction::Up,
+            Way::Inbound => Direction::Down,
+            Way::Unknown => panic!("a packet of no direction: {comment}"),
+        };
         let addresses = ip::Packet::new(&packet.bytes).expect("an IP packet").addresses();
         let device = match direction {
             Direction::Up => addresses.source(),

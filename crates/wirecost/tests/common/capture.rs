@@ -32,7 +32,7 @@ pub(crate) fn blocks(capture: &Path) -> Vec<Block> {
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
     /// 0 is up, 1 is down.
-    pub(crate) interface: usize,
+    pub(crate) way: usize,
     /// Its length on the link.
     pub(crate) bytes: u64,
 }
@@ -41,10 +41,19 @@ pub(crate) struct Packet {
 pub(crate) fn packets(capture: &Path) -> Vec<Packet> {
     let blocks = blocks(capture).into_iter();
     let packets = blocks.filter(|block| block.kind == ENHANCED_PACKET);
-    // Interface, time in two words, captured length, length on the link.
-    let packet = |Block { content, .. }| Packet {
-        interface: word(&content) as usize,
-        bytes: word(&content[16..]).into(),
+    // Interface, time in two words, captured length, length on the link, the padded packet, and its first option: the flags.
+    let packet = |Block { content, .. }| {
+        let captured = word(&content[12..]) as usize;
+        let option = &content[20 + captured.next_multiple_of(4)..];
+        assert_eq!(option[..4], [2, 0, 4, 0], "flags of four bytes");
+        Packet {
+            way: match word(&option[4..]) {
+                2 => 0,
+                1 => 1,
+                flags => panic!("flags {flags:#x}"),
+            },
+            bytes: word(&content[16..]).into(),
+        }
     };
     packets.map(packet).collect()
 }

@@ -30,6 +30,9 @@ const SETTINGS: [&str; 6] = [
     "tcp.relative_sequence_numbers:FALSE",
 ];
 
+/// The field with a packet's way, which [`fields`] gives as 0 for up (outbound) and 1 for down (inbound).
+pub(crate) const WAY: &str = "frame.packet_flags_direction";
+
 /// The values of `fields` for each packet that matches `filter`. Repeated fields are separated by commas.
 pub(crate) fn fields(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     fields_with(capture, filter, fields, &[])
@@ -65,10 +68,15 @@ pub(crate) fn fields_with(
         String::from_utf8_lossy(&output.stderr)
     );
     let text = String::from_utf8(output.stdout).expect("text");
-    let row = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
+    let value = |(field, value): (&&str, &str)| match (*field, value) {
+        (WAY, "0x00000002") => "0".to_owned(),
+        (WAY, "0x00000001") => "1".to_owned(),
+        (_, value) => value.to_owned(),
+    };
+    let row = |line: &str| fields.iter().zip(line.split('\t')).map(value).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = text.lines().map(row).collect();
     assert!(
-        rows.iter().all(|row| row.len() == fields.len()),
+        text.lines().all(|line| line.split('\t').count() == fields.len()),
         "a field holds a tab"
     );
     rows
@@ -80,7 +88,7 @@ pub(crate) struct Packet {
     pub(crate) frame: u64,
     /// Nanoseconds since 1970.
     pub(crate) time: u128,
-    /// 0 from device to server, 1 back: the number of the interface.
+    /// 0 from device to server, 1 back.
     pub(crate) way: usize,
     pub(crate) interface: String,
     pub(crate) comment: String,

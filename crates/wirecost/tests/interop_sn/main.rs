@@ -7,7 +7,7 @@ mod common;
 mod peers;
 
 use common::Run;
-use common::tshark::fields;
+use common::tshark::{WAY, fields};
 use peers::{Server, python_with};
 use wirecost_results::summary::{Bytes, Section};
 
@@ -50,12 +50,7 @@ fn tshark_sees_every_byte_of_mqtt_sn_that_is_counted() {
         let run = Run::undisturbed(|| {
             Run::compare(&format!("{stack} -s 0B,128B,248B,249B,1000B -n 3 --settle 150ms"))
         });
-        let names = [
-            "frame.interface_id",
-            "frame.comment",
-            "udp.length",
-            "mqttsn.msg.len",
-        ];
+        let names = [WAY, "frame.comment", "udp.length", "mqttsn.msg.len"];
         let rows = fields(&run.file("capture/all.pcapng"), "udp.port == 1883", &names);
         let mut seen = [[0; 2]; 3];
         for row in &rows {

@@ -3,12 +3,12 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::common::need_program;
-use super::common::tshark::fields;
+use super::common::tshark::{WAY, fields};
 use super::{Home, MOSQUITTO, assert_code};
 
 /// Packets, IP bytes and transport header bytes of each direction, from tshark.
 fn tshark_sums(home: &Home) -> [[u64; 4]; 2] {
-    let names = ["frame.interface_id", "frame.len", "ip.hdr_len", "tcp.hdr_len"];
+    let names = [WAY, "frame.len", "ip.hdr_len", "tcp.hdr_len"];
     let mut sums = [[0; 4]; 2];
     for row in fields(&home.capture(), "tcp", &names) {
         let number = |index: usize| row[index].parse::<u64>().unwrap_or(0);

@@ -54,7 +54,7 @@ fn layers_of(section: &Value) -> [[u64; 7]; 2] {
 /// Packets by phase and direction as the comments in the capture have them, with warm-up messages and the connections that
 /// got tickets, which the capture's table counts.
 fn packets_by_comment(capture: &Path, phase: &str) -> [u64; 2] {
-    let rows = common::tshark::fields(capture, "ip or ipv6", &["frame.interface_id", "frame.comment"]);
+    let rows = common::tshark::fields(capture, "ip or ipv6", &[common::tshark::WAY, "frame.comment"]);
     let count = |way: &str| {
         let of_phase = |row: &&Vec<String>| {
             let counted = row[1].split(" | ").nth(1).unwrap_or_default();

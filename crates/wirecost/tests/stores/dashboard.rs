@@ -16,8 +16,9 @@ use crate::common::mqtt::connected;
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
 use crate::database::free_port;
 
-/// A topic that would be markup, and moves a terminal's cursor and the direction of a text.
-const TOPIC: &str = "s/<img src=x onerror=alert(1)>\u{1b}[2J\u{202e}";
+/// A topic that would be markup, and breaks a line and moves the direction of a text. The broker takes no control characters in it; the
+/// payload has them.
+const TOPIC: &str = "s/<img src=x onerror=alert(1)>\u{2028}[2J\u{202e}";
 /// A payload that would end a script, an event and a line.
 const PAYLOAD: &str =
     "</script><script>document.title='owned'</script>\r\n\r\nevent: end\ndata: {}\n\n\u{2028}\u{9b}1m";
@@ -240,7 +241,7 @@ fn what_hostile_devices_send_is_text_in_a_browser() {
     shown.publish(TOPIC, &[PAYLOAD.as_bytes()]);
     eventually("the topic is shown", || {
         browser.value("document.getElementById('focus-topic').textContent")
-            == "s/<img src=x onerror=alert(1)>\\x1b[2J\\u{202e}"
+            == "s/<img src=x onerror=alert(1)>\\u{2028}[2J\\u{202e}"
     });
     let first = "document.getElementById('focus-value').textContent.startsWith(\"</script><script>document.title='owned'\")";
     assert_eq!(browser.value(first), true);

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use wirecost_proto::{Buffer, Layer};
 
 use crate::codec::{
-    Attach, Begin, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer, Open,
-    Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
+    Attach, Attribution, Begin, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType,
+    Framer, Open, Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
 };
 
 /// The values that the fields of the performatives are made of.
@@ -182,6 +182,34 @@ proptest! {
         performative.write(&mut again);
         prop_assert!(again.len() <= body.len());
         prop_assert_eq!(Performative::decode(&again), Ok((as_written(performative), [].as_slice())));
+    }
+
+    #[test]
+    fn a_frame_is_as_long_as_it_says_or_refused(
+        len in prop_oneof![0usize..600, 65_000usize..66_000, 0usize..300_000],
+        limit in prop_oneof![512usize..700, Just(65_536), Just(usize::MAX)],
+    ) {
+        let text = "x".repeat(len);
+        let open = Performative::Open(Open {
+            container_id: &text,
+            hostname: Some(&text),
+            max_frame_size: 512,
+            channel_max: 0,
+            idle_time_out: None,
+        });
+        let mut out = Buffer::new();
+        match open.emit(3, Attribution::CONNECT, limit, &mut out) {
+            Err(too_large) => {
+                prop_assert!(too_large.bytes > limit && out.is_empty());
+            }
+            Ok(()) => {
+                let said = u32::from_be_bytes(out.bytes()[..4].try_into().unwrap());
+                prop_assert_eq!(said as usize, out.bytes().len());
+                prop_assert!(out.bytes().len() <= limit);
+                let body = Frame::new(out.bytes()).body().unwrap();
+                prop_assert_eq!(Performative::decode(body), Ok((open, [].as_slice())));
+            }
+        }
     }
 
     #[test]

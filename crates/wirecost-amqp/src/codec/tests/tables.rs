@@ -108,7 +108,9 @@ fn performatives_are_encoded_as_short_as_they_can_be() {
     ];
     for (expected, performative) in frames {
         let mut out = Buffer::new();
-        performative.emit(0, Attribution::of(&performative, false), &mut out);
+        performative
+            .emit(0, Attribution::of(&performative, false), usize::MAX, &mut out)
+            .unwrap();
         assert_eq!(hex(out.bytes()), hex(&bytes(expected)), "{performative:?}");
         let body = Frame::new(out.bytes()).body().expect("a body");
         assert_eq!(Performative::decode(body), Ok((performative, [].as_slice())));
@@ -133,7 +135,7 @@ fn sasl_frames_have_their_own_type() {
     ];
     for (expected, sasl) in frames {
         let mut out = Buffer::new();
-        sasl.emit(&mut out);
+        sasl.emit(&mut out).unwrap();
         assert_eq!(hex(out.bytes()), hex(&bytes(expected)));
         assert_eq!(
             Sasl::decode(Frame::new(out.bytes()).body().expect("a body")),

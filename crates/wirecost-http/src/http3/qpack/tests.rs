@@ -55,6 +55,21 @@ fn malformed_sections_are_refused_with_a_reason() {
 
 proptest! {
     #[test]
+    fn a_string_is_as_long_as_it_says(
+        lengths in (prop_oneof![0usize..200, 16_300usize..16_500, Just(70_000)], prop_oneof![0usize..200, 65_500usize..65_600]),
+        byte: u8,
+    ) {
+        let (name, value) = (vec![byte; lengths.0], vec![byte.wrapping_add(1); lengths.1]);
+        let mut out = Vec::new();
+        begin(&mut out);
+        push(&name, &value, &mut out);
+        push(b"after", b"it", &mut out);
+        let read = read(&out).expect("a section");
+        let read: Vec<_> = read.iter().map(|field| (&field.name[..], &field.value[..])).collect();
+        prop_assert_eq!(read, [(&name[..], &value[..]), (b"after", b"it")]);
+    }
+
+    #[test]
     fn every_field_survives(fields: Vec<(Vec<u8>, Vec<u8>)>) {
         let mut out = Vec::new();
         begin(&mut out);

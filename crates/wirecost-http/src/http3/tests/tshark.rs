@@ -7,7 +7,7 @@ use wirecost_proto::pair::Sent;
 use wirecost_proto::path::FixedDelay;
 use wirecost_proto::{Cause, Direction, Layer, Span};
 use wirecost_security::Start;
-use wirecost_wire::pcapng::{Capture, Writer};
+use wirecost_wire::pcapng::{Capture, Way, Writer};
 
 use super::rig::{DELAY, Parts, get, post, reconnected};
 use crate::client::Command;
@@ -67,14 +67,14 @@ fn read_by_tshark(sent: &[Sent], key_log: &str) -> Vec<Account> {
     let file = tempfile::NamedTempFile::with_suffix(".pcapng").expect("a file");
     let capture = Capture {
         tls_key_log: Some(key_log.as_bytes()),
-        interfaces: &["link"],
+        interface: Some("link"),
         ..Capture::default()
     };
     let mut writer = Writer::new(file.reopen().expect("a file"), &capture).expect("a capture");
     for sent in sent {
         let packet = packet(sent);
         writer
-            .packet(0, sent.at.as_nanos(), &packet, None)
+            .packet(Way::Unknown, sent.at.as_nanos(), &packet, None)
             .expect("a packet");
     }
     writer.finish().expect("a capture");

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wirecost_live::capture::{flush, writer};
+use wirecost_live::capture::{flush, way, writer};
 use wirecost_proto::Instant;
 use wirecost_results::folder::CELLS;
 use wirecost_results::{ResultsError, RunFolder};
@@ -56,7 +56,7 @@ fn write_packets(path: &Path, planned: &PlannedCell, result: &CellResult) -> io:
             air: *air,
         };
         describe(&mut comment, packet, *delivered, Some(described));
-        let (way, at) = (packet.direction as u32, utc_nanos(packet.entered));
+        let (way, at) = (way(packet.direction), utc_nanos(packet.entered));
         capture
             .packet(way, at, &packet.bytes, Some(&comment))
             .map_err(io::Error::other)?;
@@ -84,7 +84,7 @@ pub(super) fn merge(folder: &RunFolder, cells: impl Iterator<Item = String>) -> 
     parts.iter().try_for_each(std::fs::remove_file)
 }
 
-/// Copies captures into one, with all secrets first: otherwise Wireshark decrypts nothing.
+/// Copies captures into one, with all secrets before the packets: otherwise Wireshark decrypts nothing.
 fn copy(sources: &[&PathBuf], to: &Path) -> io::Result<()> {
     let mut keys = Vec::new();
     for source in sources {
@@ -104,7 +104,7 @@ fn copy(sources: &[&PathBuf], to: &Path) -> io::Result<()> {
                 return Ok(());
             };
             let at = packet.timestamp_ns.unwrap_or_default();
-            let written = capture.packet(packet.interface, at, &packet.bytes, packet.comment.as_deref());
+            let written = capture.packet(packet.way, at, &packet.bytes, packet.comment.as_deref());
             written.map_err(io::Error::other)
         })?;
     }

@@ -36,7 +36,7 @@ pub(super) fn decode(bytes: &[u8], version: Version) -> Result<Packet<'_>, Decod
 
 pub(super) fn emitted(packet: &Packet<'_>, version: Version) -> Vec<u8> {
     let mut out = Buffer::new();
-    packet.emit(version, &mut out);
+    packet.emit(version, &mut out).unwrap();
     assert_eq!(out.covered(), out.bytes().len() as u64);
     out.bytes().to_vec()
 }

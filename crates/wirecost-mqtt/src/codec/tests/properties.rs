@@ -48,6 +48,59 @@ proptest! {
     }
 
     #[test]
+    fn texts_and_data_are_framed_as_long_as_they_are_or_refused(
+        len in prop_oneof![0usize..300, 65_500usize..65_600, 0usize..200_000],
+    ) {
+        let bytes = alloc::vec![b'x'; len];
+        let text = core::str::from_utf8(&bytes).unwrap();
+        let (text, data) = (Text::new(text), Binary::new(&bytes));
+        prop_assert_eq!((text.is_ok(), data.is_ok()), (len <= 65_535, len <= 65_535));
+        let (Ok(text), Ok(data)) = (text, data) else {
+            return Ok(());
+        };
+        let mut properties = PropertiesBuf::new();
+        properties.push(Property::UserProperty(text, text));
+        properties.push(Property::CorrelationData(data));
+        let packet = Packet::Publish(Publish {
+            properties: properties.as_properties(),
+            ..publish(Delivery::AtMostOnce)
+        });
+        let bytes = emitted(&packet, Version::V5);
+        prop_assert_eq!(decode(&bytes, Version::V5), Ok(packet));
+    }
+
+    #[test]
+    fn a_packet_is_framed_as_long_as_it_is_or_refused(
+        beyond in prop_oneof![-40isize..40, Just(-268_000_000isize), 1_000_000isize..2_000_000],
+        qos in 0u8..3,
+        v5: bool,
+    ) {
+        // The memory of a payload that is refused is never touched.
+        let version = if v5 { Version::V5 } else { Version::V3_1_1 };
+        let remaining = (MAXIMUM_VARIABLE_BYTE_INTEGER as usize).saturating_add_signed(beyond);
+        let fields = 3 + 2 * usize::from(qos > 0) + usize::from(v5);
+        let payload = alloc::vec![0; remaining - fields];
+        let packet = Publish {
+            payload: &payload,
+            topic: Text::new("t").unwrap(),
+            ..publish(Delivery::new(QoS::from_bits(qos).unwrap(), id(1)))
+        };
+        let mut head = Vec::new();
+        let outcome = packet.put_head(version, &mut head);
+        if remaining > MAXIMUM_VARIABLE_BYTE_INTEGER as usize {
+            prop_assert_eq!(outcome, Err(TooLong(remaining)));
+            let mut out = wirecost_proto::Buffer::new();
+            prop_assert_eq!(Packet::Publish(packet).emit(version, &mut out), Err(TooLong(remaining)));
+            prop_assert!(head.is_empty() && out.is_empty());
+        } else {
+            prop_assert_eq!(outcome, Ok(()));
+            let (len, bytes) = read_remaining(&head);
+            prop_assert_eq!(len, remaining);
+            prop_assert_eq!(head.len() - bytes + payload.len(), remaining);
+        }
+    }
+
+    #[test]
     fn a_stream_gives_the_same_packets_in_any_chunks(
         payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..6),
         cuts in proptest::collection::vec(1usize..50, 1..80),
@@ -74,4 +127,27 @@ proptest! {
         }
         prop_assert_eq!(found, payloads);
     }
+}
+
+/// The remaining length of a packet that begins so, and the bytes of its fixed header.
+fn read_remaining(head: &[u8]) -> (usize, usize) {
+    let bytes = 1 + head[1..].iter().take_while(|byte| **byte >= 0x80).count();
+    let groups = head[1..=bytes].iter().rev();
+    let len = groups.fold(0, |len, byte| len << 7 | usize::from(byte & 0x7f));
+    (len, bytes + 1)
+}
+
+#[test]
+fn a_body_that_cannot_be_framed_leaves_nothing_behind() {
+    let most = MAXIMUM_VARIABLE_BYTE_INTEGER as usize;
+    let mut out = alloc::vec![7];
+    let long = |len: usize| move |body: &mut Vec<u8>| body.resize(body.len() + len, 0);
+    assert_eq!(
+        writer::put_framed(&mut out, 0x82, long(most + 1)),
+        Err(TooLong(most + 1))
+    );
+    assert_eq!(out, [7]);
+    assert_eq!(writer::put_framed(&mut out, 0x82, long(most)), Ok(()));
+    assert_eq!(out.len(), 1 + 5 + most);
+    assert_eq!(out[..7], [7, 0x82, 0xff, 0xff, 0xff, 0x7f, 0]);
 }

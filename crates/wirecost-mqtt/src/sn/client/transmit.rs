@@ -6,7 +6,7 @@ use wirecost_proto::{Buffer, Cause, Layer, Output};
 
 use super::{Action, Client, Event, Exchange, Outgoing, Timer};
 use crate::quality::QoS;
-use crate::sn::codec::{Connect, Message, MessageType, Publish, Quality, Topic};
+use crate::sn::codec::{Connect, Message, MessageType, Publish, Quality, TooLong, Topic};
 
 impl Client {
     /// Performs `action`. Returns `None` if its connection is gone.
@@ -20,7 +20,11 @@ impl Client {
             }
             Action::Exchange { again } => {
                 let exchange = self.exchange.as_ref()?;
-                self.emit_exchange(exchange, again, out);
+                if let Err(TooLong(_)) = self.emit_exchange(exchange, again, out) {
+                    let event = Event::TooLong(exchange.kind());
+                    self.fail(event);
+                    return None;
+                }
                 if let (Exchange::Publish(outgoing, _), false) = (exchange, again) {
                     self.sent = Some(outgoing.message);
                 }
@@ -31,12 +35,16 @@ impl Client {
                     true => Quality::Connectionless,
                     false => Quality::AtMostOnce,
                 };
-                outgoing.emit(quality, (topic, 0), false, out);
-                self.sent = Some(outgoing.message);
-                self.transmitted()
+                match outgoing.emit(quality, (topic, 0), false, out) {
+                    Ok(()) => {
+                        self.sent = Some(outgoing.message);
+                        self.transmitted()
+                    }
+                    Err(TooLong(_)) => Some(Output::Event(outgoing.too_long())),
+                }
             }
             Action::Send(message) => {
-                emit(&message, false, out);
+                emit(&message, false, out).ok()?;
                 self.transmitted()
             }
         }
@@ -52,7 +60,7 @@ impl Client {
         Some(Output::Transmit { flow })
     }
 
-    fn emit_exchange(&self, exchange: &Exchange, again: bool, out: &mut Buffer) {
+    fn emit_exchange(&self, exchange: &Exchange, again: bool, out: &mut Buffer) -> Result<(), TooLong> {
         let message_id = self.message_id;
         match exchange {
             Exchange::Connect => {
@@ -62,7 +70,7 @@ impl Client {
                     duration: self.config.keep_alive,
                     client_id: &self.config.client_id,
                 };
-                emit(&Message::Connect(connect), again, out);
+                emit(&Message::Connect(connect), again, out)
             }
             Exchange::Register(name) => {
                 let register = Message::Register {
@@ -70,7 +78,7 @@ impl Client {
                     message_id,
                     name,
                 };
-                emit(&register, again, out);
+                emit(&register, again, out)
             }
             Exchange::Publish(outgoing, topic) => {
                 let quality = match outgoing.template.qos() {
@@ -78,7 +86,7 @@ impl Client {
                     QoS::AtLeastOnce => Quality::AtLeastOnce,
                     QoS::ExactlyOnce => Quality::ExactlyOnce,
                 };
-                outgoing.emit(quality, (*topic, message_id), again, out);
+                outgoing.emit(quality, (*topic, message_id), again, out)
             }
             Exchange::Release(_) => emit(&Message::Numbered(MessageType::Pubrel, message_id), again, out),
             Exchange::Ping => emit(&Message::Pingreq(""), again, out),
@@ -88,45 +96,79 @@ impl Client {
 }
 
 /// Appends a message without payload.
-pub(in crate::sn) fn emit(message: &Message<'_>, again: bool, out: &mut Buffer) {
+pub(in crate::sn) fn emit(message: &Message<'_>, again: bool, out: &mut Buffer) -> Result<(), TooLong> {
     let kind = message.kind();
     let cause = if again {
         Cause::Retransmission
     } else {
         kind.cause()
     };
+    let mut outcome = Ok(());
     out.push_with(Layer::Application, kind.phase(), cause, |bytes| {
-        message.emit(bytes)
+        outcome = message.emit(bytes);
     });
+    outcome
 }
 
 impl Outgoing {
     /// Appends the PUBLISH, with the stamp.
-    fn emit(&self, quality: Quality, (topic, message_id): (Topic, u16), again: bool, out: &mut Buffer) {
+    fn emit(
+        &self,
+        quality: Quality,
+        (topic, message_id): (Topic, u16),
+        again: bool,
+        out: &mut Buffer,
+    ) -> Result<(), TooLong> {
         let content = self.template.content();
-        let publish = Message::Publish(Publish {
-            dup: again,
-            quality,
-            retain: self.template.retain(),
-            topic,
-            message_id,
-            payload: content.bytes(),
-        });
+        let publish = Message::Publish(self.publish(quality, (topic, message_id), again));
         let phase = MessageType::Publish.phase();
         let cause = if again {
             Cause::Retransmission
         } else {
             Cause::Original
         };
+        let mut outcome = Ok(());
         out.push_with(Layer::Application, phase, cause, |bytes| {
-            publish.emit_header(bytes)
+            outcome = publish.emit_header(bytes);
         });
+        outcome?;
         let start = out.bytes().len();
         content.push(0..content.len(), phase, cause, out);
         if let Some(stamp) = self.stamp
             && let Some(payload) = out.bytes_mut(start..start + content.len())
         {
             stamp.put(payload);
+        }
+        Ok(())
+    }
+
+    fn publish(&self, quality: Quality, (topic, message_id): (Topic, u16), dup: bool) -> Publish<'_> {
+        Publish {
+            dup,
+            quality,
+            retain: self.template.retain(),
+            topic,
+            message_id,
+            payload: self.template.payload(),
+        }
+    }
+
+    /// Whether its PUBLISH and the REGISTER of its topic can be framed.
+    pub(super) fn is_short_enough(&self) -> bool {
+        let topic = Topic::Registered(0);
+        let publish = Message::Publish(self.publish(Quality::AtMostOnce, (topic, 0), false));
+        let register = Message::Register {
+            topic_id: 0,
+            message_id: 0,
+            name: self.template.topic().as_str(),
+        };
+        publish.is_short_enough() && register.is_short_enough()
+    }
+
+    /// The event of a message that cannot be framed.
+    pub(super) const fn too_long(&self) -> Event {
+        Event::Unsent {
+            message: self.message,
         }
     }
 }

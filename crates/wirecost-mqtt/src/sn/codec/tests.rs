@@ -1,3 +1,4 @@
+use alloc::vec;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -6,7 +7,7 @@ use super::*;
 
 fn bytes(message: &Message<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    message.emit(&mut out);
+    message.emit(&mut out).expect("a message that fits");
     out
 }
 
@@ -116,6 +117,33 @@ proptest! {
             let again = bytes(&message);
             prop_assert_eq!(again.len(), message.size());
             prop_assert_eq!(Message::parse(&again), Ok(message));
+        }
+    }
+
+    #[test]
+    fn a_message_is_framed_as_long_as_it_is_or_refused(
+        len in prop_oneof![240usize..270, 65_500usize..65_600, 0usize..200_000],
+        has_name: bool,
+    ) {
+        let (name, payload) = ("n".repeat(len), vec![0; len]);
+        let message = match has_name {
+            true => Message::Register { topic_id: 0, message_id: 1, name: &name },
+            false => Message::Publish(Publish {
+                dup: false,
+                quality: Quality::AtLeastOnce,
+                retain: false,
+                topic: Topic::Registered(1),
+                message_id: 1,
+                payload: &payload,
+            }),
+        };
+        let mut out = Vec::new();
+        match message.emit(&mut out) {
+            Ok(()) => prop_assert_eq!(Message::parse(&out), Ok(message)),
+            Err(TooLong(size)) => {
+                prop_assert_eq!((size, out.len()), (message.size(), 0));
+                prop_assert!(size > 65_535);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use wirecost_proto::{FlowId, Front};
 
 use super::{Action, Event, Gateway, Session, time_out};
+use crate::codec::code_points::has_disallowed;
 use crate::sn::codec::{Connect, Message, MessageType, Publish, Quality, ReturnCode, Topic};
 use crate::sn::describe::Footprint;
 
@@ -98,7 +99,7 @@ impl Gateway {
 
     /// Gives the client a session on this flow.
     fn admit(&mut self, flow: FlowId, connect: &Connect<'_>) -> Result<(), ReturnCode> {
-        if connect.will || connect.client_id.is_empty() {
+        if connect.will || connect.client_id.is_empty() || has_disallowed(connect.client_id) {
             return Err(ReturnCode::NOT_SUPPORTED);
         }
         let current = self.sessions.get(&flow);
@@ -157,7 +158,7 @@ impl Gateway {
 
     fn register(&mut self, flow: FlowId, name: &str) -> Result<u16, ReturnCode> {
         let session = self.sessions.get_mut(&flow).ok_or(ReturnCode::NOT_SUPPORTED)?;
-        if name.is_empty() || crate::topic::has_wildcard(name) {
+        if name.is_empty() || crate::topic::has_wildcard(name) || has_disallowed(name) {
             return Err(ReturnCode::NOT_SUPPORTED);
         }
         if let Some(place) = session.topics.iter().position(|known| **known == *name) {

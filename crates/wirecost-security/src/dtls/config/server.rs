@@ -36,6 +36,7 @@ pub struct ServerConfig {
     pub(in crate::dtls) common: Common,
     certificates: Option<ServerCertificates>,
     psk: Option<Arc<psk::Settings>>,
+    cookie: bool,
 }
 
 #[derive(Clone)]
@@ -75,7 +76,8 @@ impl ServerConfig {
         let psk = has_psk.then(|| common.psk(accept.psks, false, accept.cookie));
         Ok(Self {
             certificates: certificates.transpose()?,
-            psk,
+            psk: psk.transpose()?,
+            cookie: accept.cookie,
             common,
         })
     }
@@ -87,6 +89,14 @@ impl ServerConfig {
 
     /// Connection number `index`, for the ClientHello in `datagram`, which it has not received yet.
     pub(in crate::dtls) fn accept(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
+        let connection = self.connection(index, datagram, now)?;
+        Some(match self.cookie {
+            true => connection.unproven(now + self.common.handshake_timeout),
+            false => connection,
+        })
+    }
+
+    fn connection(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
         let psk = self.psk.as_ref().filter(|_| self.uses_psk(datagram));
         if let Some(settings) = psk {
             let entropy = self.common.entropy(index);

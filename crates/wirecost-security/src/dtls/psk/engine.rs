@@ -77,6 +77,10 @@ pub(in crate::dtls) struct Engine {
     /// Application data that arrived before the handshake was complete.
     held: VecDeque<Vec<u8>>,
     has_closed: bool,
+    /// Whether the peer of a server that asks for a cookie has returned it.
+    pub(super) is_reachable: bool,
+    /// The identity of a client that the server does not know.
+    pub(super) unknown_identity: Option<Vec<u8>>,
 }
 
 impl Engine {
@@ -99,6 +103,8 @@ impl Engine {
             is_established: false,
             held: VecDeque::new(),
             has_closed: false,
+            is_reachable: false,
+            unknown_identity: None,
         }
     }
 
@@ -121,6 +127,11 @@ impl Engine {
         self.session
             .as_ref()
             .filter(|session| self.is_established && !session.id.is_empty())
+    }
+
+    /// Whether the client has returned its cookie.
+    pub(in crate::dtls) fn is_reachable(&self) -> bool {
+        self.is_reachable
     }
 
     /// The connection ID in the peer's records.
@@ -192,7 +203,7 @@ impl Engine {
                     self.layer.plaintext = plaintext;
                     handled?;
                 }
-                Opened::Forged if !self.is_established => return Err(different_keys()),
+                Opened::Forged if !self.is_established => return Err(self.different_keys()),
                 Opened::Forged | Opened::Ignored => {}
             }
         }
@@ -360,6 +371,20 @@ impl Engine {
         self.refuse(AlertDescription::UnexpectedMessage, &reason)
     }
 
+    /// Both ends have keys, and not the same.
+    fn different_keys(&self) -> Fault {
+        let what = match &self.unknown_identity {
+            None => {
+                "the two ends derived different keys: the pre-shared key or its identity differs".to_owned()
+            }
+            Some(identity) => {
+                let identity = identity.escape_ascii();
+                format!("the pre-shared key or its identity differs: \"{identity}\" is unknown")
+            }
+        };
+        Fault::Other(what.as_str().into())
+    }
+
     /// Sends a fatal alert. The fault says what the peer did wrong.
     pub(super) fn refuse(&mut self, alert: AlertDescription, reason: &str) -> Fault {
         self.layer.append(0, content::ALERT, &[FATAL, u8::from(alert)]);
@@ -369,10 +394,4 @@ impl Engine {
             reason: reason.into(),
         }
     }
-}
-
-/// RFC 4279 section 2: a server may treat an unknown identity like a wrong key.
-fn different_keys() -> Fault {
-    let what = "the two ends derived different keys: the pre-shared key or its identity differs";
-    Fault::Other(what.into())
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::protection::{EXPLICIT_NONCE_BYTES, KeyPair, RecordKey, TAG_BYTES, push_header};
 use super::window::ReplayWindow;
+use crate::dtls::flows::MAX_PLAINTEXT_BYTES;
 use crate::dtls::provider::Note;
 use crate::dtls::record::{Form, HEADER_BYTES, Piece, Record, content, last_eight};
 
@@ -96,7 +97,9 @@ impl RecordLayer {
 
     /// The most plaintext of a record in a datagram of its own.
     pub(super) fn largest_plaintext(&self, epoch: u8) -> usize {
-        self.mtu.saturating_sub(self.overhead(epoch))
+        self.mtu
+            .saturating_sub(self.overhead(epoch))
+            .min(MAX_PLAINTEXT_BYTES)
     }
 
     fn overhead(&self, epoch: u8) -> usize {

@@ -31,6 +31,8 @@ pub(super) enum Server {
 
 /// Bytes of a cookie: those of the hash that RFC 6347 section 4.2.1 suggests.
 const COOKIE_BYTES: usize = 32;
+/// Bytes of the key that takes the place of one that is not known: those of the key that AES-128 in CCM_8 needs.
+const UNKNOWN_KEY_BYTES: usize = 16;
 const CLIENT_FINISHED: &str = "client finished";
 const SERVER_FINISHED: &str = "server finished";
 
@@ -100,6 +102,7 @@ impl Engine {
             let reason = "its cookie is not the one that it received";
             return Err(self.refuse(AlertDescription::IllegalParameter, reason));
         }
+        self.is_reachable = true;
         self.client_random = hello.random;
         self.transcript.extend_from_slice(&message.whole);
         self.server_random = self.draw()?;
@@ -156,13 +159,14 @@ impl Engine {
         is_extended: bool,
     ) -> Result<(), Fault> {
         let identity = message::identity(message.body()).unwrap_or_default();
+        // RFC 4279 section 2 lets a server go on with an identity that it does not know, as with a wrong key. It does, so
+        // that nobody learns which identities it knows: the client's Finished then does not open, and nothing is sent.
+        let unknown = self.draw::<UNKNOWN_KEY_BYTES>()?;
         let known = self.settings.psks.iter().find(|psk| psk.identity == identity);
-        let Some(key) = known.map(|psk| psk.key.clone()) else {
-            let identity = identity.escape_ascii();
-            let reason = format!("the pre-shared key or its identity differs: \"{identity}\" is unknown");
-            self.refuse(AlertDescription::UnknownPSKIdentity, &reason);
-            return Err(Fault::Other(reason.as_str().into()));
-        };
+        let key = known.map_or(unknown.to_vec(), |psk| psk.key.clone());
+        if known.is_none() {
+            self.unknown_identity = Some(identity.to_vec());
+        }
         self.transcript.extend_from_slice(&message.whole);
         // The client repeats its flight until it has our Finished: ours is not sent again.
         self.flight = Flight::default();

@@ -92,3 +92,44 @@ fn hellos_survive_their_bytes_and_cuts_are_refused() {
         assert_eq!(message::ServerHello::parse(&answer[..cut]), None, "{cut} bytes");
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Lengths of 16 bits in records and of 24 bits in messages (RFC 6347 sections 4.1 and 4.2.2).
+    #[test]
+    fn records_and_messages_are_as_long_as_they_say(
+        mtu in proptest::prop_oneof![64usize..2_000, 16_000usize..17_000, 65_000usize..140_000],
+        body in proptest::prop_oneof![0usize..300, 16_000usize..17_000, 65_500usize..65_600],
+        data in proptest::prop_oneof![0usize..300, 16_300usize..=16_384],
+    ) {
+        let mut layer = record_layer::RecordLayer::new(mtu);
+        let mut flight = flight::Flight::default();
+        let part = flight::Part::Message { epoch: 0, kind: kind::CLIENT_KEY_EXCHANGE, number: 3, body: vec![7; body] };
+        flight.send(vec![part], std::time::Duration::ZERO, false, wirecost_proto::Instant::START, &mut layer);
+        layer.set_keys(KeyPair::derive(&[7; 48], &[1; 32], &[2; 32]), true);
+        layer.append(1, content::APPLICATION_DATA, &vec![9; data]);
+        layer.flush();
+        let (mut seen, mut protected) = (0, 0);
+        for out in layer.ready.drain(..) {
+            let record_layer::Out::Datagram(datagram) = out else {
+                continue;
+            };
+            let mut covered = 0;
+            for record in crate::dtls::record::records(&datagram) {
+                covered += record.bytes.len();
+                match record.message() {
+                    Some(message) => {
+                        let said = message.piece.offset as usize;
+                        assert_eq!(said, seen, "fragments are in order");
+                        seen += message.body.len();
+                        assert!(message.body.len() + message::HEADER_BYTES <= 1 << 14);
+                    }
+                    None => protected += record.body().len(),
+                }
+            }
+            assert_eq!(covered, datagram.len(), "records cover the datagram");
+        }
+        assert_eq!((seen, protected), (body, 8 + data + 8));
+    }
+}

@@ -52,6 +52,63 @@ fn a_wrong_key_ends_in_a_time_out_that_names_the_protocol() {
     );
 }
 
+/// RFC 4279 section 2: whoever asks does not learn which identities a server knows.
+#[test]
+fn an_unknown_identity_looks_like_a_wrong_key() {
+    let conversation = |identity: &[u8], cookie| {
+        let mut world = World::new(Version::Dtls12Psk);
+        world.accept.cookie = cookie;
+        world.psk = Psk {
+            identity: identity.to_vec(),
+            key: b"another key".to_vec(),
+        };
+        let pair = world.sending(100);
+        let seen = |sent: &Sent| (sent.direction, sent.at, sent.bytes.len());
+        let seen: Vec<_> = pair.sent.iter().map(seen).collect();
+        let reasons: Vec<_> = pair
+            .server_events
+            .iter()
+            .map(|(_, event)| format!("{event:?}"))
+            .collect();
+        (seen, fault(&pair), reasons.concat())
+    };
+    for cookie in [false, true] {
+        let (known, unknown) = (conversation(b"wc", cookie), conversation(b"xy", cookie));
+        assert_eq!(known.0, unknown.0, "the same datagrams at the same times");
+        assert_eq!(known.1, unknown.1, "the client fails in the same way");
+        assert!(
+            unknown.2.contains("is unknown"),
+            "the server's own user is told: {}",
+            unknown.2
+        );
+    }
+}
+
+#[test]
+fn a_key_or_identity_that_cannot_be_framed_is_refused() {
+    for (identity, key, is_accepted) in [
+        (65_535, 16, true),
+        (65_536, 16, false),
+        (2, 65_535, true),
+        (2, 65_536, false),
+    ] {
+        let psk = Psk {
+            identity: vec![b'i'; identity],
+            key: vec![7; key],
+        };
+        let mut world = World::new(Version::Dtls12Psk);
+        let client = ClientConfig::new(world.common.clone(), Offer::Dtls12Psk(psk.clone()));
+        world.accept.psks = vec![psk];
+        let server = ServerConfig::new(world.common.clone(), world.accept.clone());
+        let accepted = (client.is_ok(), server.is_ok());
+        assert_eq!(
+            accepted,
+            (is_accepted, is_accepted),
+            "identity {identity} B, key {key} B"
+        );
+    }
+}
+
 #[test]
 fn silence_ends_in_a_time_out_and_the_flow_is_closed() {
     let world = World::new(Version::Dtls13);

@@ -1,11 +1,11 @@
 //! A packet from one row of tshark's fields.
 
-use super::{Body, Coap, Datagram, Mqtt, Packet, Segment};
+use super::{Body, Coap, Datagram, Mqtt, Packet, Segment, WAY};
 
 pub(super) const FIELDS: [&str; 50] = [
     "frame.number",
     "frame.time_epoch",
-    "frame.interface_id",
+    WAY,
     "frame.interface_name",
     "frame.comment",
     "frame.len",
@@ -103,8 +103,13 @@ impl Row<'_> {
         number.unwrap_or_else(|| panic!("frame {} has no {field}", self.text("frame.number")))
     }
 
+    /// 0 for a packet on its way up, 1 for one on its way down.
+    fn way(&self) -> usize {
+        self.sure(WAY) as usize
+    }
+
     pub(super) fn packet(&self) -> Packet {
-        let way = self.sure("frame.interface_id") as usize;
+        let way = self.way();
         let version = if self.text("ip.src").is_empty() {
             "ipv6"
         } else {
@@ -179,7 +184,7 @@ impl Row<'_> {
     }
 
     fn server_port(&self, transport: &str) -> u16 {
-        let end = ["dstport", "srcport"][self.sure("frame.interface_id") as usize];
+        let end = ["dstport", "srcport"][self.way()];
         self.sure(&format!("{transport}.{end}")) as u16
     }
 
