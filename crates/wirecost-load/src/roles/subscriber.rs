@@ -30,6 +30,8 @@ pub struct Reception {
     pub stamped: bool,
     /// The number of senders over all parts: the devices that stamps can name.
     pub senders: u32,
+    /// The mark of the run on stamps; 0 where the server is the run's own.
+    pub mark: u32,
     /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
     /// How far the clock of a sender may be ahead, in nanoseconds: 0 unless senders are on other machines.
@@ -105,6 +107,7 @@ impl Subscribers {
         let reception = Reception {
             stamped: false,
             senders: 0,
+            mark: 0,
             clock_start_ns: 0,
             clock_error_ns: 0,
             poll: None,
@@ -216,7 +219,13 @@ impl Subscribers {
 
     fn arrived(&mut self, device: usize, arrival: Arrival, tracker: &mut MessageTracker, now: Instant) {
         let reception = self.reception;
-        let stamp = arrival.stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
+        let stamp = arrival.stamp.map(|stamp| stamp.marked(reception.mark));
+        let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
+        if reception.stamped && reception.mark != 0 && stamp.is_none() {
+            // Every message of this run has a stamp: another program has sent this one to the same server.
+            tracker.now(now).deliveries.of_others += 1;
+            return;
+        }
         let place = stamp.and_then(|stamp| self.place(device, stamp));
         let Some(subscriber) = self.of(device) else {
             return;

@@ -98,6 +98,7 @@ impl Share {
             }),
             utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
             seed: options.seed,
+            mark: self.destination.mark,
         })?)
     }
 
@@ -115,6 +116,7 @@ impl Share {
         let reception = Reception {
             stamped,
             senders: self.options.clients,
+            mark: self.destination.mark,
             clock_start_ns: origin.monotonic_ns,
             clock_error_ns: self.clock_error_ns,
             poll: asked.poll,

@@ -255,7 +255,7 @@ fn a_server_may_require_client_credentials() {
     let mqtt = format!("mqtt://127.0.0.1:{}", closed.port);
     let texts = [
         "open failed after",
-        "CONNACK 0x87 Not authorized. No user, client id \"wc-1\"",
+        "CONNACK 0x87 Not authorized. No user, client id \"",
         "give --user",
     ];
     fails(&folder, &mqtt, 12, &texts);
