@@ -17,8 +17,8 @@ const SERVERS_OWN: &str = "give the server one that the authority has issued, or
                            -x509 with -addext basicConstraints=critical,CA:FALSE; --cacert FILE.pem with this very \
                            certificate accepts it, ";
 
-const WHOLE_CHAIN: &str = "if an intermediate authority issued it, let the server send the whole chain: its own certificate and \
-                           the intermediate ones in one file; --cacert FILE.pem to trust its issuer, ";
+const WHOLE_CHAIN: &str = "; if the issuer is an intermediate authority, the server has to send the whole chain: its own certificate and \
+                           the intermediate ones in one file";
 
 /// How long a server may take to send its certificate again.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,10 +53,7 @@ impl Refused<'_> {
             ),
             Flaw::UnknownIssuer => (
                 format!("is not trusted: {}", self.issuer()),
-                match self.lacks_intermediate() {
-                    true => WHOLE_CHAIN,
-                    false => "--cacert FILE.pem to trust its issuer, ",
-                },
+                "--cacert FILE.pem to trust its issuer, ",
             ),
             Flaw::OfAnAuthority => (format!("is not accepted: {reason}"), SERVERS_OWN),
             Flaw::Other => (
@@ -64,9 +61,14 @@ impl Refused<'_> {
                 "give the server another one; ",
             ),
         };
+        let is_of_stranger = Flaw::of(reason) == Flaw::UnknownIssuer;
+        let chain = match is_of_stranger && self.lacks_intermediate() {
+            true => WHOLE_CHAIN,
+            false => "",
+        };
         [
             format!("certificate for {host} {cause}{seen}"),
-            format!("{hint}{ANYWAY}"),
+            format!("{hint}{ANYWAY}{chain}"),
         ]
     }
 
@@ -93,7 +95,7 @@ impl Refused<'_> {
         };
         match (self.seen, self.reason) {
             (Some(presented), _) if self.lacks_intermediate() => format!(
-                "the server sent it alone, without the certificate of its issuer {:?}, {store}",
+                "issued by {:?}, {store}, and the server sent no certificate of its issuer",
                 presented.own.issuer
             ),
             (Some(presented), _) => format!("issued by {:?}, {store}", presented.own.issuer),
@@ -202,12 +204,12 @@ mod tests {
         let [cause, hint] = refused.explanation();
         assert!(
             cause.contains(
-                "the server sent it alone, without the certificate of its issuer \"lab CA\", not among the 2"
+                "issued by \"lab CA\", not among the 2 authorities trusted here, and the server sent no certificate of its issuer"
             ),
             "{cause}"
         );
         assert!(
-            hint.contains("send the whole chain") && hint.contains("--cacert"),
+            hint.contains("has to send the whole chain") && hint.contains("--cacert"),
             "{hint}"
         );
         let itself = Presented {
