@@ -32,6 +32,11 @@ pub struct Reception {
     pub senders: u32,
     /// The mark of the run on stamps; 0 where the server is the run's own.
     pub mark: u32,
+    /// Whether messages of others are told by the lack of the run's stamp: every message of the run has one, and the server is not
+    /// the run's own.
+    pub tells_others: bool,
+    /// Bytes of the wills of the run's devices, which the server sends without a stamp; `None` without wills.
+    pub will_bytes: Option<u64>,
     /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
     /// How far the clock of a sender may be ahead, in nanoseconds: 0 unless senders are on other machines.
@@ -108,6 +113,8 @@ impl Subscribers {
             stamped: false,
             senders: 0,
             mark: 0,
+            tells_others: false,
+            will_bytes: None,
             clock_start_ns: 0,
             clock_error_ns: 0,
             poll: None,
@@ -221,8 +228,8 @@ impl Subscribers {
         let reception = self.reception;
         let stamp = arrival.stamp.map(|stamp| stamp.marked(reception.mark));
         let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
-        if reception.stamped && reception.mark != 0 && stamp.is_none() {
-            // Every message of this run has a stamp: another program has sent this one to the same server.
+        let is_will = reception.will_bytes == Some(arrival.payload_bytes);
+        if reception.tells_others && stamp.is_none() && !is_will {
             tracker.now(now).deliveries.of_others += 1;
             return;
         }

@@ -39,6 +39,8 @@ impl Bench {
             stamped,
             senders: 2,
             mark: 0,
+            tells_others: false,
+            will_bytes: None,
             clock_start_ns: 1_000,
             clock_error_ns: 0,
             poll,
@@ -152,6 +154,8 @@ fn messages_of_another_run_are_in_no_other_count() {
     const MARK: u32 = 0x1234_5678;
     let mut bench = Bench::new(true);
     bench.subscribers.reception.mark = MARK;
+    bench.subscribers.reception.tells_others = true;
+    bench.subscribers.reception.will_bytes = Some(4);
     bench.report(Event::Ready {
         session_present: false,
     });
@@ -178,8 +182,15 @@ fn messages_of_another_run_are_in_no_other_count() {
     ] {
         bench.report(arrival(stamp));
     }
+    // A will of one of its devices.
+    bench.report(Event::Received(Arrival {
+        stamp: None,
+        payload_bytes: 4,
+        duplicate: false,
+        retained: false,
+    }));
     let expected = Deliveries {
-        arrived: 1,
+        arrived: 2,
         of_others: 3,
         ..Deliveries::default()
     };
