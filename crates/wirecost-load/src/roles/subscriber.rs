@@ -227,12 +227,11 @@ impl Subscribers {
     fn arrived(&mut self, device: usize, arrival: Arrival, tracker: &mut MessageTracker, now: Instant) {
         let reception = self.reception;
         let stamp = arrival.stamp.map(|stamp| stamp.marked(reception.mark));
-        let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
-        let is_will = reception.will_bytes == Some(arrival.payload_bytes);
-        if reception.tells_others && stamp.is_none() && !is_will {
+        if reception.is_of_others(stamp, &arrival) {
             tracker.now(now).deliveries.of_others += 1;
             return;
         }
+        let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
         let place = stamp.and_then(|stamp| self.place(device, stamp));
         let Some(subscriber) = self.of(device) else {
             return;
@@ -337,6 +336,13 @@ impl Reception {
         let earliest_ns = self.clock_start_ns.saturating_sub(self.clock_error_ns);
         let is_in_time = earliest_ns <= stamp.intended_ns && stamp.intended_ns <= latest_ns;
         self.stamped && stamp.device < self.senders && is_in_time
+    }
+
+    /// Whether another program sent the message to the same server. The mark tells it, whatever the clocks of agents show.
+    fn is_of_others(&self, stamp: Option<Stamp>, arrival: &Arrival) -> bool {
+        let is_will = self.will_bytes == Some(arrival.payload_bytes);
+        let has_mark = stamp.is_some_and(|stamp| stamp.device < self.senders);
+        self.tells_others && !has_mark && !is_will
     }
 
     const fn intended(&self, stamp: &Stamp) -> Instant {
