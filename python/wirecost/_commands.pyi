@@ -118,7 +118,7 @@ def load(
     back_within: Values | None = None,  # Time after which a device that has not reconnected has failed  [default: 120s]
     keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
-    client_id: Values | None = None,  # Client identifiers; %d is the device's number  [default: wc-%05d]
+    client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
     user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number
     password_file: Values | None = None,  # File whose first line is the user's password
     will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
@@ -216,7 +216,7 @@ def probe(
     qos: Values | None = None,  # QoS of MQTT; 0 also sends a settled AMQP message  [default: 1]
     get: bool = False,  # Fetch the resource with GET, instead of sending with PUT (CoAP) or POST (HTTP)
     mqtt: Values | None = None,  # Version of MQTT
-    client_id: Values | None = None,  # MQTT client identifier and AMQP container id  [default: wc-1]
+    client_id: Values | None = None,  # MQTT client identifier and AMQP container id [default: four characters, other ones for each probe]
     start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
     timeout: Values | None = None,  # Time limit of each step  [default: 10s]
     user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number

@@ -23,7 +23,7 @@
 //! - [`limits`]: how many devices a process can hold
 //! - [`environment`], [`doctor`]: the machine for the record, and its abilities
 //! - [`error`]: refusals of the machine and their remedies
-//! - [`wire_meter`]: counts the packets to and from a server on the real path
+//! - [`wire_meter`]: counts the packets to and from a server on the real path; [`own_sockets`]: whose they are
 //!
 //! This is the only crate with `unsafe` and system calls. Both are in one private module.
 //!
@@ -55,6 +55,7 @@ pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod observer;
+pub mod own_sockets;
 pub mod packet_socket;
 pub mod patience;
 pub mod port;

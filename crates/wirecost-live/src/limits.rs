@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 
+use wirecost_proto::ResetReason;
 use wirecost_proto::units::counted;
 
 use crate::driver::sources::Sources;
@@ -24,6 +25,8 @@ pub struct Limits {
     pub sockets_per_process: u64,
     /// The hard limit of open files behind that number.
     pub open_files: u64,
+    /// Files that a process has open, or needs, apart from the sockets of devices.
+    pub other_files: u64,
     /// The number of ports that the kernel assigns per address.
     pub ports_per_address: u64,
     /// Files that all processes of this machine can still open (fs.file-max).
@@ -47,6 +50,8 @@ pub enum LimitError {
         reachable: u64,
         /// The hard limit of open files.
         open_files: u64,
+        /// The limit with which the process could hold the requested devices.
+        needed: u64,
     },
     /// Each device has a port of its own towards the target.
     #[error("{} as many ports, and {} {reachable}", need(*.asked), have(*.addresses))]
@@ -92,6 +97,58 @@ pub enum LimitError {
     },
 }
 
+/// How a machine gets more ports for connections that it opens.
+const MORE_PORTS: &str = "more ports: sudo sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"";
+
+/// What a person can do where this machine had no room for a connection; `None` if that is not the reason.
+pub fn way_out_of(reason: ResetReason) -> Option<String> {
+    match reason {
+        ResetReason::NoPort => Some(format!(
+            "fewer connections in a minute (a closed one holds its port for that long), {MORE_PORTS}, or ports that are used again \
+             sooner: net.ipv4.tcp_tw_reuse=1"
+        )),
+        ResetReason::NoFile => Some("raise the limit of open files: ulimit -n".to_owned()),
+        ResetReason::Refused
+        | ResetReason::ByPeer
+        | ResetReason::TimedOut
+        | ResetReason::Unreachable
+        | ResetReason::Local
+        | ResetReason::Unread => None,
+    }
+}
+
+impl LimitError {
+    /// What a person can do about it.
+    pub fn way_out(&self) -> String {
+        match self {
+            Self::OpenFiles {
+                reachable, needed, ..
+            } => {
+                let fewer = match reachable {
+                    0 => "",
+                    _ => ", or take fewer --clients or more --processes",
+                };
+                format!(
+                    "ulimit -n {needed} in the same shell before it; where the shell refuses that: sudo prlimit --pid $$ \
+                     --nofile={needed}{fewer}"
+                )
+            }
+            Self::Ports { .. } => {
+                format!("more source addresses (--source), fewer --clients, or {MORE_PORTS}")
+            }
+            Self::MachineFiles { needed, .. } => {
+                format!(
+                    "sudo sysctl -w fs.file-max={}, or fewer --clients",
+                    needed.saturating_mul(2)
+                )
+            }
+            Self::Memory { .. } => {
+                "fewer --clients, or more machines: --agents divides the devices among them".to_owned()
+            }
+        }
+    }
+}
+
 /// `1 device needs`, `20 devices need`.
 fn need(devices: u64) -> String {
     let verb = if devices == 1 { "needs" } else { "need" };
@@ -131,6 +188,7 @@ impl Limits {
         Ok(Self {
             sockets_per_process: open_files.saturating_sub(in_use + RESERVED_FILES),
             open_files,
+            other_files: in_use + RESERVED_FILES,
             ports_per_address: (last + 1).saturating_sub(first),
             free_files: free_files()?,
             available_bytes,
@@ -177,7 +235,18 @@ impl Limits {
             asked: devices,
             reachable: self.sockets_per_process,
             open_files: self.open_files,
+            needed: devices + self.other_files,
         })
+    }
+
+    /// The error of a machine where several processes together cannot hold `devices`.
+    pub fn too_few_processes(&self, devices: u64, processes: u64) -> LimitError {
+        LimitError::OpenFiles {
+            asked: devices,
+            reachable: processes * self.sockets_per_process,
+            open_files: self.open_files,
+            needed: devices.div_ceil(processes) + self.other_files,
+        }
     }
 
     /// How many processes hold `devices` with a socket each; at least one.
@@ -221,6 +290,7 @@ mod tests {
     const LIMITS: Limits = Limits {
         sockets_per_process: 19_800,
         open_files: 20_000,
+        other_files: 200,
         ports_per_address: 28_232,
         free_files: 9_000_000,
         available_bytes: 16_000_000_000,
@@ -233,6 +303,28 @@ mod tests {
         let expected =
             "20000 devices need as many open files, and this process can hold 19800 (hard limit 20000)";
         assert_eq!(error.to_string(), expected);
+        assert_eq!(
+            error.way_out(),
+            "ulimit -n 20200 in the same shell before it; where the shell refuses that: sudo prlimit --pid $$ --nofile=20200, or take \
+             fewer --clients or more --processes"
+        );
+    }
+
+    #[test]
+    fn the_way_out_of_too_few_files_for_one_device_is_a_number_alone() {
+        let few = Limits {
+            sockets_per_process: 0,
+            open_files: 128,
+            other_files: 140,
+            ..LIMITS
+        };
+        let way_out = few.check_sockets(10).expect_err("no room").way_out();
+        assert!(
+            way_out.starts_with("ulimit -n 150 ") && !way_out.contains("--clients"),
+            "{way_out}"
+        );
+        let way_out = LIMITS.too_few_processes(50_000, 2).way_out();
+        assert!(way_out.starts_with("ulimit -n 25200 "), "{way_out}");
     }
 
     #[test]

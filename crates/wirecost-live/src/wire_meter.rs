@@ -1,8 +1,9 @@
 //! Counts packets and bytes to and from a server on the real path, without keeping them.
 //!
-//! Every packet between this machine and the server's address and port counts, whichever program sent it.
+//! Packets count between this machine and the server's address and port: those of the run's own sockets if they are known, or else
+//! every one, whichever program sent it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,18 +13,23 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use wirecost_proto::Direction;
+use wirecost_proto::{Direction, Instant};
 
 use crate::clock::Clock;
 use crate::driver::Stopper;
 use crate::emulation::Meter;
 use crate::observer::direction_of;
+use crate::own_sockets::OwnSockets;
 use crate::sniffer::{Sniffed, Sniffer};
 
 const PACKETS: Token = Token(0);
 const STOP: Token = Token(1);
 /// How long the last packets may take from the socket to the interface.
 const LINGER: Duration = Duration::from_millis(50);
+/// How long a packet waits for the note of its socket.
+const HELD: Duration = Duration::from_secs(1);
+/// The most packets that wait: another program may send any number.
+const MOST_HELD: usize = 65_536;
 
 /// A running count. Dropping it stops it.
 #[derive(Debug)]
@@ -34,11 +40,11 @@ pub struct WireMeter {
 }
 
 impl WireMeter {
-    /// Begins to count the packets to and from `server` in the calling thread's namespace.
+    /// Begins to count the packets of `own` sockets to and from `server`, or else all of them, in the calling thread's namespace.
     ///
     /// # Errors
     /// EPERM without CAP_NET_RAW.
-    pub fn start(server: SocketAddr, clock: Clock) -> io::Result<Self> {
+    pub fn start(server: SocketAddr, own: Option<Arc<OwnSockets>>, clock: Clock) -> io::Result<Self> {
         let sniffer = Sniffer::open(clock)?;
         let poll = Poll::new()?;
         let fd = sniffer.as_fd().as_raw_fd();
@@ -50,6 +56,8 @@ impl WireMeter {
             sniffer,
             servers: BTreeSet::from([server]),
             interfaces: [None; 2],
+            own,
+            held: VecDeque::new(),
             meter: Arc::clone(&meter),
         };
         Ok(Self {
@@ -95,7 +103,22 @@ struct Counting {
     servers: BTreeSet<SocketAddr>,
     /// The interface of each direction.
     interfaces: [Option<u32>; 2],
+    /// The run's own sockets; `None` counts packets of every program.
+    own: Option<Arc<OwnSockets>>,
+    /// Packets of sockets that are not known to be the run's, the oldest first: the first packet of a socket may be seen before the
+    /// loop has noted its address.
+    held: VecDeque<Seen>,
     meter: Arc<Meter>,
+}
+
+/// A packet to or from the server.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    way: Direction,
+    local: SocketAddr,
+    interface: u32,
+    bytes: usize,
+    at: Instant,
 }
 
 impl Counting {
@@ -120,33 +143,57 @@ impl Counting {
 
     /// Counts the waiting packets. Returns how many were dropped.
     fn take(&mut self) -> io::Result<u64> {
-        let Self {
-            sniffer,
-            servers,
-            interfaces,
-            meter,
-        } = self;
-        let count = |packet: &Sniffed| {
-            if let Some(way) = way_of(servers, interfaces, packet) {
-                meter.count(way, packet.bytes.len(), packet.at);
-            }
+        let mut seen = Vec::new();
+        let look = |packet: &Sniffed| {
+            seen.extend(seen_of(&self.servers, packet));
             false
         };
-        Ok(u64::from(sniffer.drain(count)?.dropped))
+        let dropped = u64::from(self.sniffer.drain(look)?.dropped);
+        for packet in seen {
+            if !self.counts(&packet) {
+                self.held.push_back(packet);
+            }
+        }
+        self.look_again();
+        Ok(dropped)
+    }
+
+    /// Counts the held packets whose sockets are known by now, and forgets those that have been held for long.
+    fn look_again(&mut self) {
+        let Some(newest) = self.held.back().map(|packet| packet.at) else {
+            return;
+        };
+        for packet in std::mem::take(&mut self.held) {
+            let is_old = newest.saturating_since(packet.at) >= HELD;
+            if !self.counts(&packet) && !is_old {
+                self.held.push_back(packet);
+            }
+        }
+        let surplus = self.held.len().saturating_sub(MOST_HELD);
+        self.held.drain(..surplus);
+    }
+
+    /// Counts a packet of the run, on the first interface of its direction. Returns whether its socket is the run's.
+    fn counts(&mut self, packet: &Seen) -> bool {
+        if self.own.as_ref().is_some_and(|own| !own.have(packet.local)) {
+            return false;
+        }
+        let interface = self.interfaces[packet.way as usize].get_or_insert(packet.interface);
+        if *interface == packet.interface {
+            self.meter.count(packet.way, packet.bytes, packet.at);
+        }
+        true
     }
 }
 
-/// The direction of a packet that is seen where it counts: packets up as they leave, packets down as they arrive, each on the
-/// first interface of its direction.
-fn way_of(
-    servers: &BTreeSet<SocketAddr>,
-    interfaces: &mut [Option<u32>; 2],
-    packet: &Sniffed,
-) -> Option<Direction> {
-    let (way, _) = direction_of(servers, &packet.bytes)?;
-    if packet.outgoing != (way == Direction::Up) {
-        return None;
-    }
-    let interface = interfaces[way as usize].get_or_insert(packet.interface);
-    (*interface == packet.interface).then_some(way)
+/// A packet to or from a server, where it counts: packets up as they leave, packets down as they arrive.
+fn seen_of(servers: &BTreeSet<SocketAddr>, packet: &Sniffed) -> Option<Seen> {
+    let (way, local) = direction_of(servers, &packet.bytes)?;
+    (packet.outgoing == (way == Direction::Up)).then_some(Seen {
+        way,
+        local,
+        interface: packet.interface,
+        bytes: packet.bytes.len(),
+        at: packet.at,
+    })
 }

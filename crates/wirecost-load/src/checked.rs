@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
 use crate::error::LoadError;
-use crate::outcome::{LoadOutcome, NoConnection};
+use crate::outcome::{LoadOutcome, NoConnection, Obstacle};
 use crate::{certificate, scheme};
 
 /// Fails if no device could connect.
@@ -37,10 +37,14 @@ pub(crate) fn explained(options: &LoadOptions, address: SocketAddr, error: LoadE
     };
     // A server that speaks another protocol or that is not trusted is running: it counts as a refusal.
     let refused = |reason, hint| NoConnection {
-        refused: true,
+        obstacle: Obstacle::Server,
         reason,
         hint,
     };
+    if why.obstacle == Obstacle::Machine {
+        // The target was not asked.
+        return LoadError::NoConnection { target, why };
+    }
     if let Some(reason) = scheme::meant(options, address) {
         why = refused(reason, None);
     } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {

@@ -24,6 +24,10 @@ pub struct Destination {
     /// The emulated link in between, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<OnLink>,
+    /// The mark of the run on the stamps of its messages, which tells them from those of others at the same server; 0 where the
+    /// server is the run's own.
+    #[serde(default)]
+    pub mark: u32,
     /// Whether devices leave out the signature schemes of ML-DSA, with credentials of the run.
     #[serde(default)]
     pub classical_signatures: bool,
@@ -73,6 +77,7 @@ impl Destination {
             trust: Trust::Own(Box::new(credentials)),
             subscribers: None,
             link: None,
+            mark: 0,
             classical_signatures: false,
         }
     }

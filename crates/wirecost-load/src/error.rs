@@ -7,8 +7,9 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::limits::LimitError;
 
 use crate::agents::AgentsError;
-use crate::outcome::{GeneratorError, NoConnection};
+use crate::outcome::{GeneratorError, NoConnection, Obstacle};
 use crate::part::PartError;
+use crate::server::ServerError;
 use crate::workers::WorkersError;
 
 /// Why a load has no figures.
@@ -16,7 +17,7 @@ use crate::workers::WorkersError;
 pub enum LoadError {
     /// The target could not be started.
     #[error(transparent)]
-    Target(#[from] crate::server::ServerError),
+    Target(ServerError),
     /// The emulated link cannot be built, or does not work.
     #[error(transparent)]
     Link(#[from] EmulationError),
@@ -59,4 +60,20 @@ pub enum LoadError {
         /// The cause.
         source: io::Error,
     },
+}
+
+impl From<ServerError> for LoadError {
+    fn from(error: ServerError) -> Self {
+        match error {
+            ServerError::Unaccepted { target, unaccepted } => Self::NoConnection {
+                target,
+                why: NoConnection {
+                    obstacle: Obstacle::NoAnswer,
+                    reason: unaccepted.to_string(),
+                    hint: None,
+                },
+            },
+            error => Self::Target(error),
+        }
+    }
 }

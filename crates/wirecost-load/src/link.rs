@@ -23,7 +23,6 @@ use wirecost_results::load::{HopFigures, LinkFigures, Load, WireUse, WireWay};
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{ResultsError, RunFolder};
-use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_scenario::options::load::sites::{Bridge, Placement, SiteLink};
@@ -151,7 +150,7 @@ impl LoadLink {
     /// The machine refuses namespaces or raw sockets.
     pub(super) fn start(
         config: &LinkConfig,
-        options: &LoadOptions,
+        (options, key): (&LoadOptions, &str),
         outside: Option<Outside>,
         context: &mut RunContext<'_>,
     ) -> Result<Self, EmulationError> {
@@ -203,7 +202,7 @@ impl LoadLink {
             ipv6,
             capture: options
                 .capture
-                .then(|| (context.folder.to_owned(), identity::key(options))),
+                .then(|| (context.folder.to_owned(), key.to_owned())),
             keeps_keys: options.keeps_keys(),
             observed_of: is_observed.then_some(options.clients),
         })

@@ -105,11 +105,22 @@ pub enum GeneratorError {
     Server(String),
 }
 
+/// What keeps devices from connecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// No server answers.
+    NoAnswer,
+    /// The server refuses them.
+    Server,
+    /// The machine of the devices has no room for connections.
+    Machine,
+}
+
 /// Why devices are not connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoConnection {
-    /// Whether the server has refused.
-    pub refused: bool,
+    /// What keeps them from it.
+    pub obstacle: Obstacle,
     /// The most frequent reason.
     pub reason: String,
     /// The hint for this reason, if it has one.

@@ -2,12 +2,12 @@
 //!
 //! The target is found, and the relay started, in the network namespace of the program. Only then the link is built.
 
-use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use wirecost_live::Side;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::relay::{Relay, Relayed, Route};
+use wirecost_probe::reach::Trial;
 use wirecost_proto::ResetReason;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::server_address;
@@ -17,13 +17,15 @@ use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use super::destination::{Destination, OnLink};
 use super::error::LoadError;
 use super::server::found;
-use crate::outcome::{LoadOutcome, NoConnection};
+use crate::outcome::{LoadOutcome, NoConnection, Obstacle};
 
 /// A found target, and the relay to it.
 pub(super) struct Outside {
     relay: Relay,
     destination: Destination,
     transport: Transport,
+    /// The addresses of the target's name that did not accept a connection, in one sentence.
+    passed_over: Option<String>,
 }
 
 impl Outside {
@@ -39,19 +41,12 @@ impl Outside {
         let LoadTarget::Url(url) = &options.target else {
             return Ok(None);
         };
-        let destination = found(options, url, is_over)?;
-        let transport = options.stack.transport();
-        if transport == Transport::Stream {
-            let connected = TcpStream::connect_timeout(&destination.address, options.connect_timeout);
-            connected.map_err(|error| LoadError::NoConnection {
-                target: options.target.to_string(),
-                why: unconnected(error.kind(), error.to_string()),
-            })?;
-        }
+        let (destination, reached) = found(options, url, Trial::OfAny, is_over)?;
         Ok(Some(Self {
             relay: Relay::start()?,
             destination,
-            transport,
+            transport: options.stack.transport(),
+            passed_over: reached.remark(),
         }))
     }
 
@@ -93,28 +88,22 @@ impl Outside {
             .iter()
             .all(|interval| interval.socket_bytes[1] == 0);
         if self.transport == Transport::Datagram && lost_datagrams > 0 && is_silent {
-            outcome.no_connection = Some(unconnected(ErrorKind::ConnectionRefused, String::new()));
+            outcome.no_connection = Some(NoConnection {
+                obstacle: Obstacle::NoAnswer,
+                reason: ResetReason::Refused.to_string(),
+                hint: None,
+            });
         }
     }
 
-    /// A warning about what the relay could not pass on.
-    pub(super) fn warning(&self) -> Option<Warning> {
-        let text = self.relay.relayed().shortfall()?;
-        Some(Warning::note(WarningKind::RelayShortfall, text))
-    }
-}
-
-/// Why a target cannot be reached.
-fn unconnected(kind: ErrorKind, text: String) -> NoConnection {
-    let reason = match kind {
-        ErrorKind::ConnectionRefused => ResetReason::Refused.to_string(),
-        ErrorKind::TimedOut => "no answer".into(),
-        _ => text,
-    };
-    NoConnection {
-        refused: false,
-        reason,
-        hint: None,
+    /// The warnings about addresses of the target's name that did not accept a connection, and about what the relay could not
+    /// pass on.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let passed_over = self.passed_over.clone();
+        let passed_over = passed_over.map(|text| Warning::note(WarningKind::AddressPassedOver, text));
+        let shortfall = self.relay.relayed().shortfall();
+        let shortfall = shortfall.map(|text| Warning::note(WarningKind::RelayShortfall, text));
+        passed_over.into_iter().chain(shortfall).collect()
     }
 }
 

@@ -12,6 +12,7 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::{IdleCpus, KeepAwake};
 use wirecost_live::limits::{self, Limits};
+use wirecost_live::own_sockets::OwnSockets;
 use wirecost_live::priority::{self, Priority};
 use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
@@ -19,7 +20,9 @@ use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
 use wirecost_results::time::rfc3339;
 use wirecost_results::warning::{Warning, WarningKind};
+use wirecost_scenario::identity;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
+use wirecost_stack::run_tag::RunTag;
 
 use super::agents::Agents;
 use super::agents::report::{self, AgentsReport};
@@ -31,13 +34,13 @@ use super::link::{LinkReport, LoadLink};
 use super::outside::Outside;
 use super::parts::Parts;
 use super::profile::{ProfileError, Recorder};
-use super::server::{Server, Site};
+use super::server::{Server, ServerError, Site};
 use super::share::{Share, sources_of};
 use super::target::Used;
 use super::verdict::Taken;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
-use super::{checked, entry, keys, nanos, scheme, simulated};
+use super::{checked, entry, keys, nanos, scheme, simulated, wire};
 use crate::capture_label::PhaseLabels;
 use crate::outcome::LoadOutcome;
 
@@ -52,11 +55,29 @@ const DEVICES_PER_LOOP: u32 = 100;
 ///
 /// # Errors
 /// [`LoadError`] if there are no figures. Problems with the figures are in their warnings.
-pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
+pub fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     limits::spare_memory();
     if options.engine == LoadEngine::Sim {
         return simulated::run(options, context);
     }
+    let key = identity::key(options);
+    let LoadTarget::Url(_) = &options.target else {
+        return run_live(options, &key, context);
+    };
+    let tag = RunTag::draw().map_err(ServerError::from)?;
+    let ended = run_live(&options.of_run(tag), &key, context)?;
+    Ok(ended.map(|mut file| {
+        file.load.run_tag = Some(tag.to_string());
+        file
+    }))
+}
+
+/// Runs a live load with this key, whose names have the tag of the run.
+fn run_live(
+    options: &LoadOptions,
+    key: &str,
+    mut context: RunContext<'_>,
+) -> Result<Option<LoadFile>, LoadError> {
     let Some(config) = &options.link else {
         return run_here(options, context, None);
     };
@@ -69,7 +90,7 @@ pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<
     let address = outside.as_ref().map(Outside::address);
     // The new thread moves between the sides of the link. This one stays in its namespace.
     let behind_link = move || {
-        let link = LoadLink::start(config, options, outside, &mut context)?;
+        let link = LoadLink::start(config, (options, key), outside, &mut context)?;
         run_here(options, context, Some(link))
     };
     let ended = thread::scope(|scope| scope.spawn(behind_link).join());
@@ -141,13 +162,15 @@ fn run_here(
     let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
-    if agents.is_none() {
-        server.count_wire(options, clock);
-    }
     let generator = match agents {
         Some(agents) => Generator::of_agents(options, &server, agents)?,
         None => Generator::start(options, &server, &limits, context.program)?,
     };
+    if agents.is_none() {
+        server.count_wire(options, generator.own_sockets.clone(), clock);
+    }
+    let of_every_program =
+        agents.is_none() && generator.processes > 1 && wire::own_sockets(options).is_some();
     let keep_awake = KeepAwake::hold();
     let (machine, cpu_time) = (MachineLoad::read(), CpuTime::read());
     let recorder = options.profile.then(|| record(&server));
@@ -168,7 +191,8 @@ fn run_here(
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
     let outside = link.as_ref().and_then(LoadLink::outside);
     outside.inspect(|outside| outside.note_silence(&mut outcome));
-    let relayed = outside.and_then(Outside::warning);
+    let mut of_target = outside.map_or_else(Vec::new, Outside::warnings);
+    of_target.extend(server.passed_over());
     let wire_not_counted = server.take_wire().end(&mut outcome);
     let mut link = end(options, server, link, &mut outcome)?;
     if outcome.has_not_begun() {
@@ -194,10 +218,11 @@ fn run_here(
         }
         .to_string(),
         priority: priority_beside(options).to_string(),
+        wire_of_all: of_every_program && wire_not_counted.is_none(),
         wire_not_counted: wire_not_counted.or_else(|| agents.map(|_| NOT_ON_AGENTS.to_owned())),
         ..entry::of(options, &outcome, taken, link.as_ref())
     };
-    load.warnings.extend(relayed);
+    load.warnings.extend(of_target);
     if let Some(AgentsReport { figures, warnings }) = reported {
         load.take_agents(figures, warnings);
     }
@@ -287,6 +312,8 @@ struct Generator {
     processes: u32,
     /// The shares of each agent, if agents generate.
     shares: Vec<Vec<Share>>,
+    /// The sockets of the parts, if their packets are counted and all of them are in this process.
+    own_sockets: Option<Arc<OwnSockets>>,
 }
 
 impl Generator {
@@ -299,6 +326,7 @@ impl Generator {
             processes: u32::try_from(shares.len()).unwrap_or(u32::MAX),
             parts,
             shares,
+            own_sockets: None,
         })
     }
 
@@ -311,7 +339,11 @@ impl Generator {
         let others = u32::from(server.is_here()) + u32::from(options.link.is_some());
         let loops = loops(options, others);
         let layout = Layout::of(options, server.address(), limits, loops)?;
-        let shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
+        let own_sockets = wire::own_sockets(options).filter(|_| layout.is_one_process());
+        let mut shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
+        for share in &mut shares {
+            share.own_sockets.clone_from(&own_sockets);
+        }
         let parts = workers::parts(&layout, program, shares)?;
         Ok(Self {
             pids: parts.pids.clone(),
@@ -319,6 +351,7 @@ impl Generator {
             processes: layout.processes,
             parts,
             shares: Vec::new(),
+            own_sockets,
         })
     }
 }

@@ -7,14 +7,18 @@ use std::time::{Duration, Instant};
 
 use wirecost_live::emulation::Meter;
 use wirecost_live::foreign::{Foreign, TargetError};
+use wirecost_live::own_sockets::OwnSockets;
 use wirecost_live::patience::Patience;
 use wirecost_live::process::setup::{BridgeTo, Setup};
 use wirecost_live::{Clock, EnvironmentError, Side};
-use wirecost_probe::resolve::{ResolveError, resolve};
+use wirecost_probe::reach::{self, ReachError, Reached, Trial, Unaccepted, Waits};
+use wirecost_probe::resolve::ResolveError;
 use wirecost_results::RunFolder;
 use wirecost_results::setting::texts_of;
+use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::certificate;
+use wirecost_security::entropy::{Entropy, NoEntropy};
 use wirecost_stack::Credentials;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
@@ -69,6 +73,14 @@ pub enum ServerError {
     /// A name has no address.
     #[error(transparent)]
     Name(#[from] ResolveError),
+    /// None of the addresses of a name accepts a connection.
+    #[error("no device could connect to {target}: {unaccepted}")]
+    Unaccepted {
+        /// The target.
+        target: String,
+        /// The addresses.
+        unaccepted: Unaccepted,
+    },
     /// The file with authorities is unreadable.
     #[error("cannot read {path}: {reason}")]
     Authorities {
@@ -83,6 +95,9 @@ pub enum ServerError {
     /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),
+    /// The system has no random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
     /// The environment of this process cannot be read.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
@@ -99,6 +114,8 @@ pub struct Server {
     wire: Wire,
     /// The servers of other sites, to which it passes on messages.
     others: Vec<Self>,
+    /// The addresses of its name that did not accept a connection, in one sentence.
+    passed_over: Option<String>,
 }
 
 #[derive(Debug)]
@@ -125,8 +142,13 @@ impl Server {
         site: Site,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, ServerError> {
+        let mut passed_over = None;
         let (mut destination, kind) = match &options.target {
-            LoadTarget::Url(url) => (found(options, url, is_over)?, Kind::Found),
+            LoadTarget::Url(url) => {
+                let (destination, reached) = found(options, url, Trial::OfSeveral, is_over)?;
+                passed_over = reached.remark();
+                (destination, Kind::Found)
+            }
             LoadTarget::Started(Target::Builtin) => start_sink(options, program, clock, site, is_over)?,
             LoadTarget::Started(target) => {
                 start_foreign(options, (*target, bridges), folder, clock, site, is_over)?
@@ -139,6 +161,7 @@ impl Server {
             meter: None,
             wire: Wire::NotAsked,
             others: Vec::new(),
+            passed_over,
         })
     }
 
@@ -150,12 +173,13 @@ impl Server {
             meter: None,
             wire: Wire::NotAsked,
             others: Vec::new(),
+            passed_over: None,
         }
     }
 
-    /// Counts packets on the real path, if the load asks for that.
-    pub(super) fn count_wire(&mut self, options: &LoadOptions, clock: Clock) {
-        self.wire = Wire::start(options, self.destination.address, clock);
+    /// Counts packets on the real path, if the load asks for that: those of `own` sockets, if they are known.
+    pub(super) fn count_wire(&mut self, options: &LoadOptions, own: Option<Arc<OwnSockets>>, clock: Clock) {
+        self.wire = Wire::start(options, self.destination.address, own, clock);
     }
 
     /// Ends the count of packets on the real path.
@@ -188,6 +212,12 @@ impl Server {
     /// Its address.
     pub const fn address(&self) -> SocketAddr {
         self.destination.address
+    }
+
+    /// The warning about addresses of its name that did not accept a connection.
+    pub(super) fn passed_over(&self) -> Option<Warning> {
+        let text = self.passed_over.clone()?;
+        Some(Warning::note(WarningKind::AddressPassedOver, text))
     }
 
     /// Whether it runs on this machine.
@@ -340,21 +370,31 @@ fn used_by(foreign: &mut Foreign) -> Option<Used> {
     })
 }
 
-/// The server of a URL.
+/// The server of a URL, and the addresses of its name that did not accept a connection.
 pub(super) fn found(
     options: &LoadOptions,
     url: &Url,
+    trial: Trial,
     is_over: &dyn Fn() -> bool,
-) -> Result<Destination, ServerError> {
-    let patience = Patience::new(RESOLVE_PATIENCE, is_over);
-    let addresses = resolve(&url.host, url.port, None, patience)?;
-    // The resolver returns the best address first, and at least one.
-    let address = addresses
-        .first()
-        .copied()
-        .unwrap_or(SocketAddr::from(([127, 0, 0, 1], url.port)));
-    Ok(Destination {
-        address,
+) -> Result<(Destination, Reached), ServerError> {
+    let waits = Waits {
+        resolver: Patience::new(RESOLVE_PATIENCE, is_over),
+        connect: Patience::new(options.connect_timeout, is_over),
+    };
+    let server = reach::Server {
+        host: &url.host,
+        port: url.port,
+        transport: options.stack.transport(),
+    };
+    let reached = reach::reach(server, trial, waits).map_err(|error| match error {
+        ReachError::Name(error) => ServerError::Name(error),
+        ReachError::Unaccepted(unaccepted) => ServerError::Unaccepted {
+            target: options.target.to_string(),
+            unaccepted,
+        },
+    })?;
+    let destination = Destination {
+        address: reached.address,
         authority: url.authority(),
         trust: Trust::Foreign {
             server_name: url.host.clone(),
@@ -363,8 +403,17 @@ pub(super) fn found(
         },
         subscribers: None,
         link: None,
+        mark: mark()?,
         classical_signatures: false,
-    })
+    };
+    Ok((destination, reached))
+}
+
+/// A mark that another run hardly has.
+fn mark() -> Result<u32, NoEntropy> {
+    let mut mark = [0; 4];
+    Entropy::system().fill(&mut mark)?;
+    Ok(u32::from_ne_bytes(mark))
 }
 
 /// The file with the authorities that this system trusts, if there is one.

@@ -14,6 +14,7 @@ use wirecost_live::Clock;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice, Traffic};
 use wirecost_live::driver::sources::Sources;
 use wirecost_live::emulation::HOSTS;
+use wirecost_live::own_sockets::OwnSockets;
 use wirecost_live::priority;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::device_address;
@@ -56,6 +57,8 @@ pub struct Share {
     pub offset_ns: i64,
     /// How far the clocks of two parts may be apart, in nanoseconds: 0 on one machine.
     pub clock_error_ns: u64,
+    /// Where the addresses of its sockets are noted, if its packets are counted in this process.
+    pub own_sockets: Option<Arc<OwnSockets>>,
 }
 
 /// Messages of a part on their way to the coordinator, with the part's number.
@@ -78,6 +81,7 @@ impl Share {
                 subscribers: range(subscribers, number),
                 offset_ns: 0,
                 clock_error_ns: 0,
+                own_sockets: None,
             })
             .collect()
     }
@@ -156,6 +160,7 @@ impl Share {
         let driver = driver
             .map_err(PartError::Setup)?
             .with_traffic(traffic)
+            .with_own_sockets(self.own_sockets.clone())
             .with_writing(self.options.writing());
         let waker = driver.waker();
         // A loop that has ended cannot be woken and need not be.

@@ -107,6 +107,8 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
             .map(|(index, ((phase, figures), times))| {
                 let offered = offered(evidence.options, phase, figures);
                 let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
+                warnings.extend(phase::lack(figures));
+                warnings.extend(phase::of_others(figures));
                 warnings.extend(phase::unsubscribed(evidence, index));
                 warnings.extend(phase::not_lasting(evidence, index));
                 warnings.extend(phase::dropped(evidence, index));
@@ -128,7 +130,7 @@ fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     }
     let target = outcome.target.as_ref();
     [
-        socketless(outcome),
+        socketless(evidence),
         steal(evidence.taken.by_hypervisor),
         other_programs(evidence.taken.by_programs),
         busy(WarningKind::GeneratorCpu, "generator", &outcome.generator),
@@ -156,8 +158,12 @@ fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     Some(Warning::invalid(WarningKind::EndedEarly, failure.to_string()))
 }
 
-fn socketless(outcome: &LoadOutcome) -> Option<Warning> {
-    let reason = outcome.socket_error.as_ref()?;
+/// The note about devices without a socket, unless a phase says what its connections lacked.
+fn socketless(evidence: &Evidence<'_>) -> Option<Warning> {
+    let reason = evidence.outcome.socket_error.as_ref()?;
+    if phase::lacking(evidence.phases).is_some() {
+        return None;
+    }
     Some(Warning::note(
         WarningKind::NoSocket,
         format!("a device could not have a socket: {reason}"),

@@ -1,8 +1,10 @@
 //! Packets and bytes of a load to a URL on the real path, where they can be counted.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use wirecost_live::Clock;
+use wirecost_live::own_sockets::OwnSockets;
 use wirecost_live::wire_meter::WireMeter;
 use wirecost_results::link_use::{DirectionUse, LinkUse};
 use wirecost_results::load::{WireUse, WireWay};
@@ -26,20 +28,22 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// Begins to count for a load to a URL.
-    pub(super) fn start(options: &LoadOptions, server: SocketAddr, clock: Clock) -> Self {
-        if options.link.is_some() || !matches!(options.target, LoadTarget::Url(_)) {
+    /// Begins to count for a load to a URL: the packets of `own` sockets, if they are known.
+    pub(super) fn start(
+        options: &LoadOptions,
+        server: SocketAddr,
+        own: Option<Arc<OwnSockets>>,
+        clock: Clock,
+    ) -> Self {
+        if !is_asked(options) {
             return Self::NotAsked;
         }
-        let rate = |offer: &Offer| offer.rate(options.emulated());
-        let rates = options.phases.iter().filter_map(Phase::offer).map(rate);
-        let is_fast = |rate: Option<f64>| rate.is_none_or(|rate| rate > MOST_COUNTED_RATE);
-        if rates.into_iter().any(is_fast) {
+        if is_fast(options) {
             return Self::Uncounted(format!(
                 "a load above {MOST_COUNTED_RATE} messages/s would lose CPU time to the count"
             ));
         }
-        match WireMeter::start(server, clock) {
+        match WireMeter::start(server, own, clock) {
             Ok(meter) => Self::Counted(meter),
             Err(error) => Self::Uncounted(format!(
                 "packets cannot be seen ({error}): sudo, or CAP_NET_RAW, shows them"
@@ -62,7 +66,7 @@ impl Wire {
             Self::Uncounted(why) => return Some(why),
             Self::Counted(meter) => meter,
         };
-        let readings = std::sync::Arc::clone(meter.meter());
+        let readings = Arc::clone(meter.meter());
         let why = match meter.stop() {
             Ok(0) => {
                 outcome.settle_link(&readings.read());
@@ -76,6 +80,23 @@ impl Wire {
         }
         Some(why)
     }
+}
+
+/// The sockets by which the packets of a load are told from those of other programs; `None` if its packets are not counted.
+pub(super) fn own_sockets(options: &LoadOptions) -> Option<Arc<OwnSockets>> {
+    (is_asked(options) && !is_fast(options)).then(Arc::default)
+}
+
+/// Whether a load to a URL is on the real path.
+const fn is_asked(options: &LoadOptions) -> bool {
+    options.link.is_none() && matches!(options.target, LoadTarget::Url(_))
+}
+
+/// Whether a phase sends too fast for a count.
+fn is_fast(options: &LoadOptions) -> bool {
+    let rate = |offer: &Offer| offer.rate(options.emulated());
+    let mut rates = options.phases.iter().filter_map(Phase::offer).map(rate);
+    rates.any(|rate| rate.is_none_or(|rate| rate > MOST_COUNTED_RATE))
 }
 
 /// What was counted in a phase.

@@ -126,6 +126,7 @@ fn part(options: &LoadOptions) -> Part {
         payload: PayloadSource::random(PAYLOAD_BYTES, 1),
         utc_offset_ns: 0,
         seed: 1,
+        mark: 0,
     });
     Part {
         subscribers: Subscribers::none(),

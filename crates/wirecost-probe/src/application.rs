@@ -28,9 +28,9 @@ impl From<mqtt::Event> for ProbeEvent {
                 session_present,
                 server,
             } => ProbeEvent::Ready(connack(session_present, &server)),
-            mqtt::Event::Refused { reason } => Trouble::Rejected(reason_code("CONNACK", reason)).into(),
+            mqtt::Event::Refused { reason } => Trouble::Rejected(server_reason("CONNACK", &reason)).into(),
             mqtt::Event::Disconnected { reason } => {
-                Trouble::Rejected(reason_code("DISCONNECT", reason)).into()
+                Trouble::Rejected(server_reason("DISCONNECT", &reason)).into()
             }
             mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
                 ProbeEvent::Refused(reason_code("PUBACK", reason))
@@ -81,17 +81,29 @@ fn named(reason: ReasonCode) -> String {
     format!("{:#04x} {}", reason.code(), reason.name())
 }
 
-/// MQTT 5, section 2.4; the codes of 3.1.1 are read as their counterparts.
+/// Why the server refused or ended the connection, as it says it.
+fn server_reason(packet: &str, reason: &mqtt::ServerReason) -> Refusal {
+    Refusal {
+        reference: reason.shown_reference(),
+        ..Refusal::new(kind_of(reason.code), format!("{packet} {reason}"))
+    }
+}
+
+/// Why the server refused a message (MQTT 5, section 2.4).
 fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
-    let kind = match reason {
+    Refusal::new(kind_of(reason), format!("{packet} {}", named(reason)))
+}
+
+fn kind_of(reason: ReasonCode) -> RefusalKind {
+    match reason {
         ReasonCode::BadUserNameOrPassword
         | ReasonCode::NotAuthorized
         | ReasonCode::Banned
         | ReasonCode::BadAuthenticationMethod => RefusalKind::Authentication,
         ReasonCode::UnsupportedProtocolVersion => RefusalKind::Version,
+        ReasonCode::UseAnotherServer | ReasonCode::ServerMoved => RefusalKind::Elsewhere,
         _ => RefusalKind::Other,
-    };
-    Refusal::new(kind, format!("{packet} {}", named(reason)))
+    }
 }
 
 impl From<sn::Event> for ProbeEvent {

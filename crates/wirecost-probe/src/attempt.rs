@@ -9,10 +9,10 @@ use wirecost_live::Clock;
 use wirecost_live::activity::Activity;
 use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
-use wirecost_proto::Direction;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Device;
 use wirecost_proto::log::FlowLog;
+use wirecost_proto::{Direction, ResetReason};
 use wirecost_security::Start;
 
 use super::ProbeError;
@@ -23,7 +23,7 @@ use super::monitor::Monitor;
 use super::notes::{Notes, Step};
 use super::options::{Options, Trust};
 use super::script::ProbeScript;
-use super::x509::Certificate;
+use super::x509::Presented;
 
 /// How long the last packets may take from the socket to the interface.
 const LINGER: Duration = Duration::from_millis(50);
@@ -41,6 +41,16 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
+    /// Whether the address did not accept the connection: another one may.
+    pub(super) fn is_unaccepted(&self) -> bool {
+        match &self.notes.trouble {
+            Some((Step::Connect | Step::Ticket, Trouble::TimedOut, _))
+            | Some((_, Trouble::Broken(ResetReason::Unreachable), _)) => self.notes.first_bytes.is_empty(),
+            Some((_, Trouble::Unconnected(_) | Trouble::Broken(ResetReason::Refused), _)) => true,
+            _ => false,
+        }
+    }
+
     /// The flows of the attempt.
     pub(super) fn flows(&self, options: &Options) -> Flows<'_> {
         Flows {
@@ -163,7 +173,7 @@ pub(super) fn peer_certificate(
     environment: &Environment,
     remote: SocketAddr,
     clock: Clock,
-) -> Result<Option<Certificate>, ProbeError> {
+) -> Result<Option<Presented>, ProbeError> {
     if !options.stack().channel.is_tls() {
         return Ok(None);
     }
@@ -176,8 +186,7 @@ pub(super) fn peer_certificate(
     let script = ProbeScript::handshake_only(&trusting);
     let attempt = attempt(endpoint, script, &trusting, remote, clock)?;
     let negotiated = attempt.notes.negotiated.as_ref();
-    let own = negotiated.and_then(|negotiated| negotiated.peer_certificates.first());
-    Ok(own.and_then(|der| Certificate::read(der)))
+    Ok(negotiated.and_then(|negotiated| Presented::read(&negotiated.peer_certificates)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a probed connection reports, in one form for every protocol.
 
-use wirecost_proto::ResetReason;
+use wirecost_proto::{PeerText, ResetReason};
 use wirecost_security::Start;
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
@@ -31,6 +31,8 @@ pub struct Refusal {
     pub reason: String,
     /// What the server refuses.
     pub kind: RefusalKind,
+    /// The other server that it names, safe to display.
+    pub reference: Option<PeerText>,
 }
 
 /// What a server refuses.
@@ -40,6 +42,8 @@ pub enum RefusalKind {
     Authentication,
     /// The version of the protocol.
     Version,
+    /// Every client: another server is to be used.
+    Elsewhere,
     /// Something else.
     Other,
 }
@@ -50,6 +54,7 @@ impl Refusal {
         Self {
             reason: reason.to_string(),
             kind,
+            reference: None,
         }
     }
 }

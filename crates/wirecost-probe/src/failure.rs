@@ -6,6 +6,7 @@ mod security;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use wirecost_live::limits::way_out_of;
 use wirecost_proto::ResetReason;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::units::counted;
@@ -15,9 +16,9 @@ use wirecost_stack::url::{Protocol, Scheme, Url};
 use super::answer::Answer;
 use super::event::{Refusal, RefusalKind, Trouble};
 use super::notes::{Notes, Step};
-use super::options::Options;
+use super::options::{MqttVersion, Options};
 use super::resolve::ResolveError;
-use super::x509::Certificate;
+use super::x509::Presented;
 
 /// RFC 4279, section 2: a server may decline to say that an identity or a key is wrong.
 const SILENT: &str = "a server may be silent where identity or key is wrong: check --psk";
@@ -113,7 +114,7 @@ pub(super) struct Diagnosis<'a> {
     /// Bytes of a stream, or datagrams, that arrived in the step that failed.
     pub(super) received: u64,
     /// The server's certificate, where the server sent it again.
-    pub(super) certificate: Option<&'a Certificate>,
+    pub(super) certificate: Option<&'a Presented>,
     pub(super) notes: &'a Notes,
 }
 
@@ -270,6 +271,10 @@ impl Diagnosis<'_> {
                 format!("{remote} does not read what it makes this client send: the connection was ended"),
                 "the server's log may say why; is it the server that you mean?",
             ),
+            (ResetReason::NoPort | ResetReason::NoFile, _) => Cause::unreachable(
+                format!("{remote}: this machine has no room for one more connection: {reason}"),
+                way_out_of(reason).unwrap_or_default(),
+            ),
             (ResetReason::Local, _) => Cause::unreachable(
                 format!("{remote}: this machine ended the connection"),
                 "check the address, the routes and the firewall of this machine",
@@ -394,7 +399,11 @@ impl Diagnosis<'_> {
     }
 
     fn rejected(&self, refusal: &Refusal) -> Cause {
-        let Refusal { reason, kind } = refusal;
+        let Refusal {
+            reason,
+            kind,
+            reference,
+        } = refusal;
         match kind {
             RefusalKind::Authentication => {
                 Cause::refused(format!("{reason}. {}", self.who()), self.credentials())
@@ -405,7 +414,17 @@ impl Diagnosis<'_> {
                     self.remote,
                     self.protocol()
                 ),
-                "try --mqtt 3.1.1",
+                match self.options.mqtt_version {
+                    MqttVersion::V3_1_1 => "try --mqtt 5",
+                    MqttVersion::V5 => "try --mqtt 3.1.1",
+                },
+            ),
+            RefusalKind::Elsewhere => Cause::refused(
+                format!("{} sends clients to another server: {reason}", self.remote),
+                match reference {
+                    Some(_) => "name the server of the reference in the URL",
+                    None => "it names none: whoever runs it knows the other one",
+                },
             ),
             RefusalKind::Other => Cause::refused(
                 format!("{} refused the connection: {reason}", self.remote),

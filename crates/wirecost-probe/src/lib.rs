@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: what to probe and how
 //! - [`script`]: the steps; [`notes`]: what the script notes of them
-//! - [`resolve`](mod@resolve): from a name to addresses
+//! - [`resolve`](mod@resolve): from a name to addresses; [`reach`](mod@reach): to the address that accepts a connection
 //! - `client`, `application`, `monitor`, [`event`]: the endpoint and its events
 //! - `resumption`: whether resumption and early data work, and what they save
 //! - `attempt`: one connection to one address; `facts`: what client and server negotiated
@@ -27,6 +27,7 @@ pub mod failure;
 mod monitor;
 pub mod notes;
 pub mod options;
+pub mod reach;
 pub mod report;
 pub mod resolve;
 mod resumption;
@@ -42,7 +43,7 @@ use wirecost_live::patience::Patience;
 use wirecost_live::sniffer::{Sniffed, interface_of};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::units::counted;
-use wirecost_proto::{Direction, ResetReason, Rng};
+use wirecost_proto::{Direction, Rng};
 use wirecost_security::KeyLog;
 use wirecost_security::entropy::Entropy;
 use wirecost_security::layer::Fault;
@@ -156,29 +157,24 @@ impl Probe {
         environment: &Environment,
         addresses: &[SocketAddr],
     ) -> Result<(), ProbeError> {
-        for (index, remote) in addresses.iter().enumerate() {
-            let endpoint = Client::new(options, environment)?;
-            let script = ProbeScript::new(options);
-            let attempt = attempt(endpoint, script, options, *remote, self.clock)?;
-            let unconnected = matches!(
-                attempt.notes.trouble,
-                Some((
-                    _,
-                    Trouble::Unconnected(_) | Trouble::Broken(ResetReason::Refused),
-                    _
-                ))
-            );
-            if unconnected && index + 1 < addresses.len() {
-                let text = format!("{remote} does not accept the connection; tried the next address");
-                self.report.warnings.push(text);
-                continue;
-            }
-            self.conclude(options, environment, attempt)?;
-            if self.report.failure.is_none() && resumption::is_possible(options) {
-                let fact = resumption::tried(options, environment, *remote, self.clock, &self.report)?;
-                self.report.facts.push(fact);
-            }
-            break;
+        let attempted = reach::in_turn(
+            addresses,
+            |remote| {
+                let endpoint = Client::new(options, environment)?;
+                attempt(endpoint, ProbeScript::new(options), options, remote, self.clock)
+            },
+            Attempt::is_unaccepted,
+        )?;
+        let Some((attempt, passed_over)) = attempted else {
+            return Ok(());
+        };
+        let remote = attempt.remote;
+        let remark = |remote| format!("{remote} does not accept the connection; tried the next address");
+        self.report.warnings.extend(passed_over.into_iter().map(remark));
+        self.conclude(options, environment, attempt)?;
+        if self.report.failure.is_none() && resumption::is_possible(options) {
+            let fact = resumption::tried(options, environment, remote, self.clock, &self.report)?;
+            self.report.facts.push(fact);
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_EARLY_DATA, NO_RESUMPTION, Psk};
 pub use wirecost_security::tls::Trust;
 use wirecost_stack::error::{ClientError, StackError};
+use wirecost_stack::run_tag::RunTag;
 use wirecost_stack::url::{Family, Login, Protocol, Url};
 use wirecost_stack::{Application, Channel, Stack};
 
@@ -96,7 +97,7 @@ impl Options {
             identity: None,
             psk: None,
             connection_id: false,
-            client_id: "wc-1".to_owned(),
+            client_id: format!("{}1", RunTag::ALONE),
             timeout: Duration::from_secs(10),
             start: Start::Cold,
             family: None,

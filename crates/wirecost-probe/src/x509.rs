@@ -15,6 +15,25 @@ pub struct Certificate {
     pub expires: PeerText,
 }
 
+/// The certificate of a server, as the server sent it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Presented {
+    /// The server's own certificate.
+    pub own: Certificate,
+    /// Whether no other certificate came with it: its issuer has to be known already (RFC 8446, section 4.4.2).
+    pub is_alone: bool,
+}
+
+impl Presented {
+    /// Reads the chain that a server sent; `None` where it has no certificate, or a malformed one.
+    pub fn read(chain: &[Vec<u8>]) -> Option<Self> {
+        Some(Self {
+            own: Certificate::read(chain.first()?)?,
+            is_alone: chain.len() == 1,
+        })
+    }
+}
+
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -47,6 +47,10 @@ pub enum ResetReason {
     Local,
     /// The local host ended the flow, because the peer does not read the answers to its requests.
     Unread,
+    /// The local host has no port left for the flow.
+    NoPort,
+    /// The local host opens no more files, and a flow is one.
+    NoFile,
 }
 
 impl fmt::Display for ResetReason {
@@ -60,6 +64,8 @@ impl fmt::Display for ResetReason {
             Self::Unread => {
                 "connection ended by the local host: the peer does not read the answers to its requests"
             }
+            Self::NoPort => "no local port left",
+            Self::NoFile => "no more open files allowed",
         })
     }
 }

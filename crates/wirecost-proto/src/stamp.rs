@@ -74,6 +74,16 @@ impl Stamp {
         ((u128::from(head) << 64) | u128::from(self.intended_ns)).to_be_bytes()
     }
 
+    /// The stamp with the mark of a run on its device, or without it if it has one: the device of another run's stamp becomes a
+    /// number that hardly any run has.
+    #[must_use]
+    pub const fn marked(self, mark: u32) -> Self {
+        Self {
+            device: self.device ^ mark,
+            ..self
+        }
+    }
+
     /// Writes the stamp over the front of `payload`, unless `payload` is too short.
     pub fn put(self, payload: &mut [u8]) {
         if let Some(front) = payload.first_chunk_mut() {
@@ -130,6 +140,14 @@ mod tests {
         let mut short = [7; 15];
         STAMP.put(&mut short);
         assert_eq!((short, Stamp::read(&short)), ([7; 15], None));
+    }
+
+    #[test]
+    fn a_mark_is_taken_away_by_itself_alone() {
+        let marked = STAMP.marked(0xdead_beef);
+        assert_eq!(marked.marked(0xdead_beef), STAMP);
+        assert_ne!(marked.marked(0xdead_bee0), STAMP);
+        assert_eq!(STAMP.marked(0), STAMP);
     }
 
     #[test]

@@ -118,6 +118,14 @@ pub struct Deliveries {
     /// Of those, answered without a message.
     #[serde(default)]
     pub empty_polls: u64,
+    /// Messages that another program sent to the same server; they are in no other count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub of_others: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Interval {
@@ -226,6 +234,7 @@ impl std::ops::AddAssign for Deliveries {
         self.subscriptions_refused += other.subscriptions_refused;
         self.polls += other.polls;
         self.empty_polls += other.empty_polls;
+        self.of_others += other.of_others;
     }
 }
 
@@ -243,6 +252,7 @@ impl Deliveries {
                 .saturating_sub(earlier.subscriptions_refused),
             polls: self.polls.saturating_sub(earlier.polls),
             empty_polls: self.empty_polls.saturating_sub(earlier.empty_polls),
+            of_others: self.of_others.saturating_sub(earlier.of_others),
         }
     }
 }

@@ -87,6 +87,9 @@ pub struct Load {
     /// Whether devices and the started target spoke IPv6. The address of a URL decides by itself.
     #[serde(default)]
     pub ipv6: bool,
+    /// The characters of this run in the names of its devices (`%x`), at a server that wirecost did not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_tag: Option<String>,
     /// Processes that generated.
     pub processes: u32,
     /// Loops that generated, over all processes.
@@ -145,6 +148,9 @@ pub struct Load {
     /// Why the packets to a target that ran already were not counted; absent where they were, and for other targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_not_counted: Option<String>,
+    /// Whether `wire` of its phases counts the packets of every program that used the target: worker processes sent those of the load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wire_of_all: bool,
     /// The packets on the link, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,

@@ -61,6 +61,8 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// Addresses of the target's name did not accept a connection.
+    AddressPassedOver => "address-passed-over",
     /// An agent was lost before the end of the load.
     AgentLost => "agent-lost",
     /// The capture does not hold every packet: its disk was full.
@@ -99,6 +101,8 @@ kinds! {
     GeneratorDropped => "generator-dropped",
     /// The generator did not send all offered messages.
     GeneratorSaturated => "generator-saturated",
+    /// The generator's machine had no port or no file left for connections.
+    GeneratorSockets => "generator-sockets",
     /// The link's decisions differ from its configuration.
     LinkDecisionsOff => "link-decisions-off",
     /// The link returned no echo.
@@ -107,6 +111,8 @@ kinds! {
     LinkRttOff => "link-rtt-off",
     /// An interface dropped packets.
     MachineDroppedPackets => "machine-dropped-packets",
+    /// Messages of other programs came to subscribers.
+    MessagesOfOthers => "messages-of-others",
     /// A setting of the namespaces could not be made.
     NetworkSettings => "network-settings",
     /// There is no CPU profile of the target.

@@ -104,8 +104,8 @@ pub const DEFAULT_CLIENTS: u32 = 10;
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
 /// The path of the built-in server's pages of messages, which subscribers poll.
 pub const MESSAGES: &str = "messages";
-/// The default client identifiers: eight characters up to 99,999 devices.
-pub const CLIENT_ID: &str = "wc-%05d";
+/// The default client identifiers: eight characters up to 99,999 devices, of which the first three are the run's own.
+pub const CLIENT_ID: &str = "%x%05d";
 
 /// The files and variables that a scenario may use.
 #[derive(Clone, Copy)]

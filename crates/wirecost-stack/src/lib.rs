@@ -7,6 +7,7 @@
 //! - [`error`]: why a stack cannot do what it is asked to do
 //! - [`message`]: the message of the devices of a comparison; [`pool`]: the messages of a load, with a [`Stamp`] and the
 //!   resource that a [`pattern`] gives
+//! - [`run_tag`]: how the names of one run differ from those of others
 //! - [`media`]: what a message says about its payload
 //! - [`subscription`]: the subscription of a subscriber
 //! - [`admission`]: the identity of a server, and the clients that it accepts
@@ -34,6 +35,7 @@ pub mod message;
 pub mod name;
 pub mod pattern;
 pub mod pool;
+pub mod run_tag;
 pub mod secret;
 pub mod server;
 pub mod subscription;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use wirecost_proto::Rng;
 
+use crate::run_tag::RunTag;
+
 /// A text with placeholders for values that differ from device to device and from message to message.
 ///
 /// | placeholder | represents |
@@ -13,6 +15,7 @@ use wirecost_proto::Rng;
 /// | `%n` | the message's number among those of its device, from 1 |
 /// | `%t` | the time for which the message is intended, in milliseconds since 1970 |
 /// | `%r` | eight random hexadecimal digits, the same in every run with the same seed |
+/// | `%x` | the [tag](RunTag) of the run, which [`RunTag::fill`] puts in; without that, the one of a run that is alone |
 /// | `%%` | a percent sign |
 ///
 /// A number can have a width: `%05d` has at least five digits.
@@ -62,7 +65,7 @@ impl Values {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// A percent sign is not followed by a placeholder.
-    #[error("% must be followed by d, n, t, r, % or a width, got {0:?}")]
+    #[error("% must be followed by d, n, t, r, x, % or a width, got {0:?}")]
     Placeholder(String),
     /// A width is too large.
     #[error("a number must have at most {MAXIMUM_WIDTH} digits, got {0}")]
@@ -208,6 +211,9 @@ fn placeholder(text: &str) -> Result<(Part, &str), PatternError> {
         Some('n') => Value::Message,
         Some('t') => Value::Time,
         Some('r') => Value::Random,
+        Some('x') if text.starts_with('x') => {
+            return Ok((Part::Text(RunTag::ALONE.to_string()), &after[1..]));
+        }
         _ => return Err(PatternError::Placeholder(format!("%{text}"))),
     };
     let width = match width {
@@ -265,6 +271,8 @@ mod tests {
             ("", ""),
             ("t/%d/s", "t/7/s"),
             ("wc-%05d", "wc-00007"),
+            ("%x%05d", "wc-00007"),
+            ("%%x", "%x"),
             ("%d%n", "742"),
             ("{\"n\":%n,\"t\":%t}", "{\"n\":42,\"t\":1700000000123}"),
             ("100 %%", "100 %"),
@@ -295,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_placeholder_is_an_error() {
-        for text in ["%", "%x", "a%5", "%5%", "100% sure"] {
+        for text in ["%", "%y", "a%5", "%5%", "%5x", "100% sure"] {
             assert!(
                 matches!(text.parse::<Pattern>(), Err(PatternError::Placeholder(_))),
                 "{text}"
@@ -312,6 +320,7 @@ mod tests {
     fn a_pattern_knows_what_it_differs_by() {
         for (text, device, message) in [
             ("t", false, false),
+            ("%x", false, false),
             ("%d", true, false),
             ("%n", false, true),
             ("%t", false, true),

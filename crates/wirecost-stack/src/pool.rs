@@ -89,6 +89,8 @@ pub struct PoolConfig {
     pub utc_offset_ns: u64,
     /// Seed of random digits.
     pub seed: u64,
+    /// The mark of the run on stamps.
+    pub mark: u32,
 }
 
 /// The messages of one loop's devices. In steady state it allocates nothing where all payloads have the same length, and no
@@ -178,7 +180,7 @@ impl MessagePool {
         if let Some(constant) = &self.constant {
             return Ok(Outgoing {
                 template: constant.clone(),
-                stamp: self.is_stamped().then_some(stamp),
+                stamp: self.is_stamped().then_some(stamp.marked(self.config.mark)),
             });
         }
         for _ in 0..TRIES.min(self.templates.len()) {
@@ -269,7 +271,7 @@ impl MessagePool {
             return Ok(false);
         };
         match &self.config.payload {
-            PayloadSource::Stamped(_) => stamp.put(bytes),
+            PayloadSource::Stamped(_) => stamp.marked(self.config.mark).put(bytes),
             PayloadSource::Bytes(_) | PayloadSource::Described(..) => {}
             PayloadSource::Text(pattern) => {
                 self.text.clear();
@@ -309,7 +311,7 @@ impl MessagePool {
             PayloadSource::Text(pattern) => pattern.text(&values(&self.config, stamp)).into_bytes(),
         };
         if matches!(self.config.payload, PayloadSource::Stamped(_)) {
-            stamp.put(&mut payload);
+            stamp.marked(self.config.mark).put(&mut payload);
         }
         self.template_of(stamp, payload)
     }

@@ -289,7 +289,7 @@ fn a_missing_feature_of_a_stack_is_a_usage_error() {
         ("udp --connect-only", "no connections"),
         ("http1+tls1.3 --connect-only --start 0rtt", "early data"),
         ("mqtt-qos1+tls1.3 --start resumed", "connects once"),
-        ("mqtt-qos1 --resource t/%x", "topic: %"),
+        ("mqtt-qos1 --resource t/%y", "topic: %"),
         (
             "mqtt-qos1 --subscribers 2 --filter t/%n",
             "only %d can stand here",

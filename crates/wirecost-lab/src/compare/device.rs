@@ -10,6 +10,7 @@ use wirecost_security::Start;
 use wirecost_stack::Application;
 use wirecost_stack::channels::{ChannelOptions, datagram_bytes};
 use wirecost_stack::client::ClientConfig;
+use wirecost_stack::run_tag::RunTag;
 
 use super::sampler::Timing;
 
@@ -36,6 +37,11 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
     }
 }
 
+/// The name of client number `number`, from 0, of a run with this tag.
+pub(super) fn device_name(tag: RunTag, number: HostIndex) -> String {
+    format!("{tag}{:05}", u64::from(number) + 1)
+}
+
 /// The configuration of client number `number` of a cell, from 0.
 pub(super) fn client_config(
     options: &Options,
@@ -43,7 +49,7 @@ pub(super) fn client_config(
     number: HostIndex,
     sample: u32,
 ) -> ClientConfig {
-    let client_id = format!("wc-{:05}", u64::from(number) + 1);
+    let client_id = device_name(RunTag::ALONE, number);
     ClientConfig {
         keep_alive: options.keep_alive,
         host: number,

@@ -301,3 +301,13 @@ pub(super) fn reason_of(error: &io::Error) -> ResetReason {
         _ => ResetReason::Local,
     }
 }
+
+/// Why there is no socket with a connection to a peer. With all ports in use, the kernel answers EADDRNOTAVAIL to a TCP socket, EAGAIN to
+/// a UDP socket, and EADDRINUSE to one that is bound first.
+pub(super) fn reason_of_none(error: &io::Error) -> ResetReason {
+    match error.raw_os_error() {
+        Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE | libc::EAGAIN) => ResetReason::NoPort,
+        Some(libc::EMFILE | libc::ENFILE) => ResetReason::NoFile,
+        _ => reason_of(error),
+    }
+}

@@ -225,8 +225,11 @@ impl Activity for Handshakes {
             Some(refused) if refused == device => Failure::Refused,
             _ => Failure::Failed,
         };
-        let reason = ended.reason.unwrap_or(OUT_OF_TIME);
-        let has_failed = self.attempts.fail(device, failure, reason, &mut part.tracker);
+        let has_failed = self.attempts.fail(device, failure, &mut part.tracker);
+        if has_failed && ended.reason.is_none() {
+            // The connection, which was closed here, has counted no reason.
+            part.tracker.now(now).reason(OUT_OF_TIME);
+        }
         if has_failed && matches!(self.flow, Flow::Closed { .. }) {
             return self.resting.push_back((now + REST, device));
         }

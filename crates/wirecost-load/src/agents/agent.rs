@@ -4,7 +4,6 @@
 //! ([`Share::offset_ns`]).
 
 use std::collections::BTreeMap;
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
@@ -14,7 +13,9 @@ use wirecost_live::Clock;
 use wirecost_live::environment::Load as MachineLoad;
 use wirecost_live::idle::{IdleCpus, KeepAwake};
 use wirecost_live::limits::Limits;
+use wirecost_live::patience::Patience;
 use wirecost_live::process::usage::OwnUsage;
+use wirecost_probe::reach::{addresses_of, connect};
 use wirecost_proto::PeerText;
 use wirecost_security::entropy::{Entropy, NoEntropy};
 use wirecost_security::pinned::{Session, SessionError};
@@ -97,7 +98,11 @@ pub struct AgentContext<'a> {
 pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentError> {
     let limits = Limits::read()?;
     let clock = Clock::start();
-    let (channel, mut lines) = dial(file, clock)?;
+    let (channel, mut lines) = match dial(file, clock, context.interrupted) {
+        // The interruption ended the wait.
+        Err(_) if (context.interrupted)() => return Ok(Ended::Interrupted),
+        dialled => dialled?,
+    };
     join(&channel, file, &context, &limits).map_err(|error| unreachable(file, &error))?;
     let Some(number) = welcome(&mut lines, file, &context)? else {
         return Ok(Ended::Interrupted);
@@ -117,24 +122,20 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
     })
 }
 
-fn dial(file: &JoinFile, clock: Clock) -> Result<(Arc<Channel>, Lines), AgentError> {
+fn dial(
+    file: &JoinFile,
+    clock: Clock,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(Arc<Channel>, Lines), AgentError> {
     let unreachable = |reason: String| AgentError::Unreachable {
         coordinator: file.coordinator.clone(),
         reason,
     };
-    let addresses = file.coordinator.to_socket_addrs();
+    let patience = Patience::new(PATIENCE, interrupted);
+    let addresses = addresses_of(&file.coordinator, patience);
     let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
-    let mut reason = "its name has no address".to_owned();
-    let mut streams = addresses.filter_map(|address| match TcpStream::connect_timeout(&address, PATIENCE) {
-        Ok(stream) => Some(stream),
-        Err(error) => {
-            reason = error.to_string();
-            None
-        }
-    });
-    let stream = streams.next();
-    drop(streams);
-    let stream = stream.ok_or_else(|| unreachable(reason))?;
+    let connected = connect(&addresses, patience);
+    let (stream, _) = connected.map_err(|error| unreachable(error.to_string()))?;
     let session = Session::client(file.pin).map_err(|error| unreachable(error.to_string()))?;
     Channel::open(stream, session, clock, PATIENCE).map_err(|error| match error {
         ChannelError::Session(SessionError::OtherCertificate) => {

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use wirecost_live::limits::way_out_of;
+use wirecost_mqtt::codec::ReasonCode;
 use wirecost_proto::endpoint::ResetReason;
 use wirecost_results::figures::Interval;
 use wirecost_scenario::options::load::Phase;
 
 use super::Coordinator;
-use crate::outcome::NoConnection;
+use crate::outcome::{NoConnection, Obstacle};
 
 impl Coordinator<'_> {
     /// Ends a datagram phase without a server, after the time that a connect may take.
@@ -42,12 +44,33 @@ fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
     let is_alone = sum.connects.attempted > 0 && sum.connects.established == 0;
     is_alone.then(|| {
         let reason = sum.reasons.into_iter().max_by_key(|(_, times)| *times);
+        let reason = reason.map_or_else(|| "no answer".into(), |(reason, _)| reason);
+        let lacks = [ResetReason::NoPort, ResetReason::NoFile];
+        let lack = lacks.into_iter().find(|lack| reason == lack.to_string());
         NoConnection {
-            refused: sum.connects.refused > 0,
-            reason: reason.map_or_else(|| "no answer".into(), |(reason, _)| reason),
-            hint: None,
+            obstacle: match lack {
+                Some(_) => Obstacle::Machine,
+                None if sum.connects.refused > 0 => Obstacle::Server,
+                None => Obstacle::NoAnswer,
+            },
+            hint: match lack {
+                Some(lack) => way_out_of(lack),
+                None => of_server(&reason).map(str::to_owned),
+            },
+            reason,
         }
     })
+}
+
+/// What to do about a reason that an MQTT server gives.
+fn of_server(reason: &str) -> Option<&'static str> {
+    let reason = reason.strip_prefix("CONNACK ")?;
+    let is = |code: ReasonCode| reason.contains(code.name());
+    if is(ReasonCode::UseAnotherServer) || is(ReasonCode::ServerMoved) {
+        return Some("name the server that it refers to in the URL");
+    }
+    is(ReasonCode::UnsupportedProtocolVersion)
+        .then_some("the server speaks another version of MQTT: wirecost probe --mqtt 5 or 3.1.1 shows which; a scenario names it by its stack, mqtt5-qos1 or mqtt-qos1")
 }
 
 /// Why no server has received a datagram: in each second with datagrams, ICMP reported a closed port, and no other
@@ -70,7 +93,7 @@ fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
         && !intervals.iter().any(|interval| came(&interval))
         && intervals.iter().enumerate().all(comes_back);
     is_alone.then_some(NoConnection {
-        refused: false,
+        obstacle: Obstacle::NoAnswer,
         reason: refused,
         hint: None,
     })
@@ -124,12 +147,31 @@ mod tests {
     }
 
     #[test]
+    fn a_lack_of_ports_is_the_machines_and_a_moved_server_has_a_way_out() {
+        let mut interval = Interval::default();
+        interval.connects.attempted = 1;
+        interval.reason(&ResetReason::NoPort.to_string());
+        let why = unconnected(&[&interval]).expect("nobody");
+        assert_eq!(why.obstacle, Obstacle::Machine);
+        assert!(why.hint.is_some_and(|hint| hint.contains("ip_local_port_range")));
+        let mut interval = Interval::default();
+        (interval.connects.attempted, interval.connects.refused) = (1, 1);
+        interval.reason("CONNACK 0x9d Server moved, with a reference to \"other\"");
+        let why = unconnected(&[&interval]).expect("nobody");
+        assert_eq!(why.obstacle, Obstacle::Server);
+        assert!(why.hint.is_some_and(|hint| hint.contains("refers to")));
+    }
+
+    #[test]
     fn a_single_connection_proves_a_running_target() {
         let mut interval = Interval::default();
         interval.connects.attempted = 10;
         interval.reason("connection refused");
         let why = unconnected(&[&interval]).expect("nobody");
-        assert_eq!((why.refused, why.reason.as_str()), (false, "connection refused"));
+        assert_eq!(
+            (why.obstacle, why.reason.as_str()),
+            (Obstacle::NoAnswer, "connection refused")
+        );
         interval.connects.established = 1;
         assert_eq!(unconnected(&[&interval]), None);
         assert_eq!(unconnected(&[&Interval::default()]), None);

@@ -91,39 +91,35 @@ impl Attempts {
         }
     }
 
-    /// The running attempt has failed. Returns false if none is running.
-    pub fn fail(
-        &mut self,
-        device: usize,
-        failure: Failure,
-        reason: &str,
-        tracker: &mut MessageTracker,
-    ) -> bool {
+    /// The running attempt has failed with its connection, which counts the reason. Returns false if none is running.
+    pub fn fail(&mut self, device: usize, failure: Failure, tracker: &mut MessageTracker) -> bool {
         let Some((intended, _)) = self.each[device].at_work.take() else {
             return false;
         };
-        self.end(intended, failure, reason, tracker);
+        self.end(intended, failure, tracker);
         true
     }
 
     /// Gives up all attempts.
     pub fn abandon_all(&mut self, reason: &str, tracker: &mut MessageTracker) {
         for device in 0..self.each.len() {
-            self.fail(device, Failure::Failed, reason, tracker);
-            while let Some(intended) = self.each[device].waiting.pop_front() {
-                self.end(intended, Failure::Failed, reason, tracker);
+            let attempt = &mut self.each[device];
+            let at_work = attempt.at_work.take().map(|(intended, _)| intended);
+            let left: Vec<Instant> = at_work.into_iter().chain(attempt.waiting.drain(..)).collect();
+            for intended in left {
+                self.end(intended, Failure::Failed, tracker);
+                tracker.now(intended).reason(reason);
             }
         }
     }
 
-    fn end(&mut self, intended: Instant, failure: Failure, reason: &str, tracker: &mut MessageTracker) {
+    fn end(&mut self, intended: Instant, failure: Failure, tracker: &mut MessageTracker) {
         self.outstanding -= 1;
         let interval = tracker.now(intended);
         match failure {
             Failure::Refused => interval.outcomes.refused += 1,
             Failure::Failed => interval.outcomes.failed += 1,
         }
-        interval.reason(reason);
     }
 
     /// The number of attempts that are not over.

@@ -30,6 +30,13 @@ pub struct Reception {
     pub stamped: bool,
     /// The number of senders over all parts: the devices that stamps can name.
     pub senders: u32,
+    /// The mark of the run on stamps; 0 where the server is the run's own.
+    pub mark: u32,
+    /// Whether messages of others are told by the lack of the run's stamp: every message of the run has one, and the server is not
+    /// the run's own.
+    pub tells_others: bool,
+    /// Bytes of the wills of the run's devices, which the server sends without a stamp; `None` without wills.
+    pub will_bytes: Option<u64>,
     /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
     /// How far the clock of a sender may be ahead, in nanoseconds: 0 unless senders are on other machines.
@@ -105,6 +112,9 @@ impl Subscribers {
         let reception = Reception {
             stamped: false,
             senders: 0,
+            mark: 0,
+            tells_others: false,
+            will_bytes: None,
             clock_start_ns: 0,
             clock_error_ns: 0,
             poll: None,
@@ -216,7 +226,12 @@ impl Subscribers {
 
     fn arrived(&mut self, device: usize, arrival: Arrival, tracker: &mut MessageTracker, now: Instant) {
         let reception = self.reception;
-        let stamp = arrival.stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
+        let stamp = arrival.stamp.map(|stamp| stamp.marked(reception.mark));
+        if reception.is_of_others(stamp, &arrival) {
+            tracker.now(now).deliveries.of_others += 1;
+            return;
+        }
+        let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
         let place = stamp.and_then(|stamp| self.place(device, stamp));
         let Some(subscriber) = self.of(device) else {
             return;
@@ -321,6 +336,13 @@ impl Reception {
         let earliest_ns = self.clock_start_ns.saturating_sub(self.clock_error_ns);
         let is_in_time = earliest_ns <= stamp.intended_ns && stamp.intended_ns <= latest_ns;
         self.stamped && stamp.device < self.senders && is_in_time
+    }
+
+    /// Whether another program sent the message to the same server. The mark tells it, whatever the clocks of agents show.
+    fn is_of_others(&self, stamp: Option<Stamp>, arrival: &Arrival) -> bool {
+        let is_will = self.will_bytes == Some(arrival.payload_bytes);
+        let has_mark = stamp.is_some_and(|stamp| stamp.device < self.senders);
+        self.tells_others && !has_mark && !is_will
     }
 
     const fn intended(&self, stamp: &Stamp) -> Instant {

@@ -74,6 +74,7 @@ impl Bench {
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,
             seed: 1,
+            mark: 0,
         };
         let part = Part {
             connections: Connections::new(devices, SECOND * 10, Rng::new(7)),

@@ -98,6 +98,7 @@ impl Share {
             }),
             utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
             seed: options.seed,
+            mark: self.destination.mark,
         })?)
     }
 
@@ -115,6 +116,10 @@ impl Share {
         let reception = Reception {
             stamped,
             senders: self.options.clients,
+            mark: self.destination.mark,
+            // Recorded values have no stamps.
+            tells_others: stamped && self.destination.mark != 0 && self.options.trace.is_none(),
+            will_bytes: self.options.will.as_ref().map(|will| will.payload.len() as u64),
             clock_start_ns: origin.monotonic_ns,
             clock_error_ns: self.clock_error_ns,
             poll: asked.poll,

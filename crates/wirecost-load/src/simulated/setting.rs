@@ -70,6 +70,7 @@ impl<'a> Setting<'a> {
                 subscribers: 0..options.receivers(),
                 offset_ns: 0,
                 clock_error_ns: 0,
+                own_sockets: None,
             },
             credentials,
             channels,

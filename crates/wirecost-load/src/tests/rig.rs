@@ -89,6 +89,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                 psk: None,
             },
             link: None,
+            mark: 0,
             classical_signatures: false,
         };
         let share = Share::split(&Arc::new(options), &destination, 1).remove(0);

@@ -6,7 +6,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::load::{Bottleneck, PhaseFigures};
 use wirecost_results::summary::Outcomes;
 
-use super::{BUSY, Evidence, SENT_SHARE, devices, link, percent};
+use super::{BUSY, Evidence, SENT_SHARE, devices, link, percent, phase};
 use crate::outcome::LoadOutcome;
 
 /// The bottleneck; `None` if nothing was done.
@@ -22,7 +22,9 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let with_cpu = |why: String| format!("{why}; {cpu}");
     let timeout = evidence.options.timeout;
     let late = || evidence.offered().find_map(|phase| phase.lag_that_tells(timeout));
-    let (who, why) = if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
+    let (who, why) = if let Some(why) = phase::lacking(evidence.phases) {
+        ("generator", why)
+    } else if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
         ("target", with_cpu(why))
     } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
         // A refused message was offered in time: the lag does not matter.
@@ -143,7 +145,9 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         let mut phases = evidence.phases.iter();
         phases.find_map(|figures| link::could_give_no_more(figures, short.is_some()))
     };
-    let (who, why) = if generator > BUSY && generator > target {
+    let (who, why) = if let Some(why) = phase::lacking(evidence.phases) {
+        ("generator", why)
+    } else if generator > BUSY && generator > target {
         ("generator", cpu)
     } else if target > BUSY {
         ("target", cpu)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wirecost_live::limits::way_out_of;
+use wirecost_proto::ResetReason;
 use wirecost_proto::units::counted;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::summary::Times;
@@ -156,6 +158,20 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
     })
 }
 
+/// The warning about messages that another program sent to the subscriptions of the load.
+pub(super) fn of_others(figures: &PhaseFigures) -> Option<Warning> {
+    let messages = figures.deliveries?.of_others;
+    (messages > 0).then(|| {
+        Warning::note(
+            WarningKind::MessagesOfOthers,
+            format!(
+                "{} of another sender came to the subscribers and count nowhere: a topic with %x is this run's own (--resource t/%x)",
+                counted(messages, "message")
+            ),
+        )
+    })
+}
+
 /// The warning about connections that do not last: more were lost than there are devices.
 pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let options = evidence.options;
@@ -198,6 +214,66 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
             ),
         )
     })
+}
+
+/// What the machine of the generator lacked for connections of a phase: the number of connects that failed for it.
+struct Lack {
+    ports: u64,
+    files: u64,
+    attempted: u64,
+}
+
+impl Lack {
+    /// The lack in a phase, if notably many of its connects failed for it.
+    fn of(figures: &PhaseFigures) -> Option<Self> {
+        let failed = |reason: ResetReason| figures.reasons.get(&reason.to_string()).copied();
+        let lack = Self {
+            ports: failed(ResetReason::NoPort).unwrap_or(0),
+            files: failed(ResetReason::NoFile).unwrap_or(0),
+            attempted: figures.connects.attempted,
+        };
+        let share = (lack.ports + lack.files) as f64 / lack.attempted.max(1) as f64;
+        (share > 1.0 - SENT_SHARE).then_some(lack)
+    }
+
+    /// The sentence about it, whose subject is the machine.
+    fn sentence(&self) -> String {
+        let (missing, what) = match self.ports {
+            0 => (self.files, "file"),
+            ports => (ports, "local port"),
+        };
+        format!(
+            "it had no {what} left for {missing} of {}",
+            counted(self.attempted, "connection")
+        )
+    }
+
+    /// What to do about it.
+    fn way_out(&self) -> String {
+        match self.ports {
+            0 => way_out_of(ResetReason::NoFile).unwrap_or_default(),
+            _ => {
+                let others = way_out_of(ResetReason::NoPort).unwrap_or_default();
+                format!("more source addresses (--source), {others}")
+            }
+        }
+    }
+}
+
+/// The sentence about what the generator's machine lacked for connections, if it lacked something in one of the phases.
+pub(super) fn lacking(phases: &[PhaseFigures]) -> Option<String> {
+    Some(phases.iter().find_map(Lack::of)?.sentence())
+}
+
+/// The warning about connections for which the generator's machine had no port or file: the target has not seen them.
+pub(super) fn lack(figures: &PhaseFigures) -> Option<Warning> {
+    let lack = Lack::of(figures)?;
+    let text = format!(
+        "the generator is out of room: {}, which the target has not seen: {}",
+        lack.sentence(),
+        lack.way_out()
+    );
+    Some(Warning::invalid(WarningKind::GeneratorSockets, text))
 }
 
 impl Offered<'_> {

@@ -97,6 +97,7 @@ impl Job {
             subscribers: range.subscribers,
             offset_ns: 0,
             clock_error_ns: 0,
+            own_sockets: None,
         };
         Ok(self.parts.into_iter().map(share).collect())
     }

@@ -41,11 +41,7 @@ impl Layout {
         };
         let asked = options.processes.map_or(needed, u64::from).max(1);
         if asked < needed {
-            return Err(LimitError::OpenFiles {
-                asked: devices,
-                reachable: asked * limits.sockets_per_process,
-                open_files: limits.open_files,
-            });
+            return Err(limits.too_few_processes(devices, asked));
         }
         if !options.shared_socket {
             // All peers of a datagram service share its socket.
@@ -88,6 +84,7 @@ mod tests {
     const LIMITS: Limits = Limits {
         sockets_per_process: 19_800,
         open_files: 20_000,
+        other_files: 200,
         ports_per_address: 28_232,
         free_files: 20_000_000,
         available_bytes: 16_000_000_000,

@@ -28,6 +28,7 @@ fn shares(parts: u32) -> Vec<Share> {
             psk: None,
         },
         link: None,
+        mark: 0,
         classical_signatures: false,
     };
     Share::split(&Arc::new(options), &destination, parts)

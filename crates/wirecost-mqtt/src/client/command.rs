@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use wirecost_proto::{Content, ResetReason, Stamp};
 
+use super::server_reason::ServerReason;
 use crate::codec::text::OwnedText;
 use crate::codec::{
     DecodeError, FieldError, FiltersBuf, Malformed, Properties, PropertiesBuf, Property, ReasonCode,
@@ -321,7 +322,7 @@ pub enum Event {
     /// The server refused the connection.
     Refused {
         /// The reason.
-        reason: ReasonCode,
+        reason: Box<ServerReason>,
     },
     /// The last byte of a message has been handed out. At QoS 0 nothing else follows.
     Sent {
@@ -366,7 +367,7 @@ pub enum Event {
     /// The server sent DISCONNECT.
     Disconnected {
         /// The reason.
-        reason: ReasonCode,
+        reason: Box<ServerReason>,
     },
     /// The server sent an invalid packet, or a packet of the client would be longer than MQTT can frame. The client closed
     /// the connection.

@@ -15,6 +15,7 @@
 mod command;
 mod config;
 mod receive;
+mod server_reason;
 mod transmit;
 
 use alloc::boxed::Box;
@@ -30,6 +31,7 @@ pub use command::{
     ServerProperties, TemplateError,
 };
 pub use config::Config;
+pub use server_reason::ServerReason;
 
 pub use crate::codec::OwnedWill as Will;
 

@@ -5,13 +5,13 @@ use alloc::string::ToString;
 use core::time::Duration;
 
 use super::{
-    Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, State, Subject,
-    Timer, Unexpected,
+    Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, ServerReason,
+    State, Subject, Timer, Unexpected,
 };
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::{
     Acknowledgement, Connack, DecodeError, Footprint, Frame, Outcomes, Packet, PacketType, Properties,
-    Property, ProtocolError, Publish, Reason, ReasonCode, Text, Version,
+    Property, ProtocolError, Publish, Reason, ReasonCode, Text, Version, v3_1_1,
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
@@ -48,9 +48,24 @@ impl Client {
         if self.is_ending() {
             return;
         }
+        if self.is_refused_by_an_older_server(frame) {
+            self.report(Event::Refused {
+                reason: Box::new(ServerReason::UNACCEPTABLE_VERSION),
+            });
+            return self.end();
+        }
         if let Err(error) = decoded.and_then(|packet| self.receive_packet(packet)) {
             self.fail(error);
         }
+    }
+
+    /// Whether a server that knows 3.1.1 alone refuses the version, by a CONNACK of its own version
+    /// ([MQTT-3.1.2-2] of 3.1.1).
+    fn is_refused_by_an_older_server(&self, frame: Frame<'_>) -> bool {
+        matches!(self.state, State::AwaitConnack(_))
+            && self.version == Version::V5
+            && frame.packet_type() == Some(PacketType::Connack)
+            && frame.body() == v3_1_1::UNACCEPTABLE_VERSION
     }
 
     /// Whether this side has closed the flow, or will.
@@ -88,7 +103,10 @@ impl Client {
         self.timers.stop(Timer::Connack);
         let reason = connack.reason;
         if reason.is_failure() {
-            self.report(Event::Refused { reason });
+            let reason = ServerReason::new(reason, self.version, connack.properties);
+            self.report(Event::Refused {
+                reason: Box::new(reason),
+            });
             self.end();
             return Ok(());
         }
@@ -296,8 +314,10 @@ impl Client {
         if let Some(property) = disconnect.properties.iter().find(is_expiry) {
             return Err(ProtocolError::PropertyNotAllowed(property.id()).into());
         }
-        let reason = disconnect.code;
-        self.report(Event::Disconnected { reason });
+        let reason = ServerReason::new(disconnect.code, self.version, disconnect.properties);
+        self.report(Event::Disconnected {
+            reason: Box::new(reason),
+        });
         self.end();
         Ok(())
     }

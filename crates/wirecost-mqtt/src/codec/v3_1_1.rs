@@ -15,6 +15,9 @@ const RETURN_CODES: [ReasonCode; 6] = [
 /// The number of "Server unavailable", for every reason without a 3.1.1 code.
 const SERVER_UNAVAILABLE: u8 = 3;
 
+/// The body of a CONNACK that refuses the version (3.1.1, section 3.2.2).
+pub(crate) const UNACCEPTABLE_VERSION: [u8; 2] = [0, 1];
+
 /// The failure code in a SUBACK (3.1.1, section 3.9.3).
 pub(crate) const SUBSCRIBE_FAILURE: u8 = 0x80;
 

@@ -245,7 +245,11 @@ fn a_refused_client_reports_the_reason() {
     };
     for version in Version::ALL {
         let pair = connected(of_version(version), broker.clone());
-        let reason = ReasonCode::BadUserNameOrPassword;
+        let reason = Box::new(client::ServerReason {
+            code: ReasonCode::BadUserNameOrPassword,
+            version,
+            reference: None,
+        });
         assert_eq!(events(&pair), [&Event::Refused { reason }, &Event::Closed]);
     }
 }

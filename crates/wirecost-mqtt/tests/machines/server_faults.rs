@@ -124,11 +124,34 @@ fn a_packet_above_the_clients_limit_is_refused() {
 }
 
 #[test]
+fn a_server_of_3_1_1_refuses_version_5_in_its_own_words() {
+    let mut harness = ClientHarness::new(of_version(Version::V5));
+    harness.receive("2002 00 01");
+    let Some(Event::Refused { reason }) = harness.events.last() else {
+        panic!("{:?}", harness.events);
+    };
+    assert_eq!(reason.to_string(), "1 Unsupported Protocol Version");
+    assert!(
+        harness.sent.is_empty(),
+        "no DISCONNECT of a version that it does not know"
+    );
+    let mut harness = ClientHarness::new(of_version(Version::V5));
+    harness.receive("2002 00 05");
+    assert!(
+        matches!(harness.events.last(), Some(Event::Failed(_))),
+        "no other code says that: {:?}",
+        harness.events
+    );
+}
+
+#[test]
 fn a_servers_disconnect_is_reported_and_the_flow_closed() {
     let mut harness = ClientHarness::connected();
     harness.receive("e001 8b");
-    let reason = ReasonCode::ServerShuttingDown;
-    assert_eq!(harness.events.last(), Some(&Event::Disconnected { reason }));
+    let Some(Event::Disconnected { reason }) = harness.events.last() else {
+        panic!("{:?}", harness.events);
+    };
+    assert_eq!(reason.code, ReasonCode::ServerShuttingDown);
     assert!(harness.closed && harness.sent.is_empty());
     harness.input(Input::PeerClosed { flow: FlowId(0) });
     assert_eq!(harness.events.last(), Some(&Event::Closed));

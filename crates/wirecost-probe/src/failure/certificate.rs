@@ -8,7 +8,7 @@ use wirecost_security::tls::Flaw;
 use wirecost_stack::url::Url;
 
 use crate::options::{Options, Trust};
-use crate::x509::Certificate;
+use crate::x509::{Certificate, Presented};
 use crate::{environment, peer_certificate};
 
 const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
@@ -16,6 +16,9 @@ const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the repo
 const SERVERS_OWN: &str = "give the server one that the authority has issued, or make it without that right: openssl req \
                            -x509 with -addext basicConstraints=critical,CA:FALSE; --cacert FILE.pem with this very \
                            certificate accepts it, ";
+
+const WHOLE_CHAIN: &str = "; if the issuer is an intermediate authority, the server has to send the whole chain: its own certificate and \
+                           the intermediate ones in one file";
 
 /// How long a server may take to send its certificate again.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,7 +30,7 @@ pub struct Refused<'a> {
     /// What is wrong with the certificate: a sentence whose subject is the certificate.
     pub reason: &'a str,
     /// The certificate, where the server sent it again.
-    pub seen: Option<&'a Certificate>,
+    pub seen: Option<&'a Presented>,
     /// The authorities that the client trusts.
     pub trusted: &'a Trust,
 }
@@ -38,7 +41,7 @@ impl Refused<'_> {
         let Self { host, reason, .. } = self;
         let seen = self
             .seen
-            .map_or_else(String::new, |certificate| format!(" (it is {certificate})"));
+            .map_or_else(String::new, |presented| format!(" (it is {})", presented.own));
         let (cause, hint) = match Flaw::of(reason) {
             Flaw::OutOfDate => (
                 format!("is out of date: {reason}"),
@@ -58,10 +61,30 @@ impl Refused<'_> {
                 "give the server another one; ",
             ),
         };
+        let is_of_stranger = Flaw::of(reason) == Flaw::UnknownIssuer;
+        let chain = match is_of_stranger && self.lacks_intermediate() {
+            true => WHOLE_CHAIN,
+            false => "",
+        };
         [
             format!("certificate for {host} {cause}{seen}"),
-            format!("{hint}{ANYWAY}"),
+            format!("{hint}{ANYWAY}{chain}"),
         ]
+    }
+
+    /// Whether the server may have left out a certificate between its own and a trusted authority: it sent its own alone, which is
+    /// neither its own issuer nor issued by an authority with a name that is trusted.
+    fn lacks_intermediate(&self) -> bool {
+        let Some(Presented { own, is_alone: true }) = self.seen else {
+            return false;
+        };
+        let is_of =
+            |authority: &Vec<u8>| Certificate::read(authority).is_some_and(|read| read.subject == own.issuer);
+        let is_known = match self.trusted {
+            Trust::Authorities(all) => all.iter().any(is_of),
+            Trust::Anyone => true,
+        };
+        own.issuer != own.subject && !is_known
     }
 
     fn issuer(&self) -> String {
@@ -71,7 +94,11 @@ impl Refused<'_> {
             Trust::Anyone => "although every server is trusted".to_owned(),
         };
         match (self.seen, self.reason) {
-            (Some(certificate), _) => format!("issued by {:?}, {store}", certificate.issuer),
+            (Some(presented), _) if self.lacks_intermediate() => format!(
+                "issued by {:?}, {store}, and the server sent no certificate of its issuer",
+                presented.own.issuer
+            ),
+            (Some(presented), _) => format!("issued by {:?}, {store}", presented.own.issuer),
             // Only the certificate names its issuer.
             (None, "its issuer is not trusted") => format!("its issuer is unknown, {store}"),
             (None, reason) => format!("{reason}, {store}"),
@@ -111,7 +138,12 @@ mod tests {
             issuer: "lab CA".into(),
             expires: "2036-01-01".into(),
         };
-        let told = |reason, seen| {
+        let presented = Presented {
+            own: certificate.clone(),
+            is_alone: false,
+        };
+        let told = |reason, seen: Option<&Certificate>| {
+            let seen = seen.map(|_| &presented);
             let refused = Refused {
                 host: "broker.lab",
                 reason,
@@ -158,6 +190,42 @@ mod tests {
             name.contains("has another name: it is not for expired.lab, but for broker.lab (it is")
                 && name.contains("use a name of the certificate"),
             "{name}"
+        );
+        let alone = Presented {
+            is_alone: true,
+            ..presented.clone()
+        };
+        let refused = Refused {
+            host: "broker.lab",
+            reason: "its issuer is not trusted",
+            seen: Some(&alone),
+            trusted: &Trust::Authorities(vec![Vec::new(); 2]),
+        };
+        let [cause, hint] = refused.explanation();
+        assert!(
+            cause.contains(
+                "issued by \"lab CA\", not among the 2 authorities trusted here, and the server sent no certificate of its issuer"
+            ),
+            "{cause}"
+        );
+        assert!(
+            hint.contains("has to send the whole chain") && hint.contains("--cacert"),
+            "{hint}"
+        );
+        let itself = Presented {
+            own: Certificate {
+                issuer: "lab".into(),
+                ..certificate.clone()
+            },
+            is_alone: true,
+        };
+        let refused = Refused {
+            seen: Some(&itself),
+            ..refused
+        };
+        assert!(
+            !refused.explanation().join("").contains("chain"),
+            "it has no issuer but itself"
         );
         let other = told("it has been revoked", None);
         assert!(

@@ -90,6 +90,10 @@ impl Page {
         if let Some(why) = &load.wire_not_counted {
             lines.extend(self.entry("wire", &format!("bytes on the wire are not counted: {why}")));
         }
+        if load.wire_of_all {
+            let text = "the count is of every program that used the target: worker processes sent the packets of the load";
+            lines.extend(self.entry("wire", text));
+        }
         if let Some(agents) = &load.agents {
             for agent in &agents.each {
                 let name = format!("agent {}", agent.number);

@@ -11,6 +11,7 @@ fn config(stack: &str, resource: &str, payload: PayloadSource) -> PoolConfig {
         payload,
         utc_offset_ns: 0,
         seed: 1,
+        mark: 0,
     }
 }
 

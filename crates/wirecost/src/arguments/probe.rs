@@ -72,9 +72,9 @@ pub struct ProbeArguments {
     #[command(flatten)]
     pub login: LoginArguments,
 
-    /// MQTT client identifier and AMQP container id
-    #[arg(long, value_name = "ID", default_value = "wc-1")]
-    pub client_id: String,
+    /// MQTT client identifier and AMQP container id [default: four characters, other ones for each probe]
+    #[arg(long, value_name = "ID")]
+    pub client_id: Option<String>,
 
     /// Time limit of each step
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]

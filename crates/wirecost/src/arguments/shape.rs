@@ -125,7 +125,7 @@ pub struct ShapeArguments {
     #[command(flatten)]
     pub login: LoginArguments,
 
-    /// Client identifiers; %d is the device's number
+    /// Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already
     #[arg(long, value_name = "TEXT", default_value = CLIENT_ID)]
     pub client_id: String,
 

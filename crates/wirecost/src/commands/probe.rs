@@ -9,6 +9,7 @@ use wirecost_load::server::system_store;
 use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem};
+use wirecost_stack::run_tag::RunTag;
 use wirecost_stack::url::Family;
 
 use crate::arguments::{self, ProbeArguments};
@@ -59,6 +60,14 @@ fn failed(failure: &wirecost_probe::Failure) -> Failure {
     }
 }
 
+/// The client identifier: the user's, or one of this probe alone, of four characters.
+fn client_id(arguments: &ProbeArguments) -> Result<String, Failure> {
+    match &arguments.client_id {
+        Some(asked) => Ok(asked.clone()),
+        None => Ok(format!("{}1", RunTag::draw().map_err(Failure::internal)?)),
+    }
+}
+
 fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
     let url = arguments.url.clone();
     let size = usize::try_from(arguments.size.bytes());
@@ -80,7 +89,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
         psk: arguments.psk.clone(),
         connection_id: arguments.connection_id,
         login: login::login(&arguments.login, url.login.as_ref())?,
-        client_id: arguments.client_id.clone(),
+        client_id: client_id(arguments)?,
         timeout: arguments.timeout,
         start: arguments.start,
         family: match (arguments.ipv4, arguments.ipv6) {

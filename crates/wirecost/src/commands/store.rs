@@ -21,7 +21,7 @@ use wirecost_load::server::trusted_authorities;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::{FieldError, OwnedBinary, OwnedText, SubscriptionOptions};
 use wirecost_mqtt::quality::QoS;
-use wirecost_probe::resolve::resolve;
+use wirecost_probe::reach::{self, ReachError, Trial, Waits};
 use wirecost_proto::PeerText;
 use wirecost_proto::bare::Transport;
 use wirecost_security::entropy::Entropy;
@@ -68,8 +68,8 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     };
     let interrupt = Interrupt::install()?;
     let parts = [
-        (subscriber, address(&arguments.broker)?),
-        (client, address(&arguments.store)?),
+        (subscriber, address(&arguments.broker, "broker")?),
+        (client, address(&arguments.store, "store")?),
     ];
     debug_assert_eq!((BROKER, STORE), (0, 1), "the order of the parts");
     let devices = parts.map(|(endpoint, remote)| LoadDevice {
@@ -305,11 +305,26 @@ fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<
     Ok(std::env::var(variable).ok())
 }
 
-fn address(url: &Url) -> Result<SocketAddr, Failure> {
-    let found = resolve(&url.host, url.port, None, Patience::of(LOOKUP_PATIENCE));
-    let addresses = found.map_err(|error| Failure::new(exit::UNREACHABLE, error))?;
-    let first = addresses.first().copied();
-    first.ok_or_else(|| Failure::new(exit::UNREACHABLE, format!("{:?} has no address", url.host)))
+/// The address of the `part` that a URL names: of several, the first one that accepts a connection.
+fn address(url: &Url, part: &str) -> Result<SocketAddr, Failure> {
+    let server = reach::Server {
+        host: &url.host,
+        port: url.port,
+        transport: Transport::Stream,
+    };
+    let patience = Patience::of(LOOKUP_PATIENCE);
+    let waits = Waits {
+        resolver: patience,
+        connect: patience,
+    };
+    let reached = reach::reach(server, Trial::OfSeveral, waits).map_err(|error| match error {
+        ReachError::Name(error) => Failure::new(exit::UNREACHABLE, error),
+        ReachError::Unaccepted(why) => {
+            Failure::new(exit::UNREACHABLE, format!("cannot use the {part}: {why}"))
+                .with_hint(format!("check the {part}'s URL: wirecost probe shows every step"))
+        }
+    })?;
+    Ok(reached.address)
 }
 
 /// A payload as JSON: as it is, or `{"base64": ...}` if it is not JSON.

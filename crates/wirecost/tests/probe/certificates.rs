@@ -32,16 +32,39 @@ pub(crate) struct Authority<'a>(pub(crate) &'a Path);
 impl<'a> Authority<'a> {
     /// A new authority.
     pub(crate) fn new(folder: &'a Path) -> Self {
-        need_program("openssl", "openssl");
-        fs::write(folder.join("ca.cnf"), CONFIGURATION).expect("a configuration");
-        fs::write(folder.join("index"), "").expect("a database");
-        fs::write(folder.join("serial"), "01").expect("a serial number");
-        let authority = Self(folder);
+        let authority = Self::nameless(folder);
         authority.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem -days 30 \
              -subj /CN=lab-CA -config ca.cnf -extensions authority",
         );
         authority
+    }
+
+    /// A folder with what OpenSSL needs for an authority, but its certificate.
+    fn nameless(folder: &'a Path) -> Self {
+        need_program("openssl", "openssl");
+        fs::write(folder.join("ca.cnf"), CONFIGURATION).expect("a configuration");
+        fs::write(folder.join("index"), "").expect("a database");
+        fs::write(folder.join("serial"), "01").expect("a serial number");
+        Self(folder)
+    }
+
+    /// An authority in another folder that this one has issued.
+    pub(crate) fn intermediate<'b>(&self, folder: &'b Path) -> Authority<'b> {
+        let issued = Authority::nameless(folder);
+        issued.openssl(
+            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out request -subj /CN=lab-middle -config ca.cnf",
+        );
+        let rights = "basicConstraints = critical, CA:TRUE\nkeyUsage = keyCertSign\n";
+        fs::write(self.0.join("names"), rights).expect("rights");
+        let [request, certificate] = ["request", "ca.pem"].map(|name| folder.join(name));
+        self.openssl(&format!(
+            "ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in {} -out {} -notext -extfile names \
+             -startdate 20200101000000Z -enddate 20490101000000Z",
+            request.display(),
+            certificate.display()
+        ));
+        issued
     }
 
     /// A server's certificate and key for a name (`DNS:localhost,IP:127.0.0.1`), valid until a year.

@@ -1,24 +1,24 @@
 //! A server that runs already: its address, whom it must convince, and the relay to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use wirecost_live::Side;
 use wirecost_live::patience::Patience;
 use wirecost_live::relay::{Relay, Relayed, Route};
 use wirecost_load::server::trusted_authorities;
-use wirecost_probe::resolve::resolve;
-use wirecost_proto::ResetReason;
+use wirecost_probe::reach::{self, Trial, Waits};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::hosts::server_address;
+use wirecost_proto::hosts::{HostIndex, server_address};
 use wirecost_scenario::options::compare::{Options, Running, ServerPath};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::{Epoch, KeyLog, tls};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
 use wirecost_stack::client::Session;
+use wirecost_stack::run_tag::RunTag;
 
+use super::super::device::device_name;
 use super::RunError;
 
 /// How long the resolver may take.
@@ -34,6 +34,10 @@ pub struct Reached {
     /// The relay, if devices are behind an emulated link.
     relay: Option<Relay>,
     before: Relayed,
+    /// The characters of this run in the names of its devices.
+    tag: RunTag,
+    /// The addresses of its name that did not accept a connection, in one sentence.
+    passed_over: Option<String>,
 }
 
 impl Reached {
@@ -55,23 +59,24 @@ impl Reached {
             target: url.to_string(),
             reason,
         };
-        let patience = Patience::new(RESOLVE_PATIENCE, is_over);
-        let found =
-            resolve(&url.host, url.port, None, patience).map_err(|error| unreachable(error.to_string()))?;
-        let address = found
-            .first()
-            .ok_or_else(|| unreachable("no address".into()))?
-            .ip();
+        let waits = Waits {
+            resolver: Patience::new(RESOLVE_PATIENCE, is_over),
+            connect: Patience::new(CONNECT_PATIENCE, is_over),
+        };
         let is_at_url = |cell: &&PlannedCell| cell.not_run.is_none() && cell.port == url.port;
-        let cells = plan.cells.iter().filter(is_at_url);
-        if cells
-            .into_iter()
-            .any(|cell| cell.stack.transport() == Transport::Stream)
-        {
-            let at = SocketAddr::new(address, url.port);
-            let connected = TcpStream::connect_timeout(&at, CONNECT_PATIENCE);
-            connected.map_err(|error| unreachable(reason(&error)))?;
-        }
+        let mut cells = plan.cells.iter().filter(is_at_url);
+        let has_streams = cells.any(|cell| cell.stack.transport() == Transport::Stream);
+        let server = reach::Server {
+            host: &url.host,
+            port: url.port,
+            transport: match has_streams {
+                true => Transport::Stream,
+                false => Transport::Datagram,
+            },
+        };
+        let reached =
+            reach::reach(server, Trial::OfAny, waits).map_err(|error| unreachable(error.to_string()))?;
+        let tag = RunTag::draw().map_err(|error| unreachable(error.to_string()))?;
         let trust = match trusted_authorities(running.ca.as_deref(), running.insecure, true)? {
             Some(authorities) => tls::Trust::Authorities(authorities),
             None => tls::Trust::Anyone,
@@ -83,7 +88,9 @@ impl Reached {
             },
             before: Relayed::default(),
             running: running.clone(),
-            address,
+            address: reached.address.ip(),
+            passed_over: reached.remark(),
+            tag,
             trust,
         }))
     }
@@ -96,13 +103,17 @@ impl Reached {
     /// The line about the path of the devices.
     pub fn said(&self) -> String {
         let url = &self.running.url;
-        match &self.relay {
+        let path = match &self.relay {
             Some(_) => format!(
                 "a relay on the emulated link stands in the place of {url}: bytes and packets are those between device and relay"
             ),
             None => format!(
                 "real path to {url}: no link is emulated; packets are recorded on the interface of this machine"
             ),
+        };
+        match &self.passed_over {
+            Some(remark) => format!("{path}; {remark}"),
+            None => path,
         }
     }
 
@@ -166,6 +177,11 @@ impl Reached {
         })
     }
 
+    /// The client identifier of a device, which no other run has at this server.
+    pub fn client_id(&self, number: HostIndex) -> String {
+        device_name(self.tag, number)
+    }
+
     /// The host of HTTP requests.
     pub fn authority(&self) -> String {
         self.running.url.authority()
@@ -183,14 +199,5 @@ impl Reached {
             login: Some((login.user.clone(), login.password.clone())),
             ..Session::default()
         }))
-    }
-}
-
-/// Why a connection was not accepted.
-fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::ConnectionRefused => ResetReason::Refused.to_string(),
-        ErrorKind::TimedOut => "no answer".into(),
-        _ => error.to_string(),
     }
 }

@@ -314,6 +314,7 @@ impl<'env> Stage<'env> {
         );
         if let Some(reached) = self.reached {
             (ipv6, remote) = (reached.is_ipv6(), reached.destination(cell));
+            config.client_id = reached.client_id(host);
             config.session = reached.session();
             config.hostname = Some(reached.hostname());
         }

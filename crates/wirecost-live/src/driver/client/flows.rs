@@ -7,7 +7,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::{Director, Endpoint, Input, ResetReason};
 
 use super::super::datagram::{self, Batch};
-use super::super::stream::{Stream, reason_of};
+use super::super::stream::{Stream, reason_of_none};
 use super::setting::Setting;
 use super::slot::{Shared, Socket};
 use super::{ClientLoop, SHARED_SOCKETS};
@@ -22,7 +22,7 @@ where
         self.flush(index);
         self.close_socket(index);
         if let Err(error) = self.try_connect(index) {
-            let (reason, now) = (reason_of(&error), self.now());
+            let (reason, now) = (reason_of_none(&error), self.now());
             self.director.failed(index, reason, now);
             self.socket_error.get_or_insert(error);
         }
@@ -47,7 +47,7 @@ where
     fn connect_stream(&mut self, index: usize) -> io::Result<()> {
         let remote = self.targets[self.slots[index].target as usize].remote;
         let mut stream = Stream::connect(self.setting.origin(index), remote, self.writing)?;
-        if S::EXACT {
+        if self.setting.needs_addresses() {
             let address = stream.socket.local_addr()?;
             self.setting.opened(index, address, Transport::Stream);
         }
@@ -62,7 +62,7 @@ where
     fn connect_datagram(&mut self, index: usize) -> io::Result<()> {
         let remote = self.targets[self.slots[index].target as usize].remote;
         let mut socket = datagram::connect(self.setting.origin(index), remote, false)?;
-        if S::EXACT {
+        if self.setting.needs_addresses() {
             let address = socket.local_addr()?;
             self.setting.opened(index, address, Transport::Datagram);
         }
@@ -83,6 +83,10 @@ where
         let index = self.shared.len();
         let remote = self.targets[target as usize].remote;
         let mut socket = datagram::connect(self.setting.origin(index), remote, true)?;
+        if self.setting.needs_addresses() {
+            let address = socket.local_addr()?;
+            self.setting.opened(index, address, Transport::Datagram);
+        }
         let token = Token(SHARED_SOCKETS + index);
         self.poll
             .registry()

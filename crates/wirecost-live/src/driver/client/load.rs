@@ -14,6 +14,7 @@ use super::super::sources::Sources;
 use super::slot::{Slot, Target};
 use super::{ClientLoop, InLoad};
 use crate::clock::{Clock, thread_cpu_time};
+use crate::own_sockets::OwnSockets;
 use crate::timerfd::minimize_timer_slack;
 
 /// A device of a load.
@@ -122,7 +123,14 @@ where
         });
         let mut slots: Vec<Slot<E>> = slots.collect();
         slots.shrink_to_fit();
-        Self::build(slots, targets, director, clock, InLoad { sources })
+        Self::build(slots, targets, director, clock, InLoad { sources, own: None })
+    }
+
+    /// Notes the addresses of its sockets, if `own` is there.
+    #[must_use]
+    pub fn with_own_sockets(mut self, own: Option<Arc<OwnSockets>>) -> Self {
+        self.setting.own = own;
+        self
     }
 
     /// Publishes the loop's counts in `traffic`, for the director and other threads.

@@ -13,6 +13,7 @@ use wirecost_proto::{Buffer, Direction, Instant};
 use super::super::sources::{Origin, Sources};
 use crate::activity::{Activity, OpenedFlow};
 use crate::clock::{Clock, thread_cpu_time};
+use crate::own_sockets::OwnSockets;
 
 /// The mode of a loop, and the records of its devices.
 pub(super) trait Setting {
@@ -43,6 +44,11 @@ pub(super) trait Setting {
 
     /// The turn of a device ends.
     fn charge(&mut self, _device: usize) {}
+
+    /// Whether [`Setting::opened`] needs the addresses of sockets, which takes a system call for each.
+    fn needs_addresses(&self) -> bool {
+        Self::EXACT
+    }
 
     /// A device has a flow on a socket with this address.
     fn opened(&mut self, _device: usize, _address: SocketAddr, _transport: Transport) {}
@@ -132,6 +138,8 @@ impl Setting for OnLink {
 #[derive(Debug)]
 pub struct InLoad {
     pub(super) sources: Sources,
+    /// Where the addresses of sockets are noted, if somebody needs them.
+    pub(super) own: Option<Arc<OwnSockets>>,
 }
 
 impl Setting for InLoad {
@@ -158,5 +166,15 @@ impl Setting for InLoad {
 
     fn shared_sockets(&self) -> usize {
         self.sources.shared_sockets()
+    }
+
+    fn needs_addresses(&self) -> bool {
+        self.own.is_some()
+    }
+
+    fn opened(&mut self, _: usize, address: SocketAddr, _: Transport) {
+        if let Some(own) = &self.own {
+            own.note(address);
+        }
     }
 }

@@ -38,6 +38,9 @@ impl Bench {
         let reception = Reception {
             stamped,
             senders: 2,
+            mark: 0,
+            tells_others: false,
+            will_bytes: None,
             clock_start_ns: 1_000,
             clock_error_ns: 0,
             poll,
@@ -58,6 +61,7 @@ impl Bench {
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,
             seed: 1,
+            mark: 0,
         };
         Self {
             subscribers: Subscribers::new(1, vec![Arc::new(subscription)], reception),
@@ -143,6 +147,54 @@ fn deliveries_are_counted_by_number_and_timed_by_stamp() {
         "{}",
         delays.min()
     );
+}
+
+#[test]
+fn messages_of_another_run_are_in_no_other_count() {
+    const MARK: u32 = 0x1234_5678;
+    let mut bench = Bench::new(true);
+    bench.subscribers.reception.mark = MARK;
+    bench.subscribers.reception.tells_others = true;
+    bench.subscribers.reception.will_bytes = Some(4);
+    bench.report(Event::Ready {
+        session_present: false,
+    });
+    let intended_ns = 1_000 + bench.now.as_nanos();
+    let stamp = |device, message| Stamp {
+        device,
+        message,
+        intended_ns,
+    };
+    let arrival = |stamp| {
+        Event::Received(Arrival {
+            stamp,
+            payload_bytes: 32,
+            duplicate: false,
+            retained: false,
+        })
+    };
+    // Of this run, of one with another mark, of one without a mark, and of a program that stamps nothing.
+    for stamp in [
+        Some(stamp(1, 0).marked(MARK)),
+        Some(stamp(1, 0).marked(0x8765_4321)),
+        Some(stamp(1, 1)),
+        None,
+    ] {
+        bench.report(arrival(stamp));
+    }
+    // A will of one of its devices.
+    bench.report(Event::Received(Arrival {
+        stamp: None,
+        payload_bytes: 4,
+        duplicate: false,
+        retained: false,
+    }));
+    let expected = Deliveries {
+        arrived: 2,
+        of_others: 3,
+        ..Deliveries::default()
+    };
+    assert_eq!(bench.deliveries(), expected);
 }
 
 #[test]

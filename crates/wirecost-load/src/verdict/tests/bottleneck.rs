@@ -46,6 +46,27 @@ fn unanswered_messages_that_arrive_too_late_are_worked_off() {
 }
 
 #[test]
+fn a_machine_without_ports_is_the_bottleneck_and_invalidates_the_phase() {
+    let mut case = Case::open();
+    case.publish(|publish| {
+        publish.connects.attempted = 200;
+        publish.reasons = [("no local port left".into(), 3)].into();
+        publish.outcomes = outcomes(10_000, 7_000);
+    });
+    assert_eq!(case.bottleneck(), "generator");
+    assert_eq!(case.why(), "it had no local port left for 3 of 200 connections");
+    assert!(
+        case.of_phases().contains(&"!generator-sockets".into()),
+        "{:?}",
+        case.of_phases()
+    );
+    case.outcome.socket_error = Some("EADDRNOTAVAIL".into());
+    assert!(case.kinds().1.is_empty(), "one sentence about it is enough");
+    case.publish(|publish| publish.reasons = [("no local port left".into(), 2)].into());
+    assert_eq!(case.bottleneck(), "target", "not above 1 %");
+}
+
+#[test]
 fn a_late_generator_that_works_harder_is_the_bottleneck() {
     let mut case = Case::open();
     case.cpu(0.4, 0.3);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use wirecost_stack::credentials::SERVER_NAME;
 use wirecost_stack::pattern::{Pattern, PatternError, Values};
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
+use wirecost_stack::run_tag::RunTag;
 use wirecost_stack::{MessagePool, Subscription};
 
-use crate::options::load::LoadOptions;
+use crate::options::load::{LoadOptions, Payload, Subscribers, Will};
 
 /// The topic filter that matches every topic of a pattern: `+` for each level with a placeholder.
 pub fn filter_of(resource: &str) -> String {
@@ -16,6 +17,34 @@ pub fn filter_of(resource: &str) -> String {
         _ => "+".to_owned(),
     };
     resource.split('/').map(level).collect::<Vec<_>>().join("/")
+}
+
+impl LoadOptions {
+    /// The load with `tag` in place of `%x`, in every text that has placeholders.
+    #[must_use]
+    pub fn of_run(&self, tag: RunTag) -> Self {
+        Self {
+            client_id: tag.fill(&self.client_id),
+            resource: tag.fill(&self.resource),
+            subscribers: self.subscribers.clone().map(|asked| Subscribers {
+                filter: tag.fill(&asked.filter),
+                ..asked
+            }),
+            will: self.will.clone().map(|will| Will {
+                topic: tag.fill(&will.topic),
+                ..will
+            }),
+            login: self
+                .login
+                .as_ref()
+                .map(|(user, password)| (tag.fill(user), tag.fill(password))),
+            payload: match &self.payload {
+                Payload::Template(text) => Payload::Template(tag.fill(text).into()),
+                other @ (Payload::Size(_) | Payload::File(_) | Payload::Readings(_)) => other.clone(),
+            },
+            ..self.clone()
+        }
+    }
 }
 
 /// The first error in a name of the load, with the key of the scenario; `None` if there is none.
@@ -53,6 +82,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
             payload: PayloadSource::Bytes(Arc::default()),
             utc_offset_ns: 0,
             seed: options.seed,
+            mark: 0,
         });
         pool.err().map(|error| (key, error.to_string()))
     };
@@ -85,7 +115,47 @@ mod tests {
     use wirecost_stack::target::Target;
 
     use super::*;
-    use crate::options::load::{LoadTarget, Subscribers, Will};
+    use crate::load::CLIENT_ID;
+    use crate::options::load::LoadTarget;
+
+    #[test]
+    fn a_run_puts_its_tag_into_every_name() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let asked = LoadOptions {
+            resource: "t/%x/%d".into(),
+            subscribers: Some(Subscribers {
+                devices: 1,
+                filter: "t/%x/+".into(),
+                poll: None,
+                shared: None,
+                qos: 1,
+            }),
+            will: Some(Will {
+                topic: "will/%x".into(),
+                payload: "%x".into(),
+            }),
+            login: Some(("u-%x".into(), "p%d".into())),
+            payload: Payload::Template("%x %n".into()),
+            client_id: CLIENT_ID.into(),
+            ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
+        };
+        let named = asked.of_run(RunTag::of(0));
+        assert_eq!(named.client_id, "000%05d");
+        assert_eq!(named.resource, "t/000/%d");
+        assert_eq!(
+            named.subscribers.map(|asked| asked.filter).as_deref(),
+            Some("t/000/+")
+        );
+        let will = named.will.map(|will| (will.topic, will.payload));
+        assert_eq!(
+            will,
+            Some(("will/000".into(), "%x".into())),
+            "a payload of a will is no pattern"
+        );
+        assert_eq!(named.login, Some(("u-000".into(), "p%d".into())));
+        assert_eq!(named.payload, Payload::Template("000 %n".into()));
+        assert_eq!(problem(&asked), None, "a tag has its place before it is known");
+    }
 
     #[test]
     fn a_filter_has_a_plus_where_a_topic_has_a_placeholder() {
@@ -94,6 +164,7 @@ mod tests {
             ("t/%d/s", "t/+/s"),
             ("t/d%05d/%n", "t/+/+"),
             ("50%%/x", "50%%/x"),
+            ("t/%x/%d", "t/%x/+"),
         ] {
             assert_eq!(filter_of(topic), filter);
         }

@@ -9,7 +9,7 @@ use wirecost_live::topology::prepare;
 use wirecost_load::context::RunContext;
 use wirecost_load::entry;
 use wirecost_load::error::LoadError;
-use wirecost_load::outcome::LoadOutcome;
+use wirecost_load::outcome::{LoadOutcome, Obstacle};
 use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
 use wirecost_load::sink::{SinkError, own_program};
@@ -373,16 +373,16 @@ fn failed(error: LoadError) -> Failure {
     match error {
         LoadError::Link(error) => error.into(),
         LoadError::NoConnection { ref why, .. } => {
-            let (code, hint) = if why.refused {
-                (
+            let (code, hint) = match why.obstacle {
+                Obstacle::Server => (
                     exit::REFUSED,
                     "the server's log says more; wirecost probe URL shows every step",
-                )
-            } else {
-                (
+                ),
+                Obstacle::NoAnswer => (
                     exit::UNREACHABLE,
                     "check address and port, or start the server; wirecost probe URL shows every step",
-                )
+                ),
+                Obstacle::Machine => (exit::PRIVILEGE, "give this machine more room for connections"),
             };
             Failure::new(code, &error).with_hint(why.hint.as_deref().unwrap_or(hint))
         }
@@ -396,8 +396,7 @@ fn failed(error: LoadError) -> Failure {
                 "the load runs its own program as the target: raise the limit that refused it (ulimit -a)",
             ),
         LoadError::Target(_) => Failure::new(exit::UNREACHABLE, error),
-        LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
-            .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),
+        LoadError::Limit(ref limit) => Failure::new(exit::PRIVILEGE, &error).with_hint(limit.way_out()),
         LoadError::Agents(error) => agents::failed(error),
         LoadError::Machine { .. } | LoadError::Workers(_) => Failure::new(exit::PRIVILEGE, error),
         LoadError::Part(_) | LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),

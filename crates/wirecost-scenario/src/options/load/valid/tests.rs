@@ -150,11 +150,11 @@ fn names_that_cannot_be_sent_are_refused() {
             "resource",
             "wildcard",
         ),
-        (|load| load.resource = "t/%x".into(), "resource", "%"),
+        (|load| load.resource = "t/%y".into(), "resource", "%"),
         (|load| load.client_id = "c-%n".into(), "client_id", "%d"),
         (|load| load.client_id = "c".into(), "client_id", "%d"),
         (
-            |load| load.payload = Payload::Template("%x".into()),
+            |load| load.payload = Payload::Template("%y".into()),
             "payload",
             "%",
         ),
