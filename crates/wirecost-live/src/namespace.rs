@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
+use wirecost_files::system;
 
 /// A network namespace. Clones are the same namespace. It lives as long as one of them, or a thread or socket in it.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ pub(crate) fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
     ];
     for (file, content) in maps {
         // AppArmor allows the namespace but refuses its capabilities: the first write shows it.
-        fs::write(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
+        system::set(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
     }
     Ok(())
 }

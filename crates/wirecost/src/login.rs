@@ -6,6 +6,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
+use wirecost_files::Input;
+use wirecost_files::lines::Lines;
 use wirecost_live::terminal;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 use wirecost_stack::url::Login;
@@ -59,7 +61,7 @@ fn in_environment() -> Option<String> {
 }
 
 fn in_file(path: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = Input::Secret.text(path).map_err(|error| {
         Failure::usage(format_args!(
             "cannot read --password-file {}: {error}",
             path.display()
@@ -80,7 +82,8 @@ fn typed(user: &str) -> Result<String, Failure> {
         return answer
             .ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
     }
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(unreadable)?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+    let line = Lines::new(std::io::stdin()).next().transpose();
+    Ok(line
+        .map_err(|fault| unreadable(fault.into()))?
+        .unwrap_or_default())
 }

@@ -11,9 +11,9 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::merge::{Whole, merge};
 
 use crate::arguments::MergeArguments;
-use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
 use crate::commands::{command_line, nbiot, thresholds};
+use crate::commands::{compare, folder};
 use crate::exit::{self, Failure};
 use crate::output;
 
@@ -23,7 +23,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     if Sources::of(&sources).map_err(failed)?.kind() == Kind::Nbiot {
         return reports_in_cells(&sources, arguments);
     }
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = folder::of_run(arguments.out.as_deref())?;
     // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
@@ -56,7 +56,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
 
 /// Merges reports in NB-IoT cells.
 fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result<ExitCode, Failure> {
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = folder::of_run(arguments.out.as_deref())?;
     let into = RunFolder::create_with(&out, &[])?;
     let merged = {
         let _alone = into.lock()?;

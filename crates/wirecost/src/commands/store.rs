@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use wirecost_files::Input;
 use wirecost_live::Clock;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice};
 use wirecost_live::driver::sources::Sources;
@@ -294,7 +295,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
 /// The password of a file, of the URL, or of the environment.
 fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path);
+        let text = Input::Secret.text(path);
         let text =
             text.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
         return Ok(Some(text.lines().next().unwrap_or_default().to_owned()));
