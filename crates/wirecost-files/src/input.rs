@@ -1,5 +1,10 @@
 //! Files that the program reads.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the one place that opens files (scripts/check-files)"
+)]
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd as _;

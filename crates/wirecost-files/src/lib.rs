@@ -5,9 +5,9 @@
 //! - [`output`]: files that the program writes
 //! - [`lines`]: lines of a file, each with a bound
 //! - [`fault`]: why a file is refused
-//! - [`system`]: files of `/proc` and `/sys`
+//! - [`system`]: files of the kernel
 //!
-//! `clippy.toml` forbids the functions of the standard library that open a file everywhere else.
+//! `scripts/check-files` forbids the functions of the standard library that open a file everywhere else.
 
 pub mod fault;
 pub mod input;

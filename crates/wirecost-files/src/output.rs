@@ -1,5 +1,10 @@
 //! Files that the program writes.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the one place that opens files (scripts/check-files)"
+)]
+
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -103,6 +108,23 @@ pub fn write_named(path: &Path, content: impl AsRef<[u8]>) -> Result<(), FileFau
 pub fn write_own(path: &Path, content: impl AsRef<[u8]>, mode: u32) -> Result<(), FileFault> {
     let mut file = own(path, Existing::Replaced, mode)?;
     Ok(file.write_all(content.as_ref())?)
+}
+
+/// A file without a name in a folder, for its owner alone: nothing is left of it, however the process ends.
+///
+/// # Errors
+/// The folder's file system refuses.
+pub fn unnamed(folder: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).mode(SECRET);
+    let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
+    unnamed.or_else(|_| {
+        // Not every file system supports O_TMPFILE: make a name and remove it at once.
+        let path = folder.join(".packets.partial");
+        let file = options.create_new(true).open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    })
 }
 
 /// Opens a folder, to lock it or to flush it to the disk.

@@ -1,7 +1,22 @@
-//! Files of `/proc` and `/sys`: the kernel makes them when they are read.
+//! Files of the kernel: those of `/proc` and `/sys`, which it makes when they are read, and devices such as `/dev/net/tun`.
+//! Their names are written in the program, so that nobody else can name another file.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the one place that opens files (scripts/check-files)"
+)]
+
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+
+/// Opens a file of the kernel.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn open(options: &OpenOptions, path: impl AsRef<Path>) -> io::Result<File> {
+    options.open(path)
+}
 
 /// The text of a file of the kernel.
 ///

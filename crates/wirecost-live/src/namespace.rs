@@ -20,7 +20,7 @@ impl Namespace {
     /// /proc is not mounted, or no descriptor is left.
     pub fn current() -> Result<Self, EnvironmentError> {
         let path = "/proc/thread-self/ns/net";
-        let file = File::open(path).doing("open", || format!("open {path}"))?;
+        let file = system::open(File::options().read(true), path).doing("open", || format!("open {path}"))?;
         Ok(Self(Arc::new(file.into())))
     }
 

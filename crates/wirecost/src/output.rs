@@ -33,6 +33,28 @@ pub fn data(text: impl Display) {
     print(|stdout| write!(stdout, "{text}"));
 }
 
+/// Prints text for a person to stdout. It repeats names of files and texts of others, so what controls a terminal is escaped,
+/// except for colours on a terminal.
+pub fn text(text: impl Display) {
+    let text = text.to_string();
+    if !lines().is_terminal() {
+        return data(visible(&text));
+    }
+    let mut parts = text.split("\x1b[");
+    let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit() && c != ';')
+            .unwrap_or(part.len());
+        shown += match part[end..].starts_with('m') {
+            true => "\x1b[",
+            false => "\\x1b[",
+        };
+        shown += &visible(part);
+    }
+    data(shown);
+}
+
 /// Prints bytes to stdout.
 pub fn bytes(content: &[u8]) {
     print(|stdout| stdout.write_all(content));
@@ -133,10 +155,10 @@ pub fn table_or_json(
     match path {
         Some(path) if is_stdout(path) => data(text()?),
         Some(path) => {
-            data(table());
+            self::text(table());
             write_named(path, text()?).map_err(|error| unwritable("--json", path, &error))?;
         }
-        None => data(table()),
+        None => self::text(table()),
     }
     Ok(())
 }

@@ -205,10 +205,10 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
     match arguments.json.as_deref() {
         Some(path) if output::is_stdout(path) => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
-            output::data(table());
+            output::text(table());
             write_named(path, json()? + "\n").map_err(|error| output::unwritable("--json", path, &error))?;
         }
-        None => output::data(table()),
+        None => output::text(table()),
     }
     if !arguments.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
@@ -225,7 +225,7 @@ fn print_sequences(folder: &RunFolder) -> Result<(), Failure> {
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
     for ladder in ladders.iter().filter(|ladder| !ladder.air.is_empty()) {
         let title = format!("{}, {} B, {}", ladder.stack, ladder.payload_bytes, ladder.link);
-        output::data(wirecost_report::sequence::table(&title, &ladder.air));
+        output::text(wirecost_report::sequence::table(&title, &ladder.air));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
     if summary.interrupted {
         output::note("warning: some points that were asked for are in none of these runs: merge all shards");
     }
-    output::data(wirecost_report::nbiot::text(&summary));
+    output::text(wirecost_report::nbiot::text(&summary));
     if let Some(main) = wirecost_report::nbiot::main_file(&into) {
         output::note(format_args!("report:  {}", main.display()));
     }
@@ -85,7 +85,7 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
 /// Prints the combined table and the path of its report. Returns the exit code of a run with these figures.
 fn print(arguments: &MergeArguments, merged: &Merged, folder: &RunFolder) -> u8 {
     let options = output::table_options(false);
-    output::data(match merged {
+    output::text(match merged {
         Merged::Comparison(summary) => terminal::table_of(summary, &options, arguments.table.contents()),
         Merged::Loads(summary) => terminal::load::table(summary, &options),
     });

@@ -34,7 +34,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     })?;
     let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
     let main = main.unwrap_or_else(|| folder.file("report.html"));
-    output::data(format_args!("{}\n", main.display()));
+    output::text(format_args!("{}\n", main.display()));
     Ok(ExitCode::from(exit::OK))
 }
 

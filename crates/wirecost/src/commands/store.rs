@@ -38,6 +38,7 @@ use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
 use crate::arguments::StoreArguments;
 use crate::exit::{self, Failure};
+use crate::login::of_variable;
 use crate::output;
 
 /// The variables with the passwords of the broker's and the store's user.
@@ -303,7 +304,7 @@ fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<
     if !of_url.is_empty() {
         return Ok(Some(of_url.to_owned()));
     }
-    Ok(std::env::var(variable).ok())
+    of_variable(variable)
 }
 
 fn address(url: &Url) -> Result<SocketAddr, Failure> {

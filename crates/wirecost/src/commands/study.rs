@@ -253,7 +253,7 @@ fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
             let path = folder.join(file);
             write_own(&path, text, PUBLIC).map_err(|error| refused(&path, error))?;
         }
-        output::data(format_args!("{}\n", folder.display()));
+        output::text(format_args!("{}\n", folder.display()));
     }
     Ok(ExitCode::from(exit::OK))
 }

@@ -95,6 +95,21 @@ fn results_are_written_to_paths_that_are_no_text() {
 }
 
 #[test]
+fn a_password_of_the_environment_that_is_no_text_is_refused() {
+    let home = open_folder();
+    let said = said(
+        wirecost(home.path())
+            .args(["probe", "mqtt://127.0.0.1:1", "--user", "u"])
+            .env("WIRECOST_PASSWORD", OsStr::from_bytes(NAME)),
+    );
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert_eq!(
+        said.line("error: "),
+        Some("WIRECOST_PASSWORD is not text in UTF-8")
+    );
+}
+
+#[test]
 fn nothing_is_written_through_a_link_in_a_results_folder() {
     let home = open_folder();
     let path = home.path();

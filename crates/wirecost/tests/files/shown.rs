@@ -134,6 +134,13 @@ fn texts_of_files_are_repeated_with_escapes() {
         assert_eq!(said.code, Some(2), "{name}: {said:?}");
         assert!(said.stderr.contains(shows), "{name}: {}", said.stderr);
     }
+    let made = said(wirecost(path).args("compare --engine sim -n 1 udp -q -o run".split(' ')));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let name = path.join("\x1b[2J\x1b[31mcap");
+    fs::copy(path.join("run/capture/sim.pcapng"), &name).expect("a capture");
+    let capture: OsString = name.into();
+    let table = bounded(path, &["pcap".into(), capture]);
+    assert!(table.stdout.contains("\\x1b[2J"), "{}", table.stdout);
     let named = bounded(path, &words("pcap \x1b[2J"));
     assert!(named.stderr.contains("\\x1b[2J"), "{}", named.stderr);
 }

@@ -281,7 +281,7 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
     match arguments.json.as_deref() {
         Some(path) if output::is_stdout(path) => output::data(json()?),
         _ if is_junit_printed => {}
-        _ => output::data(table()),
+        _ => output::text(table()),
     }
     match arguments.json.as_deref().filter(|path| !output::is_stdout(path)) {
         Some(path) => write_named(path, json()?).map_err(|error| output::unwritable("--json", path, &error)),
