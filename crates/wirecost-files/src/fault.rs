@@ -4,8 +4,6 @@ use std::fs::{FileType, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt as _;
 
-use crate::input::Input;
-
 /// Why a file is refused. The text follows the name of the file: `cannot read FILE: it is a folder`.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
@@ -19,10 +17,12 @@ pub enum FileFault {
     #[error("it is a symbolic link, and the program writes through none there")]
     Link,
     /// It is longer than such a file may be.
-    #[error("it is longer than {bound}, the most for {what}", bound = size(input.bound()), what = input.what())]
+    #[error("it is longer than {bound}, the most for {what}", bound = size(*most))]
     TooLong {
-        /// What was to be read.
-        input: Input,
+        /// What was to be read, as in a sentence.
+        what: &'static str,
+        /// The most bytes.
+        most: u64,
     },
     /// A line is longer than a line may be.
     #[error("line {line} is longer than {bound}, the most for a line", bound = size(*most))]

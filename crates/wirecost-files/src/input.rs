@@ -112,7 +112,7 @@ impl Input {
         let file = file.map_err(|error| FileFault::of_open(error, std::fs::metadata(path).ok()))?;
         let found = file.metadata()?;
         match Special::of(found.file_type()) {
-            None if found.len() > self.bound() => Err(FileFault::TooLong { input: self }),
+            None if found.len() > self.bound() => Err(self.too_long()),
             // A regular file is never waited for, so that O_NONBLOCK means nothing to it.
             None => Ok(file),
             Some(Special::NamedPipe) if is_unnamed(&file) => Ok(waiting(&file)?),
@@ -156,9 +156,16 @@ impl Input {
             .take(self.bound().saturating_add(1))
             .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > self.bound() {
-            return Err(FileFault::TooLong { input: self });
+            return Err(self.too_long());
         }
         Ok(bytes)
+    }
+
+    fn too_long(self) -> FileFault {
+        FileFault::TooLong {
+            what: self.what(),
+            most: self.bound(),
+        }
     }
 
     /// The text of a source, such as standard input.
