@@ -4,6 +4,7 @@
     clippy::disallowed_macros,
     reason = "Cargo reads the output of a build script"
 )]
+#![allow(clippy::disallowed_methods, reason = "it writes the folder of the build")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -124,6 +124,22 @@ def test_figures_of_an_invalid_cell_are_null_with_a_reason(comparison: wc.Run, t
     assert not run.valid
 
 
+def test_a_histogram_of_samples_needs_one_message_each(comparison: wc.Run, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "run"
+    shutil.copytree(comparison.folder, folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    for cell in summary["cells"]:
+        cell["messages_per_connection"] = 4
+    (folder / "summary.json").write_text(json.dumps(summary))
+    run = wc.read(folder)
+    for kind in ("response", "service", "delay"):
+        with pytest.raises(wc.UsageError, match="have the first of 4 messages each"):
+            run.hist(kind)
+    assert len(run.hist("connect", stack="mqtt-qos1")) > 0
+
+
 def test_a_run_shows_itself_in_a_notebook(comparison: wc.Run) -> None:
     html = comparison._repr_html_()
     assert "<script" not in html and "http" not in html.replace("http1", "")

@@ -207,7 +207,7 @@ class Run:
         """The histogram of one kind of time, summed over the loads and phases that `where` fits.
 
         `kind` is response, service, lag, connect or delay; `where` names columns of `phases`: stack="coap-con".
-        Of a comparison it is that of the samples. Raises Invalid where the figures must not be used.
+        Of a comparison it is that of the samples, where each has one message. Raises Invalid where the figures must not be used.
         """
         if kind not in _KINDS:
             raise UsageError(f"{kind!r} is no kind of time", f"write one of {', '.join(sorted(_KINDS))}", code=2)
@@ -233,8 +233,16 @@ class Run:
         rows = [row for row in self.samples.to_pylist() if _fits(row, where)]
         if not rows:
             raise UsageError(f"no sample has {_text(where)}", "run.samples has the values of every column", code=2)
-        for cell in {row["cell"] for row in rows}:
-            self._must_be_valid(self.summary["cells"][cell])
+        for cell in sorted({row["cell"] for row in rows}):
+            item = self.summary["cells"][cell]
+            self._must_be_valid(item)
+            # A sample has the first message of its connection alone.
+            if kind != "connect" and item["messages_per_connection"] > 1:
+                raise UsageError(
+                    f"the samples of {item['stack']} have the first of {item['messages_per_connection']} messages each, not all of them",
+                    "run.cells has the quantiles of all messages, and latency/*.hgrm of run.folder their distribution",
+                    code=2,
+                )
         return Histogram.of(int(row[column]) for row in rows if row[column] is not None)
 
     def _must_be_valid(self, item: Mapping[str, Any]) -> None:

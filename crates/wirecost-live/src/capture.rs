@@ -1,10 +1,10 @@
 //! The packets of an emulated link as a pcapng file that only its owner may read.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_proto::Direction;
 use wirecost_wire::pcapng::{Capture, Way, Writer};
 
@@ -43,12 +43,7 @@ pub fn writer_about(path: &Path, keys: &str, about: &str) -> io::Result<Writer<B
         // Writing to an existing file would keep its permissions, and a process that has it open could read the secrets.
         fs::remove_file(path)?;
     }
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
+    let file = output::own(path, Existing::Replaced, SECRET)?;
     let capture = Capture {
         user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
         comment: Some(about),

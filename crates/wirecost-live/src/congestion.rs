@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
+use wirecost_files::system;
 
 /// The setting that lists the algorithms allowed to everyone.
 pub(crate) const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
@@ -26,11 +27,7 @@ impl Allowed {
     /// Allows `name` if the calling thread is root in the initial namespace; `None` if that is unnecessary or
     /// impossible.
     pub(crate) fn temporarily(name: &str) -> Option<Self> {
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .open(sysctl::path(ALLOWED))
-            .ok()?;
+        let mut file = system::open(File::options().read(true).write(true), sysctl::path(ALLOWED)).ok()?;
         file.lock().ok()?;
         let mut before = String::new();
         file.read_to_string(&mut before).ok()?;

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::environment::machine_ticks;
 use crate::process::usage::{cpu_ticks, parent_in, processes};
+use wirecost_files::system;
 
 /// Processor time since boot, in clock ticks of all CPUs together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct CpuTime {
 impl CpuTime {
     /// Reads the times. Without /proc they are 0.
     pub fn read() -> Self {
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let stat = system::text("/proc/stat").unwrap_or_default();
         let (total, used) = machine_ticks(&stat).map(total_and_used).unwrap_or_default();
         let this = fs::read_link("/proc/self").ok();
         let this = this.and_then(|link| link.to_str()?.parse().ok());
@@ -60,7 +61,7 @@ impl Process {
 }
 
 fn all_processes() -> Vec<Process> {
-    let stat = |pid: i32| Process::parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    let stat = |pid: i32| Process::parse(pid, &system::text(format!("/proc/{pid}/stat")).ok()?);
     processes().into_iter().flatten().filter_map(stat).collect()
 }
 

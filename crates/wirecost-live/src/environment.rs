@@ -3,8 +3,8 @@
 use crate::clock::ClockQuality;
 use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
 use crate::sysctl;
-use std::fs;
 use std::io;
+use wirecost_files::system;
 
 /// The settings of both namespaces, by their dotted names.
 pub use crate::sysctl::Settings as NetworkSettings;
@@ -66,7 +66,7 @@ impl Environment {
 /// # Errors
 /// The setting cannot be read.
 pub fn local_ports() -> io::Result<[u16; 2]> {
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
+    let range = system::text("/proc/sys/net/ipv4/ip_local_port_range")?;
     port_range(&range).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
@@ -182,7 +182,7 @@ impl OpenFiles {
 /// /proc cannot be read.
 pub fn free_files() -> io::Result<u64> {
     // proc_sys_fs(5): file-nr holds the allocated handles, including free ones, and the maximum.
-    let numbers = fs::read_to_string("/proc/sys/fs/file-nr")?;
+    let numbers = system::text("/proc/sys/fs/file-nr")?;
     let mut numbers = numbers
         .split_whitespace()
         .map_while(|word| word.parse::<u64>().ok());
@@ -193,7 +193,7 @@ pub fn free_files() -> io::Result<u64> {
 }
 
 fn text(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok()
+    system::text(path).ok()
 }
 
 fn line(path: &str) -> Option<String> {

@@ -1,13 +1,12 @@
 //! Real servers that wirecost starts.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use wirecost_files::output;
 use wirecost_results::RunFolder;
 use wirecost_security::certificate;
 use wirecost_stack::Credentials;
@@ -193,17 +192,9 @@ impl Drop for KeyFile {
 }
 
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
-    let mut options = OpenOptions::new();
-    let opened = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| TargetError::File {
+    output::write_own(path, text, mode).map_err(|fault| TargetError::File {
         path: path.to_path_buf(),
-        source,
+        source: fault.into(),
     })
 }
 

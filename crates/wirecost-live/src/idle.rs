@@ -1,9 +1,10 @@
 //! The sleep of idle CPUs, which delays wake-ups.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use wirecost_files::system;
 
 /// The kernel's interface for the latency that a process demands of every CPU
 /// (Documentation/power/pm_qos_interface.rst): a 32-bit number of microseconds, for as long as the file is open.
@@ -39,7 +40,7 @@ impl KeepAwake {
     }
 
     fn through(interface: &Path) -> Self {
-        let demanded = OpenOptions::new().write(true).open(interface);
+        let demanded = system::open(File::options().write(true), interface);
         let demanded = demanded.and_then(|mut file| file.write_all(&0_i32.to_ne_bytes()).map(|()| file));
         Self(demanded.ok())
     }

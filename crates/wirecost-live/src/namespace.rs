@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
+use wirecost_files::system;
 
 /// A network namespace. Clones are the same namespace. It lives as long as one of them, or a thread or socket in it.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ impl Namespace {
     /// /proc is not mounted, or no descriptor is left.
     pub fn current() -> Result<Self, EnvironmentError> {
         let path = "/proc/thread-self/ns/net";
-        let file = File::open(path).doing("open", || format!("open {path}"))?;
+        let file = system::open(File::options().read(true), path).doing("open", || format!("open {path}"))?;
         Ok(Self(Arc::new(file.into())))
     }
 
@@ -82,7 +83,7 @@ pub(crate) fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
     ];
     for (file, content) in maps {
         // AppArmor allows the namespace but refuses its capabilities: the first write shows it.
-        fs::write(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
+        system::set(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
     }
     Ok(())
 }

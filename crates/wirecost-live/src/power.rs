@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use wirecost_files::system;
 use wirecost_results::environment::PowerSamples;
 
 /// The time of one sample of power.
@@ -150,7 +151,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    system::text(path).ok().map(|text| text.trim().to_owned())
 }
 
 /// Samples the machine's power while something runs.

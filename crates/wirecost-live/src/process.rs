@@ -26,16 +26,18 @@ use crate::sys::init::{Slate, pidfd_of};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use usage::Usage;
+use wirecost_files::Input;
+use wirecost_files::output::{self, Existing, PUBLIC, SECRET};
 use wirecost_proto::PeerText;
 
 /// The variable that names the pipe whose other end the process holds which this one must not outlive: `DESCRIPTOR:INODE`.
@@ -214,8 +216,7 @@ impl ServerProcess {
 
     /// The last output lines of the server, joined by ` `.
     pub fn log_tail(&self) -> String {
-        let bytes = fs::read(&self.log).unwrap_or_default();
-        tail(&String::from_utf8_lossy(&bytes))
+        tail(&Input::Log.lossy_text(&self.log).unwrap_or_default())
     }
 
     /// Asks the server to end (SIGTERM), and kills it after `patience`. Returns how it ended.
@@ -244,11 +245,9 @@ impl AsRawFd for ServerProcess {
 
 /// A new file that only its owner may read.
 fn owners_file(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let file = options.open(path)?;
+    let file = output::own(path, Existing::Replaced, SECRET)?;
     // Opening an existing file keeps its mode.
-    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.set_permissions(Permissions::from_mode(SECRET))?;
     Ok(file)
 }
 
@@ -323,7 +322,9 @@ fn version_in(text: &str) -> Option<String> {
 
 /// Writes a server's configuration into its folder.
 fn write_configuration(path: &Path, text: &str) -> Result<(), EnvironmentError> {
-    fs::write(path, text).doing("write", || format!("write {}", path.display()))
+    output::write_own(path, text, PUBLIC)
+        .map_err(io::Error::from)
+        .doing("write", || format!("write {}", path.display()))
 }
 
 /// Sends `request` to the server on `address` and reads the first bytes of its answer.

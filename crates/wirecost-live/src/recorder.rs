@@ -4,11 +4,11 @@
 //! back.
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use wirecost_files::output;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedDelivery, RecordedPacket};
 use wirecost_proto::{Direction, Fate, Instant};
@@ -45,19 +45,7 @@ impl Recorder {
     /// # Errors
     /// The folder's file system refuses.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o600);
-        let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
-        let file = match unnamed {
-            Ok(file) => file,
-            // Not every file system supports O_TMPFILE: make a name and remove it at once.
-            Err(_) => {
-                let path = folder.join(".packets.partial");
-                let file = options.create_new(true).open(&path)?;
-                std::fs::remove_file(&path)?;
-                file
-            }
-        };
+        let file = output::unnamed(folder)?;
         Ok(Self {
             file: Some(BufWriter::with_capacity(1 << 18, file)),
             selection: None,

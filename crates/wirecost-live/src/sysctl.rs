@@ -1,8 +1,8 @@
 //! Network settings of a namespace (sysctls): written, read back, and recorded.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
+use wirecost_files::system;
 
 /// Settings by their dotted name, as the kernel reads them back.
 pub type Settings = BTreeMap<String, String>;
@@ -107,7 +107,7 @@ fn mismatch(name: &str, value: &str, found: &str, refused: Option<io::Error>) ->
 /// # Errors
 /// ENOENT if the kernel has no such setting, EACCES or EROFS if it may not be changed.
 pub fn write(name: &str, value: &str) -> io::Result<()> {
-    fs::write(path(name), value)
+    system::set(path(name), value)
 }
 
 /// Reads one setting of the calling thread's network namespace, with tabs replaced by single spaces.
@@ -115,7 +115,7 @@ pub fn write(name: &str, value: &str) -> io::Result<()> {
 /// # Errors
 /// ENOENT if the kernel has no such setting.
 pub fn read(name: &str) -> io::Result<String> {
-    let text = fs::read_to_string(path(name))?;
+    let text = system::text(path(name))?;
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -12,6 +12,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use wirecost_files::system;
 use wirecost_link::Medium;
 use wirecost_proto::hosts::{
     DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address, site_address,
@@ -241,7 +242,7 @@ pub fn prepare() -> Result<(), EnvironmentError> {
 /// Whether the process has root's capabilities for namespaces in its user namespace (capabilities(7)).
 fn may_make_namespaces() -> bool {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = system::text("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     effective.is_some_and(|capabilities| capabilities & CAP_SYS_ADMIN != 0)

@@ -3,11 +3,12 @@
 use crate::netlink::Netlink;
 use crate::netlink::link::LinkDrops;
 use crate::sys;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use wirecost_files::system;
 
 const DEVICE: &str = "/dev/net/tun";
 
@@ -68,11 +69,9 @@ impl AsRawFd for Tun {
 }
 
 fn open_device() -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(DEVICE)
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+    system::open(&options, DEVICE)
 }
 
 /// Why /dev/net/tun cannot be used, as one line; `None` if it can be opened.

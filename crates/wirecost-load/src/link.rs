@@ -4,12 +4,13 @@
 //! processes and threads live in the namespace of the thread that starts them. The rest of the program stays in its own
 //! namespace.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
+use wirecost_files::output::own_folder;
 use wirecost_link::{Counters, LinkConfig, Medium};
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
@@ -288,7 +289,8 @@ impl LoadLink {
             let target = own.servers.first().copied().unwrap_or(Target::Builtin);
             (of_site.target, of_site.settings) = (LoadTarget::Started(target), own.settings.clone());
             folder.push(&own.name);
-            fs::create_dir_all(&folder).map_err(EmulationError::doing("make the folder of a server"))?;
+            let made = own_folder(&folder).map_err(io::Error::from);
+            made.map_err(EmulationError::doing("make the folder of a server"))?;
         }
         let index = |name: &String| {
             placement
@@ -402,7 +404,8 @@ pub(crate) fn keep(
 ) -> Result<Captured, EmulationError> {
     let name = format!("{FOLDER}/{key}.pcapng");
     let path = folder.join(&name);
-    fs::create_dir_all(folder.join(FOLDER)).map_err(EmulationError::doing("write the capture"))?;
+    let made = own_folder(&folder.join(FOLDER)).map_err(io::Error::from);
+    made.map_err(EmulationError::doing("write the capture"))?;
     let cut_short = match write(&path) {
         Ok(cut_short) => cut_short,
         // The disk is full. The figures do not need the capture.

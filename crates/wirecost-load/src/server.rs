@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wirecost_files::Input;
 use wirecost_live::emulation::Meter;
 use wirecost_live::foreign::{Foreign, TargetError};
 use wirecost_live::own_sockets::OwnSockets;
@@ -447,7 +448,7 @@ pub fn trusted_authorities(
         path: path.display().to_string(),
         reason,
     };
-    let text = std::fs::read_to_string(path).map_err(|reason| error(reason.to_string()))?;
+    let text = Input::Pem.text(path).map_err(|fault| error(fault.to_string()))?;
     let authorities = wirecost_security::certificate::authorities_from_pem(&text);
     authorities.map(Some).map_err(|reason| error(reason.to_string()))
 }

@@ -1,17 +1,15 @@
 //! Writes the packets of a probe to a file.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_live::capture::{INTERFACE, way};
 use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::Probe;
-
-/// Only the owner may read the file: packets can hold passwords.
-const OWNERS: u32 = 0o600;
 
 impl Probe {
     /// Writes the captured packets, and the secrets that decrypt them where they were kept. Only the owner can read the file.
@@ -20,13 +18,9 @@ impl Probe {
     /// The file system refuses.
     pub fn write_capture(&self, path: &Path) -> io::Result<()> {
         let keys = self.keys.text();
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let file = options.mode(OWNERS).open(path)?;
+        let file = output::own(path, Existing::Replaced, SECRET)?;
         // An existing file keeps its mode when it is opened.
-        if file.metadata()?.is_file() {
-            file.set_permissions(Permissions::from_mode(OWNERS))?;
-        }
+        file.set_permissions(Permissions::from_mode(SECRET))?;
         self.write(file, &keys).map_err(io::Error::other)
     }
 

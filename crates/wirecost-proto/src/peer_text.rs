@@ -1,5 +1,6 @@
 //! Text from a peer that is safe to display on a terminal or to write to a file.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
@@ -85,6 +86,26 @@ impl Cleaned {
     }
 }
 
+/// Text of any length and of many lines that is safe to display on a terminal: from a file that a stranger may have made. Ends
+/// of lines and tabulators stay; everything else is escaped as in [`PeerText`].
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let stays = |character: char| matches!(character, '\n' | '\t') || is_shown(character);
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        // Writing to a String cannot fail.
+        let _ = match u32::from(character) {
+            _ if stays(character) => write!(shown, "{character}"),
+            0x0d => shown.write_str("\\r"),
+            code if code < 0x100 => write!(shown, "\\x{code:02x}"),
+            code => write!(shown, "\\u{{{code:x}}}"),
+        };
+    }
+    Cow::Owned(shown)
+}
+
 /// Whether a character is visible at its position.
 fn is_shown(character: char) -> bool {
     let is_hidden = matches!(
@@ -162,6 +183,16 @@ mod tests {
         }
         assert_eq!(PeerText::from_bytes(b"a\xff\xc3b"), "a\\xff\\xc3b");
         assert_eq!(format!("{:?}", PeerText::new("\x1b\"")), "\"\\x1b\\\"\"");
+    }
+
+    #[test]
+    fn a_text_of_many_lines_keeps_its_lines() {
+        let long = "größe\t1\n".repeat(MAX_CHARACTERS);
+        assert!(matches!(visible(&long), Cow::Borrowed(text) if text == long));
+        assert_eq!(
+            visible("a\x1b[2J\x07\r\n\u{9b}b\u{202e}"),
+            "a\\x1b[2J\\x07\\r\n\\x9bb\\u{202e}"
+        );
     }
 
     #[test]

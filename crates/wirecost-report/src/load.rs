@@ -12,10 +12,10 @@ mod junit;
 mod markdown;
 pub(crate) mod words;
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use wirecost_files::Input;
 use wirecost_results::columns::Row;
 use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::load::LoadSummary;
@@ -128,7 +128,7 @@ fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {
 fn profiles(folder: &RunFolder, summary: &LoadSummary) -> Vec<(usize, Folded)> {
     let inside = |name: &str| !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
     let read = |(load, name): (usize, &String)| {
-        let text = fs::read_to_string(folder.file(name)).ok()?;
+        let text = Input::Results.text(&folder.file(name)).ok()?;
         Some((load, Folded::read(&text)))
     };
     let named = summary.loads.iter().enumerate();

@@ -100,7 +100,8 @@ impl Part {
     /// A row has other columns than this version's, or the file system refuses.
     pub fn new(folder: &RunFolder, index: usize, file: CellFile) -> Result<Self, ResultsError> {
         let rows = file.rows(folder)?;
-        if let Some(distribution) = file.distribution.clone().or_else(|| distribution(&rows)) {
+        let distribution = file.distribution.clone().or_else(|| distribution(&rows));
+        if let Some(distribution) = distribution.filter(|text| !text.is_empty()) {
             let name = format!(
                 "latency/{index:03}-{}-{}B.hgrm",
                 file.cell.stack, file.cell.payload_bytes
@@ -120,7 +121,7 @@ impl Part {
     }
 }
 
-/// The distribution of the response times of devices as a `.hgrm` file; `None` where there are none.
+/// The distribution of the response times of rows as a `.hgrm` file; `None` where there are none.
 fn distribution(rows: &[SampleRow]) -> Option<String> {
     let mut histogram = Histogram::new();
     rows.iter()

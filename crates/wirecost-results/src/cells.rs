@@ -22,7 +22,8 @@ pub struct CellFile {
     pub traffic: Option<CellTraffic>,
     /// One row of `samples.csv` per device. The first column is unused here.
     pub samples: Vec<String>,
-    /// The distribution of response times as a `.hgrm` file, for cells without rows.
+    /// The distribution of response times as a `.hgrm` file, for cells whose rows do not have the times that the cell counts:
+    /// without rows, with more than one message per connection, with answers after the time-out. Empty if it counts none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
 }

@@ -1,14 +1,20 @@
 //! The files of a results folder and their names.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use wirecost_files::Input;
+use wirecost_files::output::{self, Existing, PUBLIC, SECRET};
+
+use wirecost_proto::peer_text::visible;
 
 use super::{Environment, Ladder, SampleRow, Summary};
 use crate::columns::Row as _;
@@ -63,6 +69,8 @@ pub struct RunFolder {
     path: PathBuf,
     /// What the folder held before this command continued its run.
     pub(crate) earlier: Option<Box<EarlierCommands>>,
+    /// The lock of a folder that this run created: two runs that find it empty at the same time do not share it.
+    _taken: Option<Arc<File>>,
 }
 
 /// The machine of the commands that wrote to a folder before, and how many cells or loads they ran.
@@ -99,12 +107,16 @@ impl RunFolder {
     /// # Errors
     /// It cannot be created or written to, or is not empty.
     pub fn create_with(path: &Path, folders: &[&str]) -> Result<Self, ResultsError> {
+        fs::create_dir_all(path).map_err(|source| io("create", path, source))?;
         if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(ResultsError::Occupied {
                 path: path.to_owned(),
             });
         }
-        let folder = Self::open(path);
+        let folder = Self {
+            _taken: taken(path)?,
+            ..Self::open(path)
+        };
         folder.restore(folders)?;
         Ok(folder)
     }
@@ -114,9 +126,9 @@ impl RunFolder {
     /// # Errors
     /// One cannot be created.
     pub fn restore(&self, folders: &[&str]) -> Result<(), ResultsError> {
-        let below = folders.iter().map(|name| self.file(name));
-        for dir in std::iter::once(self.path.clone()).chain(below) {
-            fs::create_dir_all(&dir).map_err(|source| io("create", &dir, source))?;
+        fs::create_dir_all(&self.path).map_err(|source| io("create", &self.path, source))?;
+        for dir in folders.iter().map(|name| self.file(name)) {
+            output::own_folder(&dir).map_err(|fault| io("create", &dir, fault))?;
         }
         Ok(())
     }
@@ -127,8 +139,8 @@ impl RunFolder {
     /// Another run is at work in it, or the journal cannot be opened.
     pub fn lock(&self) -> Result<File, ResultsError> {
         let path = self.file("journal.jsonl");
-        let opened = fs::OpenOptions::new().append(true).create(true).open(&path);
-        let file = opened.map_err(|source| io("create", &path, source))?;
+        let opened = output::own(&path, Existing::Continued, PUBLIC);
+        let file = opened.map_err(|fault| io("create", &path, fault))?;
         match file.try_lock() {
             Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
                 path: self.path.clone(),
@@ -156,6 +168,7 @@ impl RunFolder {
         Self {
             path: path.to_owned(),
             earlier: None,
+            _taken: None,
         }
     }
 
@@ -174,7 +187,7 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
-        self.write_with_mode(name, contents, 0o666, File::sync_data)
+        self.write_with_mode(name, contents, PUBLIC, File::sync_data)
     }
 
     /// Like [`RunFolder::write`] for a file that can be derived again from other files: it is not synced to disk.
@@ -182,7 +195,7 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write_derived(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
-        self.write_with_mode(name, contents, 0o666, |_| Ok(()))
+        self.write_with_mode(name, contents, PUBLIC, |_| Ok(()))
     }
 
     /// The same for secrets: only the owner may read them.
@@ -190,7 +203,7 @@ impl RunFolder {
     /// # Errors
     /// The file system refused.
     pub fn write_secret(&self, name: &str, contents: &[u8]) -> Result<(), ResultsError> {
-        self.write_with_mode(name, contents, 0o600, File::sync_data)
+        self.write_with_mode(name, contents, SECRET, File::sync_data)
     }
 
     /// The process's umask applies to `mode`.
@@ -203,13 +216,7 @@ impl RunFolder {
     ) -> Result<(), ResultsError> {
         let path = self.file(name);
         let partial = self.file(&format!("{name}.partial"));
-        let mut options = fs::OpenOptions::new();
-        let opened = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(mode)
-            .open(&partial);
+        let opened = output::own(&partial, Existing::Replaced, mode).map_err(std::io::Error::from);
         let written = opened.and_then(|mut file| {
             file.write_all(contents)?;
             sync(&file)
@@ -281,8 +288,8 @@ impl RunFolder {
     /// # Errors
     /// It cannot be read, or is not of this version.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
-        let text = self.read_text(name)?;
-        serde_json::from_str(&text).map_err(|error| ResultsError::Format {
+        let text = self.read_raw(name)?;
+        from_json(&text).map_err(|error| ResultsError::Format {
             path: self.file(name),
             reason: error.to_string(),
         })
@@ -318,20 +325,78 @@ impl RunFolder {
         }
     }
 
-    /// Reads a text file.
+    /// Reads a text file. A stranger may have made the folder, so what controls a terminal is escaped.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn read_text(&self, name: &str) -> Result<String, ResultsError> {
+        let text = self.read_raw(name)?;
+        Ok(match visible(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(escaped) => escaped,
+        })
+    }
+
+    fn read_raw(&self, name: &str) -> Result<String, ResultsError> {
         let path = self.file(name);
-        fs::read_to_string(&path).map_err(|source| io("read", &path, source))
+        Input::Results
+            .text(&path)
+            .map_err(|fault| io("read", &path, fault))
     }
 }
 
-fn io(action: &'static str, path: &Path, source: std::io::Error) -> ResultsError {
+/// The value of a text of JSON. A stranger may have made the file, so what controls a terminal is escaped in its texts.
+///
+/// # Errors
+/// It is not JSON, or of another shape.
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    // JSON writes control characters as \u001b. Almost no file has one.
+    if !text.contains("\\u") && matches!(visible(text), Cow::Borrowed(_)) {
+        return serde_json::from_str(text);
+    }
+    let mut value = serde_json::from_str(text)?;
+    escape(&mut value);
+    serde_json::from_value(value)
+}
+
+/// Escapes every text of a value, and the keys of its tables.
+fn escape(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(escaped) = visible(text) {
+                *text = escaped;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(escape),
+        Value::Object(table) => {
+            let entries = std::mem::take(table).into_iter();
+            table.extend(entries.map(|(key, mut value)| {
+                escape(&mut value);
+                (visible(&key).into_owned(), value)
+            }));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Locks a folder itself, until the returned file is closed. A file system may have no locks: the run continues without one.
+fn taken(path: &Path) -> Result<Option<Arc<File>>, ResultsError> {
+    let Ok(folder) = output::folder(path) else {
+        return Ok(None);
+    };
+    match folder.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
+            path: path.to_owned(),
+        }),
+        Ok(()) => Ok(Some(Arc::new(folder))),
+        Err(fs::TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+fn io(action: &'static str, path: &Path, source: impl Into<std::io::Error>) -> ResultsError {
     ResultsError::Io {
         action,
         path: path.to_owned(),
-        source,
+        source: source.into(),
     }
 }

@@ -1,11 +1,11 @@
 //! `journal.jsonl`: the events of a run, one JSON object per line, in the order of time.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
+use wirecost_files::output::{self, Existing, PUBLIC};
 
-use super::folder::{ResultsError, RunFolder};
+use super::folder::{ResultsError, RunFolder, from_json};
 use super::load::Load;
 use super::summary::Cell;
 
@@ -79,10 +79,8 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
         reason: error.to_string(),
     })?;
     let line = line + "\n";
-    let written = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&path)
+    let written = output::own(&path, Existing::Continued, PUBLIC)
+        .map_err(io::Error::from)
         .and_then(|mut file| {
             file.write_all(line.as_bytes())?;
             match entry {
@@ -103,7 +101,7 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
 /// There is no journal, or it cannot be read.
 pub fn read(folder: &RunFolder) -> Result<Vec<Entry>, ResultsError> {
     let text = folder.read_text("journal.jsonl")?;
-    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let lines = text.lines().filter_map(|line| from_json(line).ok());
     Ok(lines.collect())
 }
 

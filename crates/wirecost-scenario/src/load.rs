@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use wirecost_files::Input;
 use wirecost_proto::ByteSize;
 use wirecost_readings::Batch;
 use wirecost_security::Start;
@@ -453,7 +454,7 @@ fn trace(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<Trace>,
     let folder = inputs
         .folder
         .ok_or_else(|| own.error("trace", "no files can be read here"))?;
-    let csv = std::fs::read_to_string(folder.join(&name));
+    let csv = Input::Arrivals.text(&folder.join(&name));
     let csv = csv.map_err(|why| own.error("trace", format!("cannot read {name}: {why}")))?;
     let trace = Trace::read(&csv);
     trace
@@ -501,7 +502,7 @@ pub(crate) fn payload(
             let folder = inputs
                 .folder
                 .ok_or_else(|| own.error(key, "no files can be read here"))?;
-            let read = std::fs::read(folder.join(&name));
+            let read = Input::Payload.bytes(&folder.join(&name));
             let bytes = read.map_err(|why| own.error(key, format!("cannot read {name}: {why}")))?;
             Ok(Payload::File(bytes.into()))
         }

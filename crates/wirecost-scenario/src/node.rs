@@ -75,9 +75,24 @@ impl Node {
             );
             return Err(ScenarioError::new(&Place::File, message).with_hint(limits::SPLIT));
         }
-        serde_saphyr::from_str_with_options::<Spanned<Value>>(text, strict())
+        let node = serde_saphyr::from_str_with_options::<Spanned<Value>>(text, strict())
             .map(Self::from)
-            .map_err(|error| not_yaml(&error))
+            .map_err(|error| not_yaml(&error))?;
+        node.check_texts()?;
+        Ok(node)
+    }
+
+    /// Refuses texts and keys with characters that control a terminal: tables, reports and error messages repeat them.
+    fn check_texts(&self) -> Result<(), ScenarioError> {
+        match &self.value {
+            Value::Text(text) => check_text(&self.place, text),
+            Value::List(nodes) => nodes.iter().try_for_each(Self::check_texts),
+            Value::Table(entries) => entries.iter().try_for_each(|(key, node)| {
+                check_text(&key.place, &key.name)?;
+                node.check_texts()
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
     }
 
     /// The value of a key of a table.
@@ -158,6 +173,16 @@ fn strict() -> Options {
         non_finite_float_policy: NonFiniteFloatPolicy::Reject,
         with_snippet: false,
     }
+}
+
+fn check_text(place: &Place, text: &str) -> Result<(), ScenarioError> {
+    let is_refused = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
+    let Some(character) = text.chars().find(is_refused) else {
+        return Ok(());
+    };
+    let message = format!("a text with the control character U+{:04X}", u32::from(character));
+    Err(ScenarioError::new(place, message)
+        .with_hint("leave it out; the bytes of a payload can be written as hex"))
 }
 
 fn not_yaml(error: &serde_saphyr::Error) -> ScenarioError {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wirecost_files::Input;
 use wirecost_scenario::ScenarioError;
 use wirecost_scenario::node::{Node, Value};
 
@@ -95,7 +96,8 @@ impl Study {
             if path.extension().is_none_or(|extension| extension != "yaml") {
                 continue;
             }
-            let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+            let text = Input::Claims.text(&path).map_err(io::Error::from);
+            let text = text.map_err(unreadable(&path))?;
             files.insert(entry.file_name().to_string_lossy().into_owned(), text);
         }
         Self::new(files)
@@ -107,9 +109,9 @@ impl Study {
     /// The file or a scenario cannot be read, or the file is wrong.
     pub fn from_file(file: &Path) -> Result<Self, StudyError> {
         let read = |path: &Path| {
-            fs::read_to_string(path).map_err(|source| StudyError::Read {
+            Input::Claims.text(path).map_err(|fault| StudyError::Read {
                 path: path.to_owned(),
-                source,
+                source: fault.into(),
             })
         };
         let claims = Claims::read(&read(file)?);

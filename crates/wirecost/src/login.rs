@@ -3,9 +3,12 @@
 //! Every user who runs `ps` can read a command line, even one that a program has overwritten, because they may have
 //! read it before. So there is always another way.
 
+use std::env::VarError;
 use std::io::IsTerminal as _;
 use std::path::Path;
 
+use wirecost_files::Input;
+use wirecost_files::lines::Lines;
 use wirecost_live::terminal;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 use wirecost_stack::url::Login;
@@ -32,7 +35,7 @@ pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Lo
         (Some(password), _, _) => password.clone(),
         (_, Some(file), _) => in_file(file)?,
         (_, _, Some(login)) => login.password.clone(),
-        _ => in_environment().unwrap_or_default(),
+        _ => in_environment()?.unwrap_or_default(),
     };
     Ok(Some(Login {
         user: user.clone(),
@@ -42,7 +45,7 @@ pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Lo
 
 /// The password of a user without one: from the environment, or else from the terminal.
 pub fn password_of(user: &str) -> Result<String, Failure> {
-    match in_environment() {
+    match in_environment()? {
         Some(password) => Ok(password),
         None if std::io::stdin().is_terminal() => typed(user),
         None => Err(Failure::usage(format_args!(
@@ -54,12 +57,22 @@ pub fn password_of(user: &str) -> Result<String, Failure> {
     }
 }
 
-fn in_environment() -> Option<String> {
-    std::env::var(PASSWORD_VARIABLE).ok()
+fn in_environment() -> Result<Option<String>, Failure> {
+    of_variable(PASSWORD_VARIABLE)
+}
+
+/// The text of a variable of the environment, if it is set.
+pub fn of_variable(name: &str) -> Result<Option<String>, Failure> {
+    match std::env::var(name) {
+        Ok(text) => Ok(Some(text)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Failure::usage(format_args!("{name} is not text in UTF-8"))
+            .with_hint("set it again, or give the text in a file")),
+    }
 }
 
 fn in_file(path: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = Input::Secret.text(path).map_err(|error| {
         Failure::usage(format_args!(
             "cannot read --password-file {}: {error}",
             path.display()
@@ -80,7 +93,8 @@ fn typed(user: &str) -> Result<String, Failure> {
         return answer
             .ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
     }
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(unreadable)?;
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+    let line = Lines::new(std::io::stdin()).next().transpose();
+    Ok(line
+        .map_err(|fault| unreadable(fault.into()))?
+        .unwrap_or_default())
 }

@@ -4,12 +4,14 @@
 //! (`wirecost compare head`), nothing is reported. Any other failure is reported at the end, by [`concluded`].
 
 use std::fmt::Display;
-use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, IsTerminal as _, Stdout, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use wirecost_files::FileFault;
+use wirecost_files::output::{Existing, named, write_named};
+use wirecost_proto::peer_text::visible;
 use wirecost_report::terminal::TableOptions;
 
 use crate::exit::{self, Failure};
@@ -17,9 +19,10 @@ use crate::exit::{self, Failure};
 /// The width of a table without a terminal.
 const WIDTH: usize = 150;
 
-/// Prints a line to stderr.
+/// Prints a line to stderr. Messages quote files, servers and names of files, so what controls a terminal is escaped.
 pub fn note(line: impl Display) {
-    drop(writeln!(io::stderr(), "{line}"));
+    let line = line.to_string();
+    drop(writeln!(io::stderr(), "{}", visible(&line)));
 }
 
 /// Why stdout failed, if it did.
@@ -28,6 +31,28 @@ static ENDED: OnceLock<io::Error> = OnceLock::new();
 /// Prints data to stdout, as it is.
 pub fn data(text: impl Display) {
     print(|stdout| write!(stdout, "{text}"));
+}
+
+/// Prints text for a person to stdout. It repeats names of files and texts of others, so what controls a terminal is escaped,
+/// except for colours on a terminal.
+pub fn text(text: impl Display) {
+    let text = text.to_string();
+    if !lines().is_terminal() {
+        return data(visible(&text));
+    }
+    let mut parts = text.split("\x1b[");
+    let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit() && c != ';')
+            .unwrap_or(part.len());
+        shown += match part[end..].starts_with('m') {
+            true => "\x1b[",
+            false => "\\x1b[",
+        };
+        shown += &visible(part);
+    }
+    data(shown);
 }
 
 /// Prints bytes to stdout.
@@ -113,7 +138,7 @@ pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
         .iter()
         .filter_map(|(flag, path)| Some((flag, path.filter(|path| !is_stdout(path))?)));
     for (flag, path) in made {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let opened = named(path, Existing::Continued);
         opened.map(drop).map_err(|error| unwritable(flag, path, &error))?;
     }
     Ok(())
@@ -130,10 +155,10 @@ pub fn table_or_json(
     match path {
         Some(path) if is_stdout(path) => data(text()?),
         Some(path) => {
-            data(table());
-            std::fs::write(path, text()?).map_err(|error| unwritable("--json", path, &error))?;
+            self::text(table());
+            write_named(path, text()?).map_err(|error| unwritable("--json", path, &error))?;
         }
-        None => data(table()),
+        None => self::text(table()),
     }
     Ok(())
 }
@@ -144,7 +169,7 @@ pub fn json(path: &Path, value: &serde_json::Value) -> Result<(), Failure> {
         data(format_args!("{value:#}\n"));
         return Ok(());
     }
-    std::fs::write(path, format!("{value:#}\n")).map_err(|error| unwritable("--json", path, &error))
+    write_named(path, format!("{value:#}\n")).map_err(|error| unwritable("--json", path, &error))
 }
 
 /// Refuses `-` for a file that cannot be printed.
@@ -156,9 +181,9 @@ pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), F
 }
 
 /// The failure of an option's file that cannot be written.
-pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+pub fn unwritable(flag: &str, path: &Path, error: &FileFault) -> Failure {
     let message = format!("cannot write {}: {error}", path.display());
-    if is_full(error) {
+    if is_full(error.kind()) {
         return Failure::new(exit::INTERNAL, message).with_hint(format!(
             "make room on its disk, or choose another file with {flag}"
         ));
@@ -167,8 +192,8 @@ pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Whether a disk or a quota is full.
-pub fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+pub fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 impl Failure {
     /// Prints the failure. Returns its exit code.

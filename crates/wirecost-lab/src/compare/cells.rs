@@ -10,6 +10,8 @@ use wirecost_results::warning::Warning;
 use wirecost_results::{AllIn, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
+use wirecost_stats::Histogram;
+use wirecost_stats::hgrm::Hgrm;
 
 use super::analysis::{BothWays, DeviceMeasurement};
 use super::known;
@@ -17,8 +19,8 @@ use super::outcome::{Outcome, messages, outcomes};
 use super::readings;
 use super::sampler::Mark;
 use super::sections::{
-    connect_section, first_message_round_trips, first_message_time, message_section, nanos_between,
-    quiet_section,
+    connect_section, durations, first_message_round_trips, first_message_time, message_section,
+    nanos_between, quiet_section,
 };
 use super::verdict::{self, Evidence};
 
@@ -169,6 +171,30 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     Cell {
         all_in: AllIn::of(&cell),
         ..cell
+    }
+}
+
+/// The distribution of the response times that a cell counts, as `.hgrm`; `None` where the rows of the cell have exactly these
+/// times. A row has the first message of a device alone, whenever its answer came.
+pub fn distribution(
+    planned: &PlannedCell,
+    devices: &[&DeviceMeasurement],
+    timeout: Duration,
+    rows: &[SampleRow],
+) -> Option<String> {
+    if planned.not_run.is_some() || start_refused(devices).is_some() {
+        return None;
+    }
+    let times = durations(planned, &started_as_asked(devices), timeout, |mark| mark.intended);
+    let counted = || times.iter().flatten().copied();
+    if counted().eq(rows.iter().filter_map(|row| row.response_time_ns)) {
+        return None;
+    }
+    let mut histogram = Histogram::new();
+    counted().for_each(|nanos| histogram.record(nanos));
+    match histogram.is_empty() {
+        true => Some(String::new()),
+        false => Some(Hgrm(&histogram).to_string()),
     }
 }
 

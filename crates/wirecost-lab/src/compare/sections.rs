@@ -83,31 +83,20 @@ pub(super) fn message_section(
     enough: u64,
     timeout: Duration,
 ) -> Section {
-    let answered = planned.stack.is_answered();
-    let in_time = |message: &&Message<'_>| {
-        message
-            .response(answered)
-            .is_some_and(|at| at <= message.mark.intended + timeout)
-    };
     let enough_of_messages = if sends_again(planned) { enough } else { 0 };
+    let times = |nanos: Vec<Vec<u64>>| Times::of_devices(&nanos, enough_of_messages);
+    let since = |of| times(durations(planned, devices, timeout, of));
     let devices: Vec<Vec<Message<'_>>> = devices.iter().map(|device| sent(device)).collect();
     let messages: Vec<&Message<'_>> = devices.iter().flatten().collect();
-    let times = |of: &dyn Fn(&Message<'_>) -> Option<u64>| {
-        let of_device = |messages: &Vec<Message<'_>>| messages.iter().filter_map(of).collect();
-        let nanos: Vec<Vec<u64>> = devices.iter().map(of_device).collect();
-        Times::of_devices(&nanos, enough_of_messages)
-    };
-    let since = |of: fn(&Mark) -> Instant| {
-        times(&|message| {
-            let message = Some(message).filter(in_time)?;
-            Some(nanos_between(of(message.mark), message.response(answered)?))
-        })
-    };
     let delay = |message: &Message<'_>| Some(nanos_between(message.mark.actual, message.arrival?));
+    let delays = devices
+        .iter()
+        .map(|messages| messages.iter().filter_map(delay).collect())
+        .collect();
     let trips: Vec<Option<f64>> = messages
         .iter()
         .copied()
-        .filter(in_time)
+        .filter(|message| is_in_time(planned, message, timeout))
         .map(|message| message.round_trips)
         .collect();
     let traffic: Vec<Vec<&BothWays>> = devices.iter().map(|messages| traffic_of(messages)).collect();
@@ -115,7 +104,7 @@ pub(super) fn message_section(
         response_kind: planned.stack.response_kind(),
         response_time: since(|mark| mark.intended),
         service_time: since(|mark| mark.actual),
-        one_way_delay: times(&delay),
+        one_way_delay: times(delays),
         round_trips: if enough == 0 { common(&trips) } else { None },
         goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
         payload_bytes: (planned.payload.len() * messages.len()) as u64,
@@ -125,6 +114,32 @@ pub(super) fn message_section(
 
 fn traffic_of<'a>(messages: &[Message<'a>]) -> Vec<&'a BothWays> {
     messages.iter().map(|message| message.traffic).collect()
+}
+
+/// The times from `of` to the answers that came in time, device by device, in nanoseconds. These are the response times that a
+/// cell counts, if `of` is the intended send.
+pub(super) fn durations(
+    planned: &PlannedCell,
+    devices: &[&DeviceMeasurement],
+    timeout: Duration,
+    of: fn(&Mark) -> Instant,
+) -> Vec<Vec<u64>> {
+    let answered = planned.stack.is_answered();
+    let duration = |message: Message<'_>| {
+        let message = Some(message).filter(|message| is_in_time(planned, message, timeout))?;
+        Some(nanos_between(of(message.mark), message.response(answered)?))
+    };
+    devices
+        .iter()
+        .map(|device| sent(device).into_iter().filter_map(duration).collect())
+        .collect()
+}
+
+/// Whether the answer to a message, or its arrival, came before its time-out.
+fn is_in_time(planned: &PlannedCell, message: &Message<'_>, timeout: Duration) -> bool {
+    message
+        .response(planned.stack.is_answered())
+        .is_some_and(|at| at <= message.mark.intended + timeout)
 }
 
 /// The measured messages that a device has sent. Unsent messages cost nothing, and are not samples of a message's cost.

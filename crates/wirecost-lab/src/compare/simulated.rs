@@ -56,6 +56,8 @@ pub struct CellResult {
     pub cell: Cell,
     /// One row per finished device.
     pub rows: Vec<SampleRow>,
+    /// The distribution of response times, where the rows do not have all of them.
+    pub distribution: Option<String>,
     /// The packets of the first finished device, by flights.
     pub ladder: Option<Ladder>,
     /// The packets of the first devices, in cells with an interval.
@@ -215,10 +217,12 @@ impl<'a> Simulation<'a> {
         };
         let link = LinkText(self.options.links[planned.link]).to_string();
         let drawn = finished.first();
+        let rows: Vec<SampleRow> = finished.iter().map(row).collect();
         CellResult {
             index,
             cell: cells::cell(&source, &finished),
-            rows: finished.iter().map(row).collect(),
+            distribution: cells::distribution(planned, &finished, self.options.timeout, &rows),
+            rows,
             ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder, air.as_ref())),
             traffic: traffic::finish(kept.traffic, devices.iter()),
             packets: kept.packets,

@@ -1,10 +1,11 @@
 //! The secrets of the program's connections, which the program and its server log to the file that a variable names.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use wirecost_files::Input;
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_results::RunFolder;
 
 use super::error::doing;
@@ -29,10 +30,9 @@ impl KeyFile {
     pub fn create(options: &Options, folder: &RunFolder) -> Result<Self, LinkError> {
         // Programs may open it from any working directory.
         let path = std::path::absolute(folder.file(FILE)).map_err(doing("write the key log"))?;
-        let mut open = OpenOptions::new();
-        let open = open.create(true).append(true).mode(0o600);
         if options.keys {
-            open.open(&path).map_err(doing("write the key log"))?;
+            let made = output::own(&path, Existing::Continued, SECRET).map_err(io::Error::from);
+            made.map_err(doing("write the key log"))?;
         }
         Ok(Self {
             ours: options.keys.then_some(path),
@@ -49,11 +49,10 @@ impl KeyFile {
     /// empty file.
     pub fn secrets(&self, of_server: String, note: &mut dyn FnMut(&str)) -> String {
         let mut read = |path: &PathBuf| {
-            let bytes = std::fs::read(path).unwrap_or_else(|error| {
-                note(&format!("warning: no secrets from {}: {error}", path.display()));
-                Vec::new()
-            });
-            String::from_utf8_lossy(&bytes).into_owned()
+            Input::KeyLog.lossy_text(path).unwrap_or_else(|fault| {
+                note(&format!("warning: no secrets from {}: {fault}", path.display()));
+                String::new()
+            })
         };
         let logged = self.ours.as_ref().map(&mut read).unwrap_or_default();
         if let Some(path) = self.ours.as_ref().filter(|_| logged.is_empty()) {

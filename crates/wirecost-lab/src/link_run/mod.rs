@@ -26,12 +26,12 @@ pub mod server;
 pub mod summary;
 pub mod words;
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use wirecost_dissect::Reading;
+use wirecost_files::Input;
 use wirecost_link::Hop;
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
@@ -164,7 +164,8 @@ fn look(relay: &Relay, patience: Duration) -> Result<(), LinkError> {
 /// Reads the capture back. If it cannot be read because it was cut short, the error says so.
 fn read_back(path: &Path, cut_short: Option<&str>) -> Result<Reading, LinkError> {
     let reading = "read the capture back";
-    let file = File::open(path).map_err(doing(reading))?;
+    let file = Input::Capture.open(path).map_err(io::Error::from);
+    let file = file.map_err(doing(reading))?;
     wirecost_dissect::read(file, "").map_err(|error| {
         let reason = cut_short.map_or_else(|| error.to_string(), str::to_owned);
         doing(reading)(io::Error::other(reason))

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wirecost_files::Input;
 use wirecost_stack::target::setting::apache as names;
 use wirecost_store::{TABLE, USER};
 
@@ -205,8 +206,8 @@ pub fn probe(address: SocketAddr) -> Readiness {
 /// The installed versions, such as `2.4.71 with PHP 8.2.36`.
 pub fn version() -> Option<String> {
     // The program has the field `Server`, and PHP's module the field that names it.
-    let server = version_after(b"Apache/", &fs::read(program().ok()?).ok()?)?;
-    let php = version_after(b"X-Powered-By: PHP/", &fs::read(php().ok()?).ok()?)?;
+    let server = version_after(b"Apache/", &Input::Program.bytes(&program().ok()?).ok()?)?;
+    let php = version_after(b"X-Powered-By: PHP/", &Input::Program.bytes(&php().ok()?).ok()?)?;
     Some(format!("{server} with PHP {php}"))
 }
 

@@ -13,10 +13,11 @@ use crate::sys::init::Slate;
 use crate::sys::process as calls;
 use crate::sys::terminal;
 use crate::topology::Side;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus};
+use wirecost_files::system;
 
 /// How many times to end leftover processes: each round may reveal processes that the ended ones had started.
 const ROUNDS: usize = 100;
@@ -172,7 +173,7 @@ fn orphans(keep: &[i32]) -> Vec<i32> {
     let pids = processes().into_iter().flatten();
     pids.filter(|pid| !keep.contains(pid))
         .filter(|pid| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let stat = system::text(format!("/proc/{pid}/stat")).unwrap_or_default();
             us.is_some() && parent_in(&stat) == us
         })
         .collect()

@@ -1,9 +1,9 @@
 //! The listening sockets of the calling thread's network namespace.
 
 use std::fmt;
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use wirecost_files::system;
 use wirecost_proto::bare::Transport;
 
 const STATE_LISTEN: &str = "0A"; // TCP_LISTEN, include/net/tcp_states.h
@@ -41,7 +41,7 @@ impl fmt::Display for Listener {
 /// Every socket that listens in the calling thread's network namespace. A kernel without IPv6 has only IPv4 sockets.
 pub fn listeners() -> Vec<Listener> {
     // `/proc/net` belongs to the whole process. A thread may be in another namespace.
-    let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+    let table = |name: &str| system::text(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let tables = [
         ("tcp", Transport::Stream),
         ("tcp6", Transport::Stream),

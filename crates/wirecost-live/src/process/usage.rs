@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use wirecost_files::system;
 
 /// The usage of the processes of one PID namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl OwnUsage {
     /// None on Linux.
     pub fn read() -> io::Result<Self> {
         let [user, system] = own_cpu_times()?;
-        let status = fs::read_to_string("/proc/self/status")?;
+        let status = system::text("/proc/self/status")?;
         Ok(Self {
             user,
             system,
@@ -52,8 +53,8 @@ impl OwnUsage {
     /// # Errors
     /// ENOENT or ESRCH once it has ended.
     pub fn of(pid: u32) -> io::Result<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let stat = system::text(format!("/proc/{pid}/stat"))?;
+        let status = system::text(format!("/proc/{pid}/status"))?;
         let [user, system, ..] = cpu_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Self {
             user: TICK * user,
@@ -120,9 +121,9 @@ impl Usage {
     /// Adds a process. Returns its CPU time in steps of 10 ms, and that in the kernel. A process that has ended since the listing adds
     /// nothing.
     fn add(&mut self, pid: i32) -> [Duration; 2] {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = system::text(format!("/proc/{pid}/stat")).unwrap_or_default();
         let [user, system, user_of_ended, system_of_ended] = cpu_ticks(&stat).unwrap_or_default();
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let status = system::text(format!("/proc/{pid}/status")).unwrap_or_default();
         self.cpu_time += Duration::from_nanos(cpu_nanos(pid).unwrap_or(0));
         self.cpu_time += TICK * (user_of_ended + system_of_ended);
         self.resident_bytes += resident_bytes(&status).unwrap_or(0);

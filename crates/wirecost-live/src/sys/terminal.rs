@@ -6,11 +6,12 @@ use std::ffi::c_int;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use wirecost_files::system;
 
 /// The controlling terminal, if there is one.
 pub(crate) fn open() -> Option<File> {
     // Opening it again makes no terminal a controlling one: it already is (tty(4)).
-    File::options().read(true).write(true).open("/dev/tty").ok()
+    system::open(File::options().read(true).write(true), "/dev/tty").ok()
 }
 
 /// Whether this process group is in the foreground.

@@ -1,15 +1,12 @@
 //! The join file: what an agent needs to take part in one run. It holds a secret.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_security::pinned::{Pin, Secret};
-
-/// The most bytes of a join file.
-pub const MOST_BYTES: u64 = 4_096;
 
 /// A text is not a join file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,11 +74,7 @@ impl JoinFile {
     /// # Errors
     /// The file exists already, or cannot be written.
     pub fn create(&self, path: &Path) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
+        let mut file = output::own(path, Existing::Refused, SECRET)?;
         file.write_all(self.to_text().as_bytes()).inspect_err(|_| {
             // A file without its end is of no use.
             drop(fs::remove_file(path));

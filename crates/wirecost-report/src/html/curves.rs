@@ -2,6 +2,7 @@
 //! nine takes the same width.
 
 use wirecost_proto::units::counted;
+use wirecost_results::summary::Times;
 use wirecost_results::{Cell, SampleRow};
 
 use super::Figure;
@@ -59,9 +60,12 @@ pub(crate) fn of_series(series: &[Series], name: &str) -> Figure {
 
 fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Series> {
     let of_cell = |(number, (index, cell)): (usize, &(usize, &Cell))| {
-        let points = match samples.of_cell(*index) {
-            [] => of_quantiles(cell)?,
-            rows => of_samples(rows),
+        let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
+        let rows = of_samples(samples.of_cell(*index));
+        // A row has the first message of a connection alone.
+        let points = match rows.len() as u64 == times.n {
+            true => rows,
+            false => of_quantiles(times),
         };
         let first = match origin {
             Origin::Zero => 0.0,
@@ -71,7 +75,7 @@ fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Serie
         Some(Series {
             label: group.names.marked_label(cell) + mark,
             number,
-            n: cell.message.as_ref()?.response_time_ns.as_ref()?.n as usize,
+            n: times.n as usize,
             points: points
                 .into_iter()
                 .map(|(nines, ns)| (nines, (ns - first) / 1e6))
@@ -92,9 +96,9 @@ fn of_samples(rows: &[&SampleRow]) -> Vec<(f64, f64)> {
     nanos.iter().enumerate().map(point).collect()
 }
 
-/// The points of a cell without rows, such as one with a shared link: the extremes and the quantiles of the summary.
-fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
-    let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
+/// The points of a cell whose rows do not have all of its times, such as one with a shared link or with many messages per
+/// connection: the extremes and the quantiles of the summary.
+fn of_quantiles(times: &Times) -> Vec<(f64, f64)> {
     let quantiles = [
         (0.5, times.p50),
         (0.9, times.p90),
@@ -106,7 +110,7 @@ fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
     let between = quantiles
         .into_iter()
         .filter_map(|(share, nanos): (f64, Option<u64>)| Some((-(1.0 - share).log10(), nanos? as f64)));
-    Some(std::iter::once(least).chain(between).chain([most]).collect())
+    std::iter::once(least).chain(between).chain([most]).collect()
 }
 
 /// The geometry of a figure of one width.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
+use wirecost_files::Input;
 use wirecost_link::LinkConfig;
 use wirecost_results::link_text::{DIRECTION_KEYS, LinkText};
 use wirecost_stack::name::nearest_of;
@@ -129,7 +130,7 @@ impl NamedLink {
             reason,
         };
         let folder = folder.ok_or_else(|| unreadable("no files can be read here".to_owned()))?;
-        let read = std::fs::read_to_string(folder.join(name));
+        let read = Input::Link.text(&folder.join(name));
         let text = read.map_err(|error| unreadable(error.to_string()))?;
         Self::read(name, &text).map_err(|error| error.in_file(name).into())
     }

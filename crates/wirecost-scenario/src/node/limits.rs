@@ -2,9 +2,10 @@
 
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Budget, Error};
+use wirecost_files::Input;
 
 /// The size of the largest file. A payload of 1 MB in hexadecimal digits fits.
-pub const MAX_BYTES: usize = 4 << 20;
+pub const MAX_BYTES: usize = Input::Scenario.bound() as usize;
 /// The deepest nesting.
 pub(super) const MAX_DEPTH: usize = 16;
 /// The largest number of values after aliases are expanded.

@@ -109,3 +109,26 @@ fn one_value_may_have_many_aliases() {
     let text = format!("a: &a 1\nb:\n{}", "- *a\n".repeat(1_000));
     assert!(Node::parse(&text).is_ok());
 }
+
+#[test]
+fn a_text_that_controls_a_terminal_is_refused_with_its_line() {
+    for (text, refused) in [
+        (
+            "a: 1\nname: \"\\e[2J\"\n",
+            "line 2: a text with the control character U+001B",
+        ),
+        (
+            "a:\n- \"b\\a\"\n",
+            "line 2: a text with the control character U+0007",
+        ),
+        (
+            "\"\\x9b\": 1\n",
+            "line 1: a text with the control character U+009B",
+        ),
+    ] {
+        let error = Node::parse(text).expect_err(refused);
+        assert_eq!(error.to_string(), refused);
+        assert!(error.hint().is_some());
+    }
+    assert!(Node::parse("a: \"b\\r\\n\\tc\"\n").is_ok());
+}

@@ -1,9 +1,10 @@
 //! The user of a client.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wirecost_files::Input;
 
 /// Why a credential on the command line is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,10 +53,12 @@ pub(super) fn given_or_in_file(text: &str) -> Result<Cow<'_, str>, CredentialErr
     let Some(path) = text.strip_prefix('@') else {
         return Ok(text.into());
     };
-    let content = std::fs::read_to_string(path).map_err(|error| CredentialError::File {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
+    let content = Input::Secret
+        .text(Path::new(path))
+        .map_err(|error| CredentialError::File {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
     let line = content.lines().next().unwrap_or_default();
     Ok(line.to_owned().into())
 }

@@ -1,13 +1,13 @@
 //! `wirecost agent`: parts of a load whose coordinator is on another machine.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::process::ExitCode;
 
+use wirecost_files::{FileFault, Input};
 use wirecost_live::limits;
 use wirecost_live::signals::Interrupt;
 use wirecost_load::agents::agent::{self, AgentContext, AgentError, Ended};
-use wirecost_load::agents::join_file::{JoinFile, MOST_BYTES};
+use wirecost_load::agents::join_file::JoinFile;
 
 use crate::arguments::AgentArguments;
 use crate::exit::{self, Failure};
@@ -41,19 +41,15 @@ pub fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
 
 fn read(arguments: &AgentArguments) -> Result<JoinFile, Failure> {
     let path = &arguments.join;
-    let unreadable = |error: io::Error| {
+    let unreadable = |error: FileFault| {
         Failure::usage(format!("--join: cannot read {}: {error}", path.display()))
             .with_hint("wirecost load URL --agents N --listen ADDRESS:PORT writes it")
     };
-    let mut text = String::new();
-    let source: Box<dyn Read> = match output::is_stdout(path) {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(path).map_err(unreadable)?),
+    let text = match output::is_stdout(path) {
+        true => Input::JoinFile.text_of(io::stdin()),
+        false => Input::JoinFile.text(path),
     };
-    source
-        .take(MOST_BYTES)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
+    let text = text.map_err(unreadable)?;
     JoinFile::read(&text).map_err(|error| {
         Failure::usage(format!("--join: {}: {error}", path.display()))
             .with_hint("copy the join file that the coordinator of this run has written, unchanged")

@@ -8,7 +8,7 @@ mod rows;
 mod table;
 mod verified;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_cost::Tariff;
@@ -24,8 +24,8 @@ use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
-use super::compare::default_folder;
 use super::cost::files;
+use super::folder::of_command;
 use super::link_flags::links;
 use super::{command_line, keep_alive_seconds};
 use crate::arguments::ChooseArguments;
@@ -83,7 +83,7 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
         asked.push((case.name.clone(), inputs, options));
     }
     let interrupt = Interrupt::install()?;
-    let out = given_out.unwrap_or_else(|| folder_named("choose"));
+    let out = of_command(given_out.as_deref(), "choose")?;
     let mut decisions = Vec::new();
     for (index, (name, inputs, options)) in asked.into_iter().enumerate() {
         let folder = match &name {
@@ -211,15 +211,6 @@ fn folder_of(index: usize, name: &str) -> String {
     });
     let name: String = letters.take(40).collect();
     format!("{:02}-{}", index + 1, name.trim_matches('-'))
-}
-
-/// A new results folder of a command.
-pub fn folder_named(command: &str) -> PathBuf {
-    let folder = default_folder();
-    let name = folder
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    folder.with_file_name(format!("{command}-{name}"))
 }
 
 fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {

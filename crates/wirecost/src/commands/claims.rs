@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
+use wirecost_files::Input;
 use wirecost_results::RunFolder;
 use wirecost_results::thresholds::metric::METRICS;
 use wirecost_studies::evidence::EvidenceError;
@@ -17,7 +18,7 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &ClaimsArguments) -> Result<ExitCode, Failure> {
     let name = arguments.file.display().to_string();
-    let file = std::fs::read_to_string(&arguments.file);
+    let file = Input::Claims.text(&arguments.file);
     let file = file.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     let claims = Claims::read(&file).map_err(|error| Failure::from(error.in_file(&name)))?;
     let mut evidence = Evidence::default();

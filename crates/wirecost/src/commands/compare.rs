@@ -4,16 +4,16 @@ mod asked;
 pub mod resume;
 mod vary;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_files::output::write_named;
 use wirecost_lab::compare::sweep::{Outcome, Sweep};
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal;
 use wirecost_results::folder::FOLDERS;
-use wirecost_results::time::rfc3339;
 use wirecost_results::warning::Warning;
 use wirecost_results::{Cell, Ladder, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
@@ -21,7 +21,7 @@ use wirecost_scenario::options::compare::{Options, ServerPath};
 use wirecost_scenario::options::content::Contents;
 
 use crate::arguments::{CompareArguments, OutputArguments};
-use crate::commands::{command_line, thresholds};
+use crate::commands::{command_line, folder, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
@@ -66,7 +66,7 @@ impl Job<'_> {
         output.table.check(options)?;
         output::check_files(&[("--json", output.json.as_deref())])?;
         consent(options)?;
-        let out = resume::folder(output)?.unwrap_or_else(default_folder);
+        let out = folder::of_run(resume::folder(output)?.as_deref())?;
         if !output.quiet {
             introduce(options, &out);
         }
@@ -205,11 +205,10 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
     match arguments.json.as_deref() {
         Some(path) if output::is_stdout(path) => output::data(format_args!("{}\n", json()?)),
         Some(path) => {
-            output::data(table());
-            std::fs::write(path, json()? + "\n")
-                .map_err(|error| output::unwritable("--json", path, &error))?;
+            output::text(table());
+            write_named(path, json()? + "\n").map_err(|error| output::unwritable("--json", path, &error))?;
         }
-        None => output::data(table()),
+        None => output::text(table()),
     }
     if !arguments.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
@@ -226,7 +225,7 @@ fn print_sequences(folder: &RunFolder) -> Result<(), Failure> {
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
     for ladder in ladders.iter().filter(|ladder| !ladder.air.is_empty()) {
         let title = format!("{}, {} B, {}", ladder.stack, ladder.payload_bytes, ladder.link);
-        output::data(wirecost_report::sequence::table(&title, &ladder.air));
+        output::text(wirecost_report::sequence::table(&title, &ladder.air));
     }
     Ok(())
 }
@@ -257,17 +256,6 @@ fn introduce(options: &Options, out: &Path) {
         options.seed,
         out.display()
     ));
-}
-
-/// `runs/` and the time, so that runs sort by age.
-pub fn default_folder() -> PathBuf {
-    let time = rfc3339(std::time::SystemTime::now()).replace([':', 'Z'], "");
-    let base = Path::new("runs").join(&time);
-    if !base.exists() {
-        return base;
-    }
-    let numbered = (2..).map(|number| Path::new("runs").join(format!("{time}-{number}")));
-    numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
 }
 
 /// Prints how to continue a failed run, or removes an empty folder.

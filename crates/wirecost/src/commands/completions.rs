@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Command;
 use clap_mangen::Man;
+use wirecost_files::output::{PUBLIC, write_own};
 
 use crate::arguments::{CompletionsArguments, ManArguments, shown_program};
 use crate::exit::Failure;
@@ -24,7 +25,7 @@ pub fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
     program.build();
     if let Some(folder) = &arguments.out {
         let created = std::fs::create_dir_all(folder);
-        created.map_err(|error| output::unwritable("--out", folder, &error))?;
+        created.map_err(|error| output::unwritable("--out", folder, &error.into()))?;
         write_pages(&program, folder)?;
         output::note(format_args!("man -l {}", folder.join("wirecost.1").display()));
         return Ok(ExitCode::SUCCESS);
@@ -52,7 +53,7 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
 fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let path = folder.join(format!("{name}.1"));
-    let written = std::fs::write(&path, page(command)?);
+    let written = write_own(&path, page(command)?, PUBLIC);
     written.map_err(|error| output::unwritable("--out", &path, &error))?;
     let commands = command
         .get_subcommands()

@@ -10,7 +10,7 @@ use wirecost_results::RunFolder;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_stack::{Application, Channel, Stack};
 
-use super::compare::default_folder;
+use super::folder::of_run;
 use super::link_flags::emulated;
 use super::object::files::{self, Readers};
 use super::{pcap, serve};
@@ -29,7 +29,7 @@ pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
     output::refuse_stdout("--json", arguments.json.as_deref(), why)?;
     let options = options(arguments)?;
     options.validate()?;
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = of_run(arguments.out.as_deref())?;
     let folder = RunFolder::create_with(&out, &["capture"])?;
     let quiet = arguments.quiet;
     let mut note = |line: &str| {

@@ -11,9 +11,9 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::merge::{Whole, merge};
 
 use crate::arguments::MergeArguments;
-use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
 use crate::commands::{command_line, nbiot, thresholds};
+use crate::commands::{compare, folder};
 use crate::exit::{self, Failure};
 use crate::output;
 
@@ -23,7 +23,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     if Sources::of(&sources).map_err(failed)?.kind() == Kind::Nbiot {
         return reports_in_cells(&sources, arguments);
     }
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = folder::of_run(arguments.out.as_deref())?;
     // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
@@ -56,7 +56,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
 
 /// Merges reports in NB-IoT cells.
 fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result<ExitCode, Failure> {
-    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let out = folder::of_run(arguments.out.as_deref())?;
     let into = RunFolder::create_with(&out, &[])?;
     let merged = {
         let _alone = into.lock()?;
@@ -72,7 +72,7 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
     if summary.interrupted {
         output::note("warning: some points that were asked for are in none of these runs: merge all shards");
     }
-    output::data(wirecost_report::nbiot::text(&summary));
+    output::text(wirecost_report::nbiot::text(&summary));
     if let Some(main) = wirecost_report::nbiot::main_file(&into) {
         output::note(format_args!("report:  {}", main.display()));
     }
@@ -85,7 +85,7 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
 /// Prints the combined table and the path of its report. Returns the exit code of a run with these figures.
 fn print(arguments: &MergeArguments, merged: &Merged, folder: &RunFolder) -> u8 {
     let options = output::table_options(false);
-    output::data(match merged {
+    output::text(match merged {
         Merged::Comparison(summary) => terminal::table_of(summary, &options, arguments.table.contents()),
         Merged::Loads(summary) => terminal::load::table(summary, &options),
     });

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wirecost_files::Input;
+
 use crate::exit::Failure;
 
 /// The seconds of `--keep-alive`, as MQTT carries them.
@@ -16,7 +18,7 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
 
 /// The bytes of the file of `--payload-file`.
 fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
-    std::fs::read(path).map(Into::into).map_err(|error| {
+    Input::Payload.bytes(path).map(Into::into).map_err(|error| {
         let text = format!("--payload-file: cannot read {}: {error}", path.display());
         Failure::usage(text)
     })
@@ -31,6 +33,7 @@ pub mod completions;
 pub mod cost;
 pub mod diff;
 pub mod doctor;
+pub mod folder;
 pub mod link;
 pub mod link_flags;
 pub mod links;

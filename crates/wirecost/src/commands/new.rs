@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use wirecost_files::output::{Existing, PUBLIC, own as file_to_write};
+
 use crate::arguments::{NewArguments, NewKind, SchemaArguments, SchemaKind};
 use crate::exit::Failure;
 use crate::output;
@@ -29,7 +31,8 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         output::data(text);
         return Ok(ExitCode::SUCCESS);
     };
-    let created = std::fs::File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let created = file_to_write(path, Existing::Refused, PUBLIC);
+    let created = created.and_then(|mut file| Ok(file.write_all(text.as_bytes())?));
     created.map_err(|error| output::unwritable("--out", path, &error))?;
     output::note(format_args!(
         "wrote {}; run it: wirecost run {}",

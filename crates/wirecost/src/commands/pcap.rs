@@ -1,9 +1,9 @@
 //! `wirecost pcap`: the bytes of an existing capture.
 
-use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_files::{FileFault, Input};
 use wirecost_proto::units::counted;
 
 use wirecost_dissect::{Reading, Report};
@@ -14,9 +14,12 @@ use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
-    let file = File::open(&arguments.file).map_err(|error| unreadable(&arguments.file, &error))?;
+    let file = Input::Capture.open(&arguments.file);
+    let file = file.map_err(|fault| unreadable(&arguments.file, &fault))?;
     let key_log = match &arguments.keylog {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?,
+        Some(path) => Input::KeyLog
+            .lossy_text(path)
+            .map_err(|fault| unreadable(path, &fault))?,
         None => String::new(),
     };
     let shown = arguments.file.display();
@@ -56,6 +59,6 @@ pub fn table(capture: &Path, report: &Report) -> String {
     )
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+fn unreadable(path: &Path, error: &FileFault) -> Failure {
     Failure::usage(format!("cannot read {}: {error}", path.display()))
 }

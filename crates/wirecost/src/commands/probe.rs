@@ -5,6 +5,7 @@ mod table;
 use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_files::Input;
 use wirecost_load::server::system_store;
 use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
@@ -137,7 +138,7 @@ fn no_store() -> Failure {
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
-    let read = std::fs::read_to_string(path);
+    let read = Input::Pem.text(path);
     read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }
 
@@ -153,5 +154,5 @@ fn write_capture(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failur
         return Ok(());
     }
     let written = probe.write_capture(path);
-    written.map_err(|error| output::unwritable("--out", path, &error))
+    written.map_err(|error| output::unwritable("--out", path, &error.into()))
 }

@@ -34,7 +34,7 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     })?;
     let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
     let main = main.unwrap_or_else(|| folder.file("report.html"));
-    output::data(format_args!("{}\n", main.display()));
+    output::text(format_args!("{}\n", main.display()));
     Ok(ExitCode::from(exit::OK))
 }
 
@@ -49,9 +49,10 @@ fn check(folder: &RunFolder) -> Result<(), Failure> {
         return Err(Failure::usage(written)
             .with_hint("name the folder of a comparison or a load; pcap reads the capture again"));
     }
-    let why = match folder.path().is_dir() {
-        true => "it has no summary.json",
-        false => "there is no such folder",
+    let why = match (folder.path().is_dir(), folder.path().exists()) {
+        (true, _) => "it has no summary.json",
+        (false, true) => "it is no folder",
+        (false, false) => "there is no such folder",
     };
     Err(Failure::usage(format!("{path} is not a results folder: {why}"))
         .with_hint("name a folder that compare, run, load or nbiot has written: runs/TIME, or that of --out"))

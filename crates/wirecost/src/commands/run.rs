@@ -1,14 +1,13 @@
 //! `wirecost run`: scenario files.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_files::Input;
 use wirecost_live::signals::Interrupt;
 use wirecost_results::shard::Shard;
 use wirecost_scenario::identity;
 use wirecost_scenario::load::ScenarioInputs;
-use wirecost_scenario::node::MAX_BYTES;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::NbiotOptions;
@@ -99,20 +98,11 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         ))
         .with_hint("wirecost new writes one to begin with"));
     }
-    let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
-    let mut bytes = Vec::new();
-    // One byte more than the limit: the parser then reports that the file is too large.
-    let limit = MAX_BYTES as u64 + 1;
-    if path == Path::new("-") {
-        std::io::stdin()
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(unreadable)?;
-        file.take(limit).read_to_end(&mut bytes).map_err(unreadable)?;
-    }
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))
+    let text = match output::is_stdout(path) {
+        true => Input::Scenario.text_of(std::io::stdin()),
+        false => Input::Scenario.text(path),
+    };
+    text.map_err(|fault| Failure::usage(format!("cannot read {name}: {fault}")))
 }
 
 /// Runs one scenario. Returns its exit code.

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use wirecost_files::Input;
 use wirecost_live::Clock;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice};
 use wirecost_live::driver::sources::Sources;
@@ -37,6 +38,7 @@ use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
 use crate::arguments::StoreArguments;
 use crate::exit::{self, Failure};
+use crate::login::of_variable;
 use crate::output;
 
 /// The variables with the passwords of the broker's and the store's user.
@@ -294,7 +296,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
 /// The password of a file, of the URL, or of the environment.
 fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<String>, Failure> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path);
+        let text = Input::Secret.text(path);
         let text =
             text.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
         return Ok(Some(text.lines().next().unwrap_or_default().to_owned()));
@@ -302,7 +304,7 @@ fn password(of_url: &str, file: Option<&Path>, variable: &str) -> Result<Option<
     if !of_url.is_empty() {
         return Ok(Some(of_url.to_owned()));
     }
-    Ok(std::env::var(variable).ok())
+    of_variable(variable)
 }
 
 /// The address of the `part` that a URL names: of several, the first one that accepts a connection.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
+use wirecost_files::FileFault;
+use wirecost_files::output::{PUBLIC, write_own};
 use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
@@ -187,7 +189,8 @@ pub fn make(
     let above = folder.parent().unwrap_or(Path::new(""));
     let file = above.join(format!("{}.yaml", folder_name(&run.name)));
     std::fs::create_dir_all(above)
-        .and_then(|()| std::fs::write(&file, scenario))
+        .map_err(FileFault::from)
+        .and_then(|()| write_own(&file, scenario, PUBLIC))
         .map_err(|error| Failure::usage(format!("cannot write {}: {error}", file.display())))?;
     let mut command = Command::new(program);
     command.arg("run").arg(&file).arg("--out").arg(folder);
@@ -242,15 +245,15 @@ fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
         } else {
             into.to_owned()
         };
-        let refused = |path: &Path, error: std::io::Error| {
+        let refused = |path: &Path, error: FileFault| {
             Failure::usage(format!("cannot write {}: {error}", path.display()))
         };
-        std::fs::create_dir_all(&folder).map_err(|error| refused(&folder, error))?;
+        std::fs::create_dir_all(&folder).map_err(|error| refused(&folder, error.into()))?;
         for (file, text) in library::files(name).map_err(failure)? {
             let path = folder.join(file);
-            std::fs::write(&path, text).map_err(|error| refused(&path, error))?;
+            write_own(&path, text, PUBLIC).map_err(|error| refused(&path, error))?;
         }
-        output::data(format_args!("{}\n", folder.display()));
+        output::text(format_args!("{}\n", folder.display()));
     }
     Ok(ExitCode::from(exit::OK))
 }

@@ -14,6 +14,7 @@ use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::options::content::Contents;
 
+use super::folder::of_command;
 use super::link_flags::links;
 use super::{choose, keep_alive_seconds};
 use crate::arguments::WhatIfArguments;
@@ -27,10 +28,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     let today = Today::read(arguments)?;
     let options = options(arguments, &today)?;
     let interrupt = Interrupt::install()?;
-    let out = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| choose::folder_named("what-if"));
+    let out = of_command(arguments.out.as_deref(), "what-if")?;
     let scenario = Scenario::comparison(options.clone());
     let (summary, _) = choose::play(arguments.quiet, &options, &scenario, &out, interrupt)?;
     if summary.interrupted {

@@ -203,8 +203,12 @@ fn by_cell(
             } else {
                 drawn(index, packets)
             };
+            let of_cell = |device: &&DeviceMeasurement| device.cell == index && device.report.finished;
+            let mut devices: Vec<&DeviceMeasurement> = analysis.devices.iter().filter(of_cell).collect();
+            devices.sort_by_key(|device| device.sample);
             CellFile {
                 traffic,
+                distribution: cells::distribution(&plan.cells[index], &devices, options.timeout, &rows),
                 ..CellFile::new(cell, &rows, ladder)
             }
         })

@@ -1,10 +1,10 @@
 //! The packets of simulated cells: during the run in one file per cell, at the end in one capture that begins with the
 //! secrets.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wirecost_files::Input;
 use wirecost_live::capture::{flush, way, writer};
 use wirecost_proto::Instant;
 use wirecost_results::folder::CELLS;
@@ -112,7 +112,7 @@ fn copy(sources: &[&PathBuf], to: &Path) -> io::Result<()> {
 }
 
 fn each_block(path: &Path, mut take: impl FnMut(Block) -> io::Result<()>) -> io::Result<()> {
-    Reader::new(File::open(path)?).try_for_each(|block| take(block.map_err(io::Error::other)?))
+    Reader::new(Input::Capture.open(path)?).try_for_each(|block| take(block.map_err(io::Error::other)?))
 }
 
 fn part(key: &str) -> String {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use wirecost_files::Input;
 use wirecost_scenario::error::Place;
 use wirecost_scenario::node::{Key, Node, Value};
 
@@ -102,7 +103,8 @@ pub fn read(given: ChooseArguments) -> Result<Vec<UseCase>, Failure> {
 }
 
 fn parsed(path: &Path, shown: &str) -> Result<Node, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = Input::Requirements
+        .text(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")).with_hint(HINT))?;
     Node::parse(&text).map_err(|error| Failure::from(error.in_file(shown)))
 }

@@ -44,16 +44,17 @@ pub fn refused(error: ResumeError, what: &str) -> Failure {
 /// The command that continues this run in its folder. You must fill in secrets again.
 pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
-    let mut given = std::env::args().skip(1).peekable();
+    let mut given = command_line::words().peekable();
+    let folder = command_line::word(folder.as_os_str());
     while let Some(argument) = given.next() {
         match argument.as_str() {
             // Their value may be the next argument. It is the folder, which follows below.
             "-o" | "--out" => drop(given.next()),
-            "--resume" => drop(given.next_if(|value| !value.starts_with('-') && Path::new(value) == folder)),
+            "--resume" => drop(given.next_if(|value| !value.starts_with('-') && *value == folder)),
             other if other.starts_with("--out=") || other.starts_with("--resume=") => {}
             _ => arguments.push(argument),
         }
     }
-    arguments.extend(["--resume".into(), folder.display().to_string()]);
+    arguments.extend(["--resume".into(), folder]);
     command_line::quoted(without_secrets(arguments.into_iter()).into_iter())
 }

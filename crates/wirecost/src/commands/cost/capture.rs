@@ -1,12 +1,12 @@
 //! What is priced of a capture: its devices.
 
-use std::fs::File;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use wirecost_cost::Observer;
 use wirecost_dissect::{Reading, Sightings};
 use wirecost_energy::Device;
+use wirecost_files::{FileFault, Input};
 use wirecost_proto::units::counted;
 
 use super::traffic::{Source, Traffic, activity, cycle};
@@ -18,7 +18,7 @@ const MAX_DEVICES: usize = 40;
 
 /// Reads a capture with the secrets of a key log. Every packet has a time.
 pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
-    let unreadable = |path: &Path, error| {
+    let unreadable = |path: &Path, error: FileFault| {
         Failure::usage(format!("cannot read {}: {error}", path.display()))
             .with_hint("give a capture file, or the results folder of a comparison")
     };
@@ -26,9 +26,13 @@ pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings),
         return Err(Failure::usage(format!("{} is a folder", path.display()))
             .with_hint(format!("give its capture, e.g. {}", in_folder(path).display())));
     }
-    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+    let file = Input::Capture
+        .open(path)
+        .map_err(|error| unreadable(path, error))?;
     let key_log = match key_log {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
+        Some(path) => Input::KeyLog
+            .lossy_text(path)
+            .map_err(|error| unreadable(path, error))?,
         None => String::new(),
     };
     let (reading, sightings) = wirecost_dissect::observe(file, &key_log).map_err(|error| {

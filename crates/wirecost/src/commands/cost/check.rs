@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use wirecost_files::output::new_folder;
 use wirecost_studies::amount::{Amount, Published};
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::judge::JudgedPoint;
@@ -71,9 +72,9 @@ struct Temporary(PathBuf);
 impl Temporary {
     fn create() -> Result<Self, Failure> {
         let path = std::env::temp_dir().join(format!("wirecost-check-{}", std::process::id()));
-        std::fs::create_dir(&path)
-            .map_err(|error| Failure::usage(format!("cannot create {}: {error}", path.display())))?;
-        Ok(Self(path))
+        new_folder(&path)
+            .map(Self)
+            .map_err(|error| Failure::usage(format!("cannot create {}: {error}", path.display())))
     }
 }
 

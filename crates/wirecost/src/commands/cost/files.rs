@@ -1,7 +1,10 @@
 //! Devices and tariffs by name or file.
 
+use std::path::Path;
+
 use wirecost_cost::Tariff;
 use wirecost_energy::Device;
+use wirecost_files::Input;
 use wirecost_scenario::{ScenarioError, device, tariff};
 use wirecost_stack::name::nearest_of;
 
@@ -9,15 +12,16 @@ use crate::exit::Failure;
 
 /// The device of `--device`.
 pub fn device(name: &str) -> Result<Device, Failure> {
-    read("device", name, &device::BUILT_IN, device::read)
+    read(Input::Device, "device", name, &device::BUILT_IN, device::read)
 }
 
 /// The tariff of `--tariff`.
 pub fn tariff(name: &str) -> Result<Tariff, Failure> {
-    read("tariff", name, &tariff::BUILT_IN, tariff::read)
+    read(Input::Tariff, "tariff", name, &tariff::BUILT_IN, tariff::read)
 }
 
 fn read<T>(
+    input: Input,
     kind: &str,
     name: &str,
     built_in: &[(&'static str, &str)],
@@ -36,7 +40,7 @@ fn read<T>(
         };
         return Err(Failure::usage(format!("unknown {kind} {name:?}")).with_hint(hint));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = input.text(Path::new(name)).map_err(|error| {
         Failure::usage(format!("cannot read {name}: {error}"))
             .with_hint(format!("write one: wirecost schema {kind} has its keys"))
     })?;

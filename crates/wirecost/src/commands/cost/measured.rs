@@ -1,13 +1,13 @@
 //! `--meter`: what a power meter measured, beside what the model says for the same packets.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde_json::{Value, json};
 use wirecost_energy::trace::{Fault, Reader, Trace, TraceError};
 use wirecost_energy::{Device, Energy};
+use wirecost_files::lines::Lines;
+use wirecost_files::{FileFault, Input};
 
 use super::table::{draw, number};
 use super::traffic::{Activity, Source};
@@ -200,7 +200,7 @@ fn only_activity<'a>(arguments: &CostArguments, source: &'a Source) -> Result<&'
 
 fn trace(path: &Path, volts: Option<f64>) -> Result<Trace, Failure> {
     let shown = path.display();
-    let unreadable = |error| {
+    let unreadable = |error: FileFault| {
         Failure::usage(format!("cannot read {shown}: {error}"))
             .with_hint("give the CSV export of a power meter, as text in UTF-8")
     };
@@ -213,7 +213,7 @@ fn trace(path: &Path, volts: Option<f64>) -> Result<Trace, Failure> {
         Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
     };
     let mut reader = Reader::new(volts);
-    for line in BufReader::new(File::open(path).map_err(unreadable)?).lines() {
+    for line in Lines::new(Input::Trace.open(path).map_err(unreadable)?) {
         reader.line(&line.map_err(unreadable)?).map_err(wrong)?;
     }
     reader.finish().map_err(wrong)

@@ -145,7 +145,7 @@ impl Written {
                     "another load may wait for its agents; choose another file, or remove this one",
                 )
             }
-            _ => output::unwritable("--join-file", path, &error),
+            _ => output::unwritable("--join-file", path, &error.into()),
         })?;
         Ok(Self(path.to_owned()))
     }

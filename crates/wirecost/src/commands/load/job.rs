@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use wirecost_files::output::{Existing, named, write_named};
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
@@ -32,8 +33,8 @@ use wirecost_scenario::thresholds::Thresholds;
 
 use super::agents::{self, Gathered};
 use crate::arguments::{AgentsArguments, LoadOutputArguments};
-use crate::commands::compare::{default_folder, resume};
-use crate::commands::{command_line, thresholds};
+use crate::commands::compare::resume;
+use crate::commands::{command_line, folder, thresholds};
 use crate::exit::{self, Failure};
 use crate::load_view::LoadView;
 use crate::output;
@@ -145,7 +146,7 @@ impl Job<'_> {
             at: std::time::SystemTime::now(),
         };
         let Some(path) = &self.output.resume else {
-            let path = self.output.out.clone().unwrap_or_else(default_folder);
+            let path = folder::of_run(self.output.out.as_deref())?;
             return Ok(OpenRun::create(&path, start)?);
         };
         OpenRun::resume(path, start, self.output.resume_changed)
@@ -280,12 +281,10 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
     match arguments.json.as_deref() {
         Some(path) if output::is_stdout(path) => output::data(json()?),
         _ if is_junit_printed => {}
-        _ => output::data(table()),
+        _ => output::text(table()),
     }
     match arguments.json.as_deref().filter(|path| !output::is_stdout(path)) {
-        Some(path) => {
-            std::fs::write(path, json()?).map_err(|error| output::unwritable("--json", path, &error))
-        }
+        Some(path) => write_named(path, json()?).map_err(|error| output::unwritable("--json", path, &error)),
         None => Ok(()),
     }
 }
@@ -295,10 +294,10 @@ fn export(arguments: &LoadOutputArguments, summary: &LoadSummary, absent: &[Abse
     write_junit(arguments, summary, absent)?;
     // GitHub shows the contents of this file with the job.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
-        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+        let opened = named(&path, Existing::Continued);
         let text = wirecost_report::load::markdown(summary);
         opened
-            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|mut file| Ok(file.write_all(text.as_bytes())?))
             .map_err(|error| output::unwritable("GITHUB_STEP_SUMMARY", &path, &error))?;
     }
     Ok(())
@@ -317,7 +316,7 @@ fn write_junit(
         output::data(text);
         return Ok(());
     }
-    let written = std::fs::write(path, text);
+    let written = write_named(path, text);
     written.map_err(|error| output::unwritable("--junit", path, &error))
 }
 

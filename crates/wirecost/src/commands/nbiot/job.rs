@@ -18,9 +18,9 @@ use wirecost_scenario::Scenario;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 
 use super::recorded;
-use crate::commands::compare::{default_folder, resume};
+use crate::commands::compare::resume;
 use crate::commands::run::without_work;
-use crate::commands::{command_line, thresholds};
+use crate::commands::{command_line, folder, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Counted;
@@ -75,7 +75,7 @@ impl Job<'_> {
             return Ok(without_work(shard, "points"));
         }
         self.check_memory(&grids, &planned)?;
-        let out = output.folder.clone().unwrap_or_else(default_folder);
+        let out = folder::of_run(output.folder.as_deref())?;
         let run = self.open(&out)?;
         let counted = Entry::Planned {
             cells: planned.len() as u64,

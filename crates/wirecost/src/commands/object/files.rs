@@ -1,10 +1,12 @@
 //! Reads and writes files; `-` is stdin or stdout.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use wirecost_files::output::{Existing, own};
+use wirecost_files::{FileFault, Input};
 use wirecost_security::object::{KeyError, Signer};
 
 use super::key_failure;
@@ -45,10 +47,9 @@ pub(super) fn check_stdout(json: Option<&Path>, out: &Path, what: &str) -> Resul
 /// The whole content.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let content = if is_standard(file) {
-        let mut content = Vec::new();
-        io::stdin().lock().read_to_end(&mut content).map(|_| content)
+        Input::Object.bytes_of(io::stdin().lock())
     } else {
-        std::fs::read(file)
+        Input::Object.bytes(file)
     };
     content.map_err(|error| {
         Failure::usage(format_args!("cannot read {}: {error}", file.display()))
@@ -75,21 +76,16 @@ pub(in crate::commands) fn write(file: &Path, content: &[u8], readers: Readers) 
         output::bytes(content);
         return Ok(());
     }
-    let stored = store(
-        OpenOptions::new().create(true).truncate(true),
-        file,
-        content,
-        readers,
-    );
+    let stored = store(Existing::Replaced, file, content, readers);
     stored.map_err(|error| cannot_write(file, &error))
 }
 
 /// Writes a file that must not exist yet.
 pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
-    let stored = store(OpenOptions::new().create_new(true), file, content, readers);
+    let stored = store(Existing::Refused, file, content, readers);
     if stored
         .as_ref()
-        .is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists)
+        .is_err_and(|fault| fault.kind() != io::ErrorKind::AlreadyExists)
     {
         // An incomplete key is useless, and would block the next one.
         drop(std::fs::remove_file(file));
@@ -97,25 +93,24 @@ pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result
     stored.map_err(|error| cannot_write(file, &error))
 }
 
-fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Readers) -> io::Result<()> {
-    let mut file = options.write(true).mode(readers.mode()).open(file)?;
+fn store(existing: Existing, file: &Path, content: &[u8], readers: Readers) -> Result<(), FileFault> {
+    let mut file = own(file, existing, readers.mode())?;
     restrict(&file, readers)?;
-    file.write_all(content)
+    Ok(file.write_all(content)?)
 }
 
 /// Restricts an existing file to its owner if its new content is secret.
 fn restrict(file: &File, readers: Readers) -> io::Result<()> {
-    let is_owners = matches!(readers, Readers::Owner) && file.metadata()?.is_file();
-    if is_owners {
+    if matches!(readers, Readers::Owner) {
         file.set_permissions(Permissions::from_mode(readers.mode()))?;
     }
     Ok(())
 }
 
-fn cannot_write(file: &Path, error: &io::Error) -> Failure {
+fn cannot_write(file: &Path, error: &FileFault) -> Failure {
     let (code, hint) = match error.kind() {
         io::ErrorKind::AlreadyExists => (exit::USAGE, "keys are not written over: choose another name"),
-        _ if output::is_full(error) => (exit::INTERNAL, "make room on the disk"),
+        kind if output::is_full(kind) => (exit::INTERNAL, "make room on the disk"),
         _ => (exit::USAGE, "choose a file that can be written to"),
     };
     Failure::new(code, format_args!("cannot write {}: {error}", file.display())).with_hint(hint)

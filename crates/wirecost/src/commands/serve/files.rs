@@ -1,22 +1,21 @@
 //! The files of a server: reads certificates, writes its authority and its secrets.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use wirecost_files::Input;
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_security::KeyLog;
 
 use crate::output::unwritable;
 
 use crate::exit::Failure;
 
-/// The mode of files that only their owner may read.
-const SECRET: u32 = 0o600;
-
 /// The text of an option's file.
 pub(super) fn read(option: &str, file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| {
+    Input::Pem.text(file).map_err(|error| {
         Failure::usage(format_args!("cannot read {option} {}: {error}", file.display()))
             .with_hint("give a PEM file that can be read")
     })
@@ -35,15 +34,10 @@ impl AuthorityFile {
             Some(path) => path.to_owned(),
             None => temporary()?,
         };
-        let mut options = OpenOptions::new();
-        options.write(true).mode(0o644);
-        match asked {
-            Some(_) => options.create(true).truncate(true),
-            None => options.create_new(true),
-        };
-        let opened = options.open(&path);
-        let written = opened.and_then(|mut file| file.write_all(pem.as_bytes()));
-        written.map_err(|error| unwritable("--ca-out", &path, &error))?;
+        let existing = asked.map_or(Existing::Refused, |_| Existing::Replaced);
+        let opened = output::own(&path, existing, 0o644);
+        let written = opened.and_then(|mut file| Ok(file.write_all(pem.as_bytes())?));
+        written.map_err(|fault| unwritable("--ca-out", &path, &fault))?;
         Ok(Self {
             path,
             is_temporary: asked.is_none(),
@@ -75,16 +69,10 @@ pub(super) struct KeyFile {
 impl KeyFile {
     /// Opens the file and restricts it to its owner.
     pub(super) fn open(path: &Path, log: KeyLog) -> Result<Self, Failure> {
-        let opened = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(SECRET)
-            .open(path);
+        let opened = output::own(path, Existing::Continued, SECRET);
         // An existing file may be readable by others.
         let secret = |file: File| {
-            if file.metadata()?.is_file() {
-                file.set_permissions(Permissions::from_mode(SECRET))?;
-            }
+            file.set_permissions(Permissions::from_mode(SECRET))?;
             Ok(file)
         };
         let file = opened.and_then(secret);
@@ -100,6 +88,6 @@ impl KeyFile {
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         let lines = self.log.take();
         let written = self.file.write_all(lines.as_bytes());
-        written.map_err(|error| unwritable("--keylog", &self.path, &error))
+        written.map_err(|error| unwritable("--keylog", &self.path, &error.into()))
     }
 }
