@@ -34,14 +34,16 @@ const DATA: &str = "data";
 
 /// Makes the data folder and the table, then becomes the server. Arguments: programs, data, address, port, database, table,
 /// user, connections, `fsync`, `synchronous_commit`.
-/// The user that devices are may read and insert, and nothing else. `pg_hba.conf` lets in nobody but it, so that no administrator logs in.
+/// The user that devices are may read and insert, and nothing else. `pg_hba.conf` lets in nobody but it, so that no administrator logs in
+/// and no connection is kept for one.
 const SCRIPT: &str = r#"
 single() { "$1/postgres" --single -j -D "$2" "$3"; }
 "$1/initdb" -D "$2" -U postgres -A reject -E UTF8 --locale=C -N --no-instructions
 printf 'CREATE DATABASE %s;\n\nCREATE ROLE %s LOGIN;\n\n' "$5" "$7" | single "$1" "$2" postgres
 printf '%s;\n\nGRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO %s;\n\n' "$6" "$7" | single "$1" "$2" "$5"
 echo "host $5 $7 all trust" >"$2/pg_hba.conf"
-exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections="$8" -c fsync="$9" -c synchronous_commit="${10}" \
+exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections="$8" -c superuser_reserved_connections=0 \
+    -c fsync="$9" -c synchronous_commit="${10}" \
     -c dynamic_shared_memory_type=mmap -c log_checkpoints=off
 "#;
 
