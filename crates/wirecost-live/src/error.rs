@@ -157,7 +157,7 @@ impl EnvironmentError {
     /// Whether more privileges would help. The command line then exits with 10.
     pub fn is_privilege(&self) -> bool {
         match self {
-            Self::Namespace { .. } => true,
+            Self::Namespace { .. } | Self::OnlyRoot => true,
             Self::System { errno, .. } => errno.is_privilege(),
             _ => false,
         }

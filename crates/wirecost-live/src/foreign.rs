@@ -229,15 +229,23 @@ impl Foreign {
         let of_store = store_of(target, setup);
         let password = of_store.as_ref().map(|_| secret()).transpose()?;
         let mut recipe = |target, setup: &Setup| {
-            let mut files = ServerFolder::create(folder.path(), &files_of(target))?;
+            let mut files =
+                ServerFolder::create(folder.path(), &files_of(target)).map_err(TargetError::from)?;
             let given = Given {
                 ip: server,
                 setup,
                 password: password.as_deref(),
             };
-            let recipe = recipe(target, &mut files, credentials, given)?;
-            folders.push(files);
-            Ok::<_, TargetError>(recipe)
+            match recipe(target, &mut files, credentials, given) {
+                Ok(recipe) => {
+                    folders.push(files);
+                    Ok(recipe)
+                }
+                Err(error) => {
+                    files.discard();
+                    Err(error)
+                }
+            }
         };
         let Some(own) = recipe(target, setup)? else {
             return Ok(None);

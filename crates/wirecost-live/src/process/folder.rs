@@ -137,6 +137,11 @@ impl ServerFolder {
         given.doing("chown", || format!("give {} to user {number}", path.display()))
     }
 
+    /// Removes the folder of a server that was never started, with its configuration.
+    pub(crate) fn discard(mut self) {
+        self.kept.clear();
+    }
+
     /// What the server's process does before it is the server.
     pub(super) fn become_server(&self) -> io::Result<Become> {
         let is_elsewhere = self.seen != self.path;
@@ -225,6 +230,10 @@ mod tests {
     fn a_folder_without_configuration_goes() {
         let run = tempfile::tempdir().expect("a folder");
         drop(ServerFolder::create(run.path(), "server").expect("a folder"));
+        assert!(!run.path().join("server.d").exists());
+        let mut folder = ServerFolder::create(run.path(), "server").expect("a folder");
+        folder.write("kept", "a", Afterwards::Kept).expect("a file");
+        folder.discard();
         assert!(!run.path().join("server.d").exists());
     }
 
