@@ -178,7 +178,7 @@ impl EnvironmentError {
             Self::System { errno: Errno(libc::EMFILE), .. } => Some("raise the open-file limit: ulimit -n 65536".into()),
             Self::ServerNotFound { package, .. } => Some(format!("sudo apt-get install {package}, or use --target builtin")),
             Self::ServerOnlyForRoot { .. } => Some("install it in a folder that every user may search, such as /usr/local/bin, or use --target builtin".into()),
-            Self::OnlyRoot => Some("run wirecost as an ordinary user, give it the capabilities CAP_CHOWN, CAP_SETUID and CAP_SETGID, or use --target builtin".into()),
+            Self::OnlyRoot => Some("run wirecost outside of this user namespace or as an ordinary user, with CAP_CHOWN, CAP_SETUID and CAP_SETGID as root, or use --target builtin".into()),
             Self::NoRandomness => None,
             Self::ServerDied { .. } | Self::ServerNotReady { .. } => Some("use --target builtin to measure without it".into()),
             Self::System { .. } => None,

@@ -469,14 +469,26 @@ fn said_apart(home: &Path, topology: &Topology, script: &str) -> (String, Server
     (fs::read_to_string(&launch.log).unwrap(), folder.user())
 }
 
-const SELF: &str = "pwd; id -u; id -g; id -un; umask; grep -E '^(Cap(Eff|Prm|Amb)|Groups|NoNewPrivs)' /proc/self/status; \
+/// What the server says of itself. Its first line is its IPC namespace.
+const SELF: &str = "readlink /proc/self/ns/ipc; pwd; id -u; id -g; id -un; umask; grep -E '^(Cap(Eff|Prm|Amb)|Groups|NoNewPrivs)' /proc/self/status; \
                     touch mine && ls -ld . | cut -c1-10; echo again >>/dev/stderr";
+
+/// Shared memory of an IPC namespace goes with its last process.
+fn shares_no_memory(namespace: &str) {
+    let ours = fs::read_link("/proc/self/ns/ipc").unwrap();
+    assert!(
+        namespace.starts_with("ipc:[") && ours != Path::new(namespace),
+        "{namespace}"
+    );
+}
 
 fn is_another_user() -> Result<(), String> {
     let topology = create()?;
     let closed = tempfile::tempdir().unwrap();
     let open = tempfile::tempdir().unwrap();
-    fs::set_permissions(open.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for (home, mode) in [(&closed, 0o700), (&open, 0o755)] {
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
+    }
     for (home, place) in [
         (closed.path(), "/mnt".into()),
         (open.path(), open.path().join("server.d")),
@@ -491,9 +503,10 @@ fn is_another_user() -> Result<(), String> {
         };
         assert!(number > 60_000, "{number}");
         let lines: Vec<&str> = said.lines().collect();
+        shares_no_memory(lines[0]);
         let number = number.to_string();
         let whom = [place.to_str().unwrap(), &number, &number, "wirecost", "0077"];
-        assert_eq!(lines[..5], whom, "{said}");
+        assert_eq!(lines[1..6], whom, "{said}");
         for line in ["CapEff:", "CapPrm:", "CapAmb:"] {
             let line = format!("{line}\t0000000000000000");
             assert!(lines.contains(&line.as_str()), "{said}");
@@ -519,9 +532,10 @@ fn is_nobody() -> Result<(), String> {
     let (said, user) = said_apart(home.path(), &topology, SELF);
     assert!(matches!(user, ServerUser::Nested { .. }), "{user:?}");
     let lines: Vec<&str> = said.lines().collect();
+    shares_no_memory(lines[0]);
     let place = home.path().join("server.d");
     let whom = [place.to_str().unwrap(), "65534", "65534", "nobody", "0077"];
-    assert_eq!(lines[..5], whom, "{said}");
+    assert_eq!(lines[1..6], whom, "{said}");
     for line in [
         "CapEff:\t0000000000000000",
         "NoNewPrivs:\t1",

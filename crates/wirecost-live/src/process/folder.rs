@@ -240,6 +240,7 @@ mod tests {
     #[test]
     fn a_folder_that_others_cannot_reach_is_seen_in_another_place() {
         let closed = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).expect("permissions");
         let path = closed.path().join("server.d");
         assert_ne!(place_for(&path, ServerUser::Own(7)), path);
         assert_eq!(place_for(&path, ServerUser::Caller), path);

@@ -89,7 +89,7 @@ pub(crate) enum Slate {
     Ours,
 }
 
-/// What the process of a server does before it is the server: it sees its folder, and becomes another user. All texts are made before
+/// What the process of a server does before it is the server: it sees its folder, shares no memory, and becomes another user. All texts are made before
 /// the fork.
 #[derive(Debug)]
 pub(crate) struct Become {
@@ -144,6 +144,8 @@ impl Become {
                 // Only programs that look up their own name miss it.
                 let _ = bind(accounts, c"/etc/passwd");
             }
+            // Shared memory (sysvipc(7)) goes with the last process.
+            check(libc::unshare(libc::CLONE_NEWIPC))?;
             check(libc::chdir(self.home.as_ptr()))?;
             libc::umask(OWNERS_ONLY);
             if let Some(number) = self.number {
