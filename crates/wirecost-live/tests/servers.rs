@@ -471,7 +471,9 @@ fn said_apart(home: &Path, topology: &Topology, script: &str) -> (String, Server
 
 /// What the server says of itself. Its first line is its IPC namespace.
 const SELF: &str = "readlink /proc/self/ns/ipc; pwd; id -u; id -g; id -un; umask; grep -E '^(Cap(Eff|Prm|Amb)|Groups|NoNewPrivs)' /proc/self/status; \
-                    touch mine && ls -ld . | cut -c1-10; echo again >>/dev/stderr";
+                    touch mine && ls -ld . | cut -c1-10";
+/// Apache opens its standard error anew. Later output would be written over this.
+const AGAIN: &str = "echo again >>/dev/stderr";
 
 /// Shared memory of an IPC namespace goes with its last process.
 fn shares_no_memory(namespace: &str) {
@@ -494,7 +496,7 @@ fn is_another_user() -> Result<(), String> {
         (open.path(), open.path().join("server.d")),
     ] {
         let script = format!(
-            "{SELF}; cat /etc/shadow; touch {0}/theirs /etc/theirs; ls {0}",
+            "{SELF}; cat /etc/shadow; touch {0}/theirs /etc/theirs; ls {0}; {AGAIN}",
             home.display()
         );
         let (said, user) = said_apart(home, &topology, &script);
@@ -529,7 +531,7 @@ fn is_another_user() -> Result<(), String> {
 
 fn is_nobody() -> Result<(), String> {
     let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
-    let (said, user) = said_apart(home.path(), &topology, SELF);
+    let (said, user) = said_apart(home.path(), &topology, &format!("{SELF}; {AGAIN}"));
     assert!(matches!(user, ServerUser::Nested { .. }), "{user:?}");
     let lines: Vec<&str> = said.lines().collect();
     shares_no_memory(lines[0]);
