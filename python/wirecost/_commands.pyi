@@ -242,7 +242,7 @@ def pcap(
 
 def link(
     *,
-    server: Values | None = None,  # Command that starts the server on the other side of the link; its output goes to server.log
+    server: Values | None = None,  # Command that starts the server on the other side of the link, as the user that you are; its output goes to server.log
     serve: Values | None = None,  # Built-in server to start on the other side of the link, on its protocol's port
     tls: bool = False,  # The built-in server uses TLS 1.2 or 1.3
     dtls: bool = False,  # The built-in server uses DTLS 1.2 or 1.3

@@ -13,9 +13,10 @@ use crate::environment::{Environment, Load, OpenFiles, free_files};
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::power::Source;
+use crate::process::user::ServerUser;
 use crate::sys::process::{in_child, is_readable};
 use crate::timerfd::{TimerFd, minimize_timer_slack};
-use crate::topology::{Topology, TopologyConfig};
+use crate::topology::{self, Topology, TopologyConfig};
 
 const WAKE_UPS: usize = 300;
 const WAKE_UP_INTERVAL: Duration = Duration::from_millis(1);
@@ -62,6 +63,10 @@ pub fn examine() -> Vec<Finding> {
         user,
         either(tun, &veth, "not for this user: veth carries the same bytes"),
         veth,
+        tried("real servers", || {
+            topology::prepare()?;
+            ServerUser::described()
+        }),
         clock(),
         tried("timers", timers),
         open_files(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// An error number of the kernel, printed by name.
@@ -101,6 +102,20 @@ pub enum EnvironmentError {
         /// The Debian package that provides it.
         package: &'static str,
     },
+    /// The program of a real server cannot be run by another user than root.
+    #[error("cannot start {}: only root may run it, and a server that wirecost starts is not root", program.display())]
+    ServerOnlyForRoot {
+        /// The program.
+        program: PathBuf,
+    },
+    /// A server could only be root of the machine.
+    #[error(
+        "cannot start a server: it would be root of this machine, because wirecost runs as root and may not become another user here"
+    )]
+    OnlyRoot,
+    /// The system has no random bytes.
+    #[error("the system has no random bytes")]
+    NoRandomness,
     /// A real server ended before it answered.
     #[error("{program} ended with {status} before it was ready{}", tail_note(log_tail))]
     ServerDied {
@@ -142,7 +157,7 @@ impl EnvironmentError {
     /// Whether more privileges would help. The command line then exits with 10.
     pub fn is_privilege(&self) -> bool {
         match self {
-            Self::Namespace { .. } => true,
+            Self::Namespace { .. } | Self::OnlyRoot => true,
             Self::System { errno, .. } => errno.is_privilege(),
             _ => false,
         }
@@ -162,6 +177,9 @@ impl EnvironmentError {
             }
             Self::System { errno: Errno(libc::EMFILE), .. } => Some("raise the open-file limit: ulimit -n 65536".into()),
             Self::ServerNotFound { package, .. } => Some(format!("sudo apt-get install {package}, or use --target builtin")),
+            Self::ServerOnlyForRoot { .. } => Some("install it in a folder that every user may search, such as /usr/local/bin, or use --target builtin".into()),
+            Self::OnlyRoot => Some("run wirecost outside of this user namespace or as an ordinary user, with CAP_CHOWN, CAP_SETUID and CAP_SETGID as root, or use --target builtin".into()),
+            Self::NoRandomness => None,
             Self::ServerDied { .. } | Self::ServerNotReady { .. } => Some("use --target builtin to measure without it".into()),
             Self::System { .. } => None,
         }

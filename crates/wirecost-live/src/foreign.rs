@@ -1,8 +1,7 @@
 //! Real servers that wirecost starts.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -14,8 +13,10 @@ use wirecost_stack::target::Target;
 use wirecost_stack::target::setting::apache as apache_settings;
 
 use crate::patience::Patience;
+use crate::process::folder::{Afterwards, ServerFolder};
 use crate::process::setup::Setup;
 use crate::process::usage::Usage;
+use crate::process::user::secret;
 use crate::process::{
     Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mariadb, mosquitto, postgresql,
     rabbitmq,
@@ -38,14 +39,6 @@ pub enum TargetError {
     /// Its certificate cannot be written as PEM.
     #[error("cannot write the server's certificate: {0}")]
     Certificate(certificate::Error),
-    /// One of its files cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
 }
 
 /// How to start a server, and how to tell that it is ready.
@@ -78,16 +71,24 @@ impl Recipe {
     }
 }
 
-/// The recipe of a target's server; `None` for the built-in ones.
+/// What a server gets from the run.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    ip: IpAddr,
+    setup: &'a Setup,
+    /// The password between Apache and the database beside it, which is on no link and in no figure.
+    password: Option<&'a str>,
+}
+
+/// The recipe of a target's server, whose files are in `folder`; `None` for the built-in ones.
 fn recipe(
     target: Target,
-    folder: &RunFolder,
-    files: &TlsFiles,
-    psk: &str,
-    ip: IpAddr,
-    setup: &Setup,
-) -> Result<Option<Recipe>, EnvironmentError> {
-    let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
+    folder: &mut ServerFolder,
+    credentials: &Credentials,
+    given: Given<'_>,
+) -> Result<Option<Recipe>, TargetError> {
+    let Given { ip, setup, password } = given;
+    let at = |port| SocketAddr::new(ip, port);
     let of = |launch, address, probe, version, patience| Recipe {
         launch,
         program: None,
@@ -97,37 +98,41 @@ fn recipe(
         patience,
         processes: 1,
     };
-    let coap = |build| {
-        let dtls = Some(libcoap::Dtls { files, psk });
-        let launch = libcoap::launch(folder, at(5683), build, dtls)?;
+    let coap = |build, folder: &mut ServerFolder| {
+        let files = &write_tls_files(folder, credentials)?;
+        let psk = &credentials.psk;
+        let launch = libcoap::launch(folder, at(5683), build, Some(libcoap::Dtls { files, psk }))?;
         let version = libcoap::version(build);
-        Ok::<_, EnvironmentError>(of(launch, at(5683), libcoap::probe, version, PATIENCE))
+        Ok::<_, TargetError>(of(launch, at(5683), libcoap::probe, version, PATIENCE))
     };
     let recipe = match target {
         Target::Builtin | Target::Running => return Ok(None),
         Target::Mosquitto => {
-            let launch = mosquitto::launch(folder, at(1883), Some(files), setup)?;
+            let files = write_tls_files(folder, credentials)?;
+            let launch = mosquitto::launch(folder, at(1883), Some(&files), setup)?;
             of(launch, at(1883), mosquitto::probe, mosquitto::version(), PATIENCE)
         }
         Target::Rabbitmq => {
-            let launch = rabbitmq::launch(folder, ip, Some(files))?;
+            let files = write_tls_files(folder, credentials)?;
+            let launch = rabbitmq::launch(folder, ip, Some(&files))?;
             let probe = |address: SocketAddr| rabbitmq::probe(address.ip());
             let (address, version) = (at(rabbitmq::AMQP_PORT), rabbitmq::version());
             of(launch, address, probe, version, rabbitmq::PATIENCE)
         }
         Target::Caddy => {
-            let launch = caddy::launch(folder, at(80), Some(files))?;
+            let files = write_tls_files(folder, credentials)?;
+            let launch = caddy::launch(folder, at(80), Some(&files))?;
             of(launch, at(80), caddy::probe, caddy::version(), PATIENCE)
         }
         Target::Apache => {
-            let store = store_of(target, setup).map(|_| mariadb::address(ip));
+            let address = mariadb::address(ip);
+            let store = password.map(|password| apache::Store { address, password });
             let launch = apache::launch(folder, at(80), store, setup)?;
-            let recipe = of(launch, at(80), apache::probe, apache::version(), apache::PATIENCE);
             // The first process and its workers.
             let ready: usize = setup.value(apache_settings::WORKERS_READY).parse().unwrap_or(0);
             Recipe {
                 processes: 1 + ready,
-                ..recipe.by_another(apache::program()?)
+                ..of(launch, at(80), apache::probe, apache::version(), apache::PATIENCE)
             }
         }
         Target::Postgresql => {
@@ -138,14 +143,22 @@ fn recipe(
         }
         Target::Mariadb => {
             let address = mariadb::address(ip);
-            let launch = mariadb::launch(folder, address, setup)?;
+            let launch = mariadb::launch(folder, address, setup, password)?;
             let (version, patience) = (mariadb::version(), mariadb::PATIENCE);
             of(launch, address, mariadb::probe, version, patience).by_another(mariadb::program()?)
         }
-        Target::Libcoap => coap(libcoap::Build::Openssl)?,
-        Target::LibcoapGnutls => coap(libcoap::Build::Gnutls)?,
+        Target::Libcoap => coap(libcoap::Build::Openssl, folder)?,
+        Target::LibcoapGnutls => coap(libcoap::Build::Gnutls, folder)?,
     };
     Ok(Some(recipe))
+}
+
+/// The name of a server's files in the run's folder.
+fn files_of(target: Target) -> String {
+    match target {
+        Target::LibcoapGnutls => Target::Libcoap.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// What the database beside a server is set to; `None` if it has none.
@@ -159,76 +172,26 @@ fn store_of(target: Target, setup: &Setup) -> Option<Setup> {
     Some(store)
 }
 
-/// The files with the run's certificate for a server of another maker.
-fn tls_files(folder: &RunFolder) -> TlsFiles {
-    TlsFiles {
-        certificate: folder.file("server.pem"),
-        private_key: folder.file("server.key"),
-        authority: folder.file("authority.pem"),
-    }
-}
-
-/// Writes the run's certificate. Only the owner may read the key, which is removed with the server.
-fn write_tls_files(files: &TlsFiles, credentials: &Credentials) -> Result<KeyFile, TargetError> {
+/// Writes the run's certificate for a server of another maker. The key is removed with the server.
+fn write_tls_files(folder: &mut ServerFolder, credentials: &Credentials) -> Result<TlsFiles, TargetError> {
     let pem = |what: Result<String, certificate::Error>| what.map_err(TargetError::Certificate);
-    let key_file = KeyFile(files.private_key.clone());
     let certificate = pem(credentials.server.certificates_to_pem())?;
-    write(&files.certificate, &certificate, 0o644)?;
     let private_key = pem(credentials.server.private_key_to_pem())?;
-    write(&files.private_key, &private_key, 0o600)?;
-    write(&files.authority, &credentials.authority_pem, 0o644)?;
-    Ok(key_file)
-}
-
-/// A file with a secret that is useless once its server is gone.
-#[derive(Debug)]
-struct KeyFile(PathBuf);
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        // A file that was never written need not be removed.
-        drop(std::fs::remove_file(&self.0));
-    }
-}
-
-fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
-    output::write_own(path, text, mode).map_err(|fault| TargetError::File {
-        path: path.to_path_buf(),
-        source: fault.into(),
+    Ok(TlsFiles {
+        certificate: folder.write("server.pem", &certificate, Afterwards::Kept)?,
+        private_key: folder.write("server.key", &private_key, Afterwards::Removed)?,
+        authority: folder.write("authority.pem", &credentials.authority_pem, Afterwards::Kept)?,
     })
-}
-
-/// The servers' own working files below the run's folder, including cookies. Logs and configurations stay.
-const WORKING_FILES: [&str; 8] = [
-    "mnesia",
-    "log",
-    ".erlang.cookie",
-    ".config",
-    ".step",
-    postgresql::DATA,
-    mariadb::DATA,
-    apache::PID_FILE,
-];
-
-/// Removes the working files of a server that has gone. Failures do not affect the results.
-fn remove_working_files(folder: &Path) {
-    for path in WORKING_FILES.map(|name| folder.join(name)) {
-        drop(if path.is_dir() {
-            std::fs::remove_dir_all(&path)
-        } else {
-            std::fs::remove_file(&path)
-        });
-    }
 }
 
 /// A foreign server that is ready.
 #[derive(Debug)]
 pub struct Foreign {
+    // Both end before their folders.
     process: ServerProcess,
     /// The database beside it, into which it inserts.
     store: Option<ServerProcess>,
-    _key_file: KeyFile,
-    folder: PathBuf,
+    _folders: Vec<ServerFolder>,
     version: String,
     /// CPU time that it had used when it was ready.
     cpu_when_ready: Option<Duration>,
@@ -260,26 +223,51 @@ impl Foreign {
         setup: &Setup,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, TargetError> {
-        let files = tls_files(folder);
-        let recipe = |target, setup: &Setup| recipe(target, folder, &files, &credentials.psk, server, setup);
+        if matches!(target, Target::Builtin | Target::Running) {
+            return Ok(None);
+        }
+        let mut folders = Vec::new();
+        let of_store = store_of(target, setup);
+        let password = of_store.as_ref().map(|_| secret()).transpose()?;
+        let mut recipe = |target, setup: &Setup| {
+            let mut files =
+                ServerFolder::create(folder.path(), &files_of(target)).map_err(TargetError::from)?;
+            let given = Given {
+                ip: server,
+                setup,
+                password: password.as_deref(),
+            };
+            match recipe(target, &mut files, credentials, given) {
+                Ok(recipe) => {
+                    folders.push(files);
+                    Ok(recipe)
+                }
+                Err(error) => {
+                    files.discard();
+                    Err(error)
+                }
+            }
+        };
         let Some(own) = recipe(target, setup)? else {
             return Ok(None);
         };
-        let of_store = store_of(target, setup).map(|store| recipe(Target::Mariadb, &store));
+        let of_store = of_store.map(|store| recipe(Target::Mariadb, &store));
         let of_store = of_store.transpose()?.flatten();
-        let key_file = write_tls_files(&files, credentials)?;
         let store = of_store
             .as_ref()
-            .map(|store| started(store, side, is_over))
+            .zip(folders.last())
+            .map(|(store, folder)| started(store, side, folder, is_over))
             .transpose()?;
-        let process = started(&own, side, is_over)?;
+        let Some(own_folder) = folders.first() else {
+            return Ok(None);
+        };
+        let process = started(&own, side, own_folder, is_over)?;
         let names = [Some(own), of_store].into_iter().flatten();
         let names: Vec<String> = names.map(|recipe| recipe.named()).collect();
         let mut foreign = Self {
             process,
             store,
-            _key_file: key_file,
-            folder: folder.path().to_path_buf(),
+            _folders: folders,
             version: names.join(" and "),
             cpu_when_ready: None,
         };
@@ -323,7 +311,6 @@ impl Foreign {
         // A server that ignores SIGTERM is killed.
         drop(self.process.stop(STOP_PATIENCE));
         drop(self.store.map(|store| store.stop(STOP_PATIENCE)));
-        remove_working_files(&self.folder);
         let used = usage.zip(self.cpu_when_ready);
         ForeignReport {
             version: self.version,
@@ -334,8 +321,13 @@ impl Foreign {
 }
 
 /// A server that answers.
-fn started(recipe: &Recipe, side: &Side, is_over: &dyn Fn() -> bool) -> Result<ServerProcess, TargetError> {
-    let mut process = ServerProcess::start(&recipe.launch, side)?;
+fn started(
+    recipe: &Recipe,
+    side: &Side,
+    folder: &ServerFolder,
+    is_over: &dyn Fn() -> bool,
+) -> Result<ServerProcess, TargetError> {
+    let mut process = ServerProcess::start_apart(&recipe.launch, side, folder)?;
     let address = recipe.address;
     let patience = || Patience::new(recipe.patience, is_over);
     wait_until_ready(&mut process, patience(), || (recipe.probe)(address))?;

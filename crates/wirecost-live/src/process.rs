@@ -5,11 +5,13 @@
 //! - [`foreground`]: a program on the device's side, with the user's terminal
 //! - [`worker`]: another process of this program
 //! - [`listening`]: which sockets listen
+//! - [`user`], [`folder`]: who a server runs as, and the folder that is its own
 //! - [`mosquitto`], [`libcoap`], [`caddy`], [`apache`], [`rabbitmq`], [`postgresql`], [`mariadb`]: location, configuration and readiness of each server
 
 pub mod apache;
 pub mod caddy;
 mod contained;
+pub mod folder;
 pub mod foreground;
 pub mod libcoap;
 pub mod listening;
@@ -19,6 +21,7 @@ pub mod postgresql;
 pub mod rabbitmq;
 pub mod setup;
 pub mod usage;
+pub mod user;
 pub mod worker;
 
 use crate::error::{Doing, EnvironmentError};
@@ -26,7 +29,8 @@ use crate::sys::init::{Slate, pidfd_of};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
-use std::fs::{File, Permissions};
+use folder::ServerFolder;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -106,15 +110,41 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a server in `side`.
+    /// Starts a server in `side` as the user who called: a command of the user.
     ///
     /// # Errors
     /// The log cannot be written, a namespace is refused, or the program cannot be run.
     pub fn start(launch: &Launch, side: &Side) -> Result<Self, EnvironmentError> {
+        Self::start_as(launch, side, None)
+    }
+
+    /// Starts a server in `side` as the user of its folder, with that as its working folder.
+    ///
+    /// # Errors
+    /// As [`Self::start`]; that user may not run the program, or the machine refuses to make it that user.
+    pub fn start_apart(
+        launch: &Launch,
+        side: &Side,
+        folder: &ServerFolder,
+    ) -> Result<Self, EnvironmentError> {
+        Self::start_as(launch, side, Some(folder))
+    }
+
+    fn start_as(
+        launch: &Launch,
+        side: &Side,
+        folder: Option<&ServerFolder>,
+    ) -> Result<Self, EnvironmentError> {
         let name = name_of(&launch.program);
         // A server's output may contain data of its clients.
         let log = owners_file(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
-        let starting = || format!("start {}", launch.program.display());
+        let number = folder.and_then(|folder| folder.user().owner());
+        let starting = || match number {
+            Some(number) => format!("start {} as user {number}", launch.program.display()),
+            None => format!("start {}", launch.program.display()),
+        };
+        // Apache opens its standard error anew.
+        folder.map(|folder| folder.give(&launch.log)).transpose()?;
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).env_clear();
         command.envs(launch.environment.iter().cloned());
@@ -122,8 +152,17 @@ impl ServerProcess {
         command
             .stdout(log.try_clone().doing("dup", starting)?)
             .stderr(log);
-        let started = Container::new()?.start(command, side, Slate::Clean)?;
-        let contained = started.doing("execve", starting)?;
+        let becoming = folder.map(ServerFolder::become_server).transpose();
+        let becoming = becoming.doing("execve", starting)?;
+        let started = Container::new()?.start(command, side, Slate::Clean, becoming)?;
+        let contained = match (started, number) {
+            (Err(error), Some(_)) if error.raw_os_error() == Some(libc::EACCES) => {
+                return Err(EnvironmentError::ServerOnlyForRoot {
+                    program: launch.program.clone(),
+                });
+            }
+            (started, _) => started.doing("execve", starting)?,
+        };
         Ok(Self {
             name,
             log: launch.log.clone(),
@@ -270,12 +309,13 @@ fn tail(text: &str) -> String {
     last.join(" | ")
 }
 
-/// The environment of every server: no locale, no session, a home folder of wirecost's.
+/// The environment of every server: no locale, no session, and a folder of its own for what is its user's and what is temporary.
 fn plain_environment(home: &Path) -> Vec<(String, String)> {
     let home = home.to_string_lossy().into_owned();
     vec![
         ("PATH".into(), "/usr/sbin:/usr/bin:/sbin:/bin".into()),
-        ("HOME".into(), home),
+        ("HOME".into(), home.clone()),
+        ("TMPDIR".into(), home),
         ("LANG".into(), "C".into()),
     ]
 }
@@ -318,13 +358,6 @@ fn version_in(text: &str) -> Option<String> {
         .map(|word| word.trim_start_matches('v'))
         .find(looks_right)
         .map(str::to_string)
-}
-
-/// Writes a server's configuration into its folder.
-fn write_configuration(path: &Path, text: &str) -> Result<(), EnvironmentError> {
-    output::write_own(path, text, PUBLIC)
-        .map_err(io::Error::from)
-        .doing("write", || format!("write {}", path.display()))
 }
 
 /// Sends `request` to the server on `address` and reads the first bytes of its answer.

@@ -18,8 +18,7 @@ pub(crate) const REQUIRED: [(&str, &str); 24] = [
     ("net.ipv4.tcp_ecn", "0"),
     ("net.ipv4.tcp_slow_start_after_idle", "1"),
     ("net.ipv4.tcp_fastopen", "0"),
-    // Servers that refuse to run as root listen at registered ports.
-    ("net.ipv4.ip_unprivileged_port_start", "0"),
+    UNPRIVILEGED_PORTS,
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
     ("net.ipv6.ip_nonlocal_bind", "1"),
@@ -55,6 +54,32 @@ const OBSERVED: [&str; 14] = [
     "net.ipv4.tcp_syncookies",
     "net.ipv4.tcp_window_scaling",
 ];
+
+/// The setting from which on any user may listen at a port. Servers that are not root listen at registered ports.
+const UNPRIVILEGED_PORTS: (&str, &str) = ("net.ipv4.ip_unprivileged_port_start", "0");
+
+/// The settings of the calling thread's network namespace that a load on loopback depends on, for a new namespace: a namespace begins
+/// with the kernel's values and not with those that this machine was given. In a new one any user may listen at any port.
+pub(crate) fn of_loads() -> Settings {
+    const FOLDER: &str = "net.ipv4";
+    const FURTHER: [&str; 3] = [
+        "net.core.somaxconn",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+    ];
+    let entries = fs::read_dir(path(FOLDER)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let of_tcp = names.filter(|name| name.starts_with("tcp_"));
+    let names = of_tcp
+        .map(|name| format!("{FOLDER}.{name}"))
+        .chain(FURTHER.map(str::to_owned));
+    let mut settings: Settings = names
+        .filter_map(|name| Some((name.clone(), read(&name).ok()?)))
+        .collect();
+    let (name, value) = UNPRIVILEGED_PORTS;
+    settings.insert(name.into(), value.into());
+    settings
+}
 
 /// The settings of one namespace after they were applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

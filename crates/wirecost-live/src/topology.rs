@@ -25,6 +25,7 @@ use crate::netlink::Netlink;
 use crate::netlink::link::VethEnd;
 use crate::netlink::route::Prefix;
 use crate::port::PacketPort;
+use crate::process::user::effective_capabilities;
 use crate::sysctl::{self, Settings};
 use crate::tun::{self, Tun};
 use crate::veth::VethPair;
@@ -104,6 +105,29 @@ impl Side {
     pub fn here() -> Result<Self, EnvironmentError> {
         Ok(Self {
             namespace: Namespace::current()?,
+            settings: Settings::new(),
+        })
+    }
+
+    /// A new network namespace with the loopback interface alone, whose settings are those of the calling thread's. The thread is in it
+    /// from then on: nothing of the machine reaches what listens there, except for threads and processes that it starts. Call it in a
+    /// thread of root, or after [`prepare`].
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Namespace`] if the machine refuses it.
+    pub fn alone() -> Result<Self, EnvironmentError> {
+        let settings = sysctl::of_loads();
+        let namespace = Namespace::unshare()?;
+        for (name, value) in &settings {
+            // A setting that this namespace does not have, or has for all, is as it was.
+            drop(sysctl::write(name, value));
+        }
+        let netlink = Netlink::open().doing("socket", || "speak to the kernel by netlink".into())?;
+        netlink
+            .set_loopback_up()
+            .doing("RTM_NEWLINK", || "bring lo up".into())?;
+        Ok(Self {
+            namespace,
             settings: Settings::new(),
         })
     }
@@ -243,9 +267,7 @@ pub fn prepare() -> Result<(), EnvironmentError> {
 fn may_make_namespaces() -> bool {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
     let status = system::text("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    effective.is_some_and(|capabilities| capabilities & CAP_SYS_ADMIN != 0)
+    effective_capabilities(&status) & CAP_SYS_ADMIN != 0
 }
 
 /// Makes sure that network namespaces can be made, in a user namespace if necessary. Returns whether the thread cannot

@@ -9,13 +9,16 @@ use common::{Case, User};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use wirecost_live::process::folder::{Afterwards, ServerFolder};
 use wirecost_live::process::libcoap::{Build, Dtls};
 use wirecost_live::process::setup::Setup;
+use wirecost_live::process::user::ServerUser;
 use wirecost_live::process::{
     Launch, Readiness, ServerProcess, TlsFiles, apache, caddy, libcoap, mosquitto, rabbitmq,
 };
@@ -124,6 +127,18 @@ fn main() -> ExitCode {
             User::Caller,
             clean_slate,
         ),
+        case(
+            "a_server_of_root_is_another_user_that_gets_no_rights",
+            "root",
+            User::Caller,
+            is_another_user,
+        ),
+        case(
+            "a_server_of_nobody_is_nobody_in_its_own_eyes_too",
+            "root",
+            User::Nobody,
+            is_nobody,
+        ),
         case("nothing_survives_a_sigkill", "root", User::Caller, || {
             leaves_nothing(libc::SIGKILL)
         }),
@@ -175,56 +190,64 @@ fn installed(launch: Result<Launch, EnvironmentError>) -> Result<Launch, String>
 }
 
 fn run_mosquitto() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let mut folder = server_folder(home.path(), "mosquitto");
     assert!(mosquitto::version().is_none_or(|version| version.starts_with('2') || version.starts_with('1')));
     let address = SocketAddr::new(SERVER_V4.into(), 1883);
-    let files = tls_files(folder.path());
+    let files = tls_files(&mut folder);
     let launch = installed(mosquitto::launch(
-        folder.path(),
+        &mut folder,
         address,
         Some(&files),
         &Setup::of(Target::Mosquitto),
     ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
-    serves(&topology, &launch, || both(mosquitto::probe(address), secure));
+    serves(&topology, &launch, &folder, || {
+        both(mosquitto::probe(address), secure)
+    });
     Ok(())
 }
 
 fn run_caddy() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let mut folder = server_folder(home.path(), "caddy");
     assert!(caddy::version().is_none_or(|version| version.starts_with('2')));
     let address = SocketAddr::new(SERVER_V4.into(), 80);
-    let files = tls_files(folder.path());
-    let launch = installed(caddy::launch(folder.path(), address, Some(&files)))?;
+    let files = tls_files(&mut folder);
+    let launch = installed(caddy::launch(&mut folder, address, Some(&files)))?;
     let secure = SocketAddr::new(SERVER_V4.into(), caddy::SECURE_PORT);
-    serves(&topology, &launch, || both(caddy::probe(address), secure));
+    serves(&topology, &launch, &folder, || {
+        both(caddy::probe(address), secure)
+    });
     Ok(())
 }
 
 fn run_apache() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
     assert!(apache::version().is_some_and(|version| version.starts_with("2.") && version.contains("PHP 8.")));
     for ip in [SERVER_V4.into(), SERVER_V6.into()] {
         let address = SocketAddr::new(ip, 80);
+        let mut folder = server_folder(home.path(), "apache");
         let launch = installed(apache::launch(
-            folder.path(),
+            &mut folder,
             address,
             None,
             &Setup::of(Target::Apache),
         ))?;
-        serves(&topology, &launch, || apache::probe(address));
+        serves(&topology, &launch, &folder, || apache::probe(address));
     }
     Ok(())
 }
 
 fn run_rabbitmq() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let mut folder = server_folder(home.path(), "rabbitmq");
     assert!(rabbitmq::version().is_none_or(|version| version.starts_with('3')));
-    let files = tls_files(folder.path());
+    let files = tls_files(&mut folder);
     let ip = SERVER_V4.into();
-    let launch = installed(rabbitmq::launch(folder.path(), ip, Some(&files)))?;
+    let launch = installed(rabbitmq::launch(&mut folder, ip, Some(&files)))?;
     let secure = SocketAddr::new(ip, rabbitmq::SECURE_AMQP_PORT);
-    serves(&topology, &launch, || both(rabbitmq::probe(ip), secure));
+    serves(&topology, &launch, &folder, || both(rabbitmq::probe(ip), secure));
     Ok(())
 }
 
@@ -236,9 +259,14 @@ fn both(first: Readiness, secure: SocketAddr) -> Readiness {
     }
 }
 
-/// A certificate that a server can read as any user.
-fn tls_files(folder: &Path) -> TlsFiles {
-    let [certificate, private_key] = ["c.pem", "k.pem"].map(|name| folder.join(name));
+fn server_folder(home: &Path, name: &str) -> ServerFolder {
+    ServerFolder::create(home, name).unwrap()
+}
+
+/// A certificate that the server of this folder can read.
+fn tls_files(folder: &mut ServerFolder) -> TlsFiles {
+    let made_in = tempfile::tempdir().unwrap();
+    let [certificate, private_key] = ["c.pem", "k.pem"].map(|name| made_in.path().join(name));
     let mut openssl = Command::new("openssl");
     openssl.args([
         "req",
@@ -256,6 +284,10 @@ fn tls_files(folder: &Path) -> TlsFiles {
         .arg(&certificate);
     let made = openssl.output().expect("openssl is installed");
     assert!(made.status.success(), "{made:?}");
+    let [certificate, private_key] = [("c.pem", certificate), ("k.pem", private_key)].map(|(name, path)| {
+        let text = fs::read_to_string(path).unwrap();
+        folder.write(name, &text, Afterwards::Removed).unwrap()
+    });
     TlsFiles {
         authority: certificate.clone(),
         certificate,
@@ -264,25 +296,31 @@ fn tls_files(folder: &Path) -> TlsFiles {
 }
 
 fn run_libcoap() -> Result<(), String> {
-    let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
-    let files = tls_files(folder.path());
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
     let (ipv4, ipv6) = (SERVER_V4.into(), SERVER_V6.into());
     for (ip, build) in [(ipv4, Build::Openssl), (ipv6, Build::Gnutls)] {
         let address = SocketAddr::new(ip, 5683);
+        let mut folder = server_folder(home.path(), "libcoap");
+        let files = tls_files(&mut folder);
         let dtls = Dtls {
             files: &files,
             psk: "0123456789abcdef",
         };
-        let launch = installed(libcoap::launch(folder.path(), address, build, Some(dtls)))?;
+        let launch = installed(libcoap::launch(&mut folder, address, build, Some(dtls)))?;
         assert!(libcoap::version(build).is_some_and(|version| version.starts_with('4')));
-        serves(&topology, &launch, || libcoap::probe(address));
+        serves(&topology, &launch, &folder, || libcoap::probe(address));
     }
     Ok(())
 }
 
-fn serves(topology: &Topology, launch: &Launch, probe: impl Fn() -> Readiness + Send + Sync) {
+fn serves(
+    topology: &Topology,
+    launch: &Launch,
+    folder: &ServerFolder,
+    probe: impl Fn() -> Readiness + Send + Sync,
+) {
     assert_eq!(probe(), Readiness::NotYet, "nothing listens where this thread is");
-    let mut server = ServerProcess::start(launch, &topology.server).unwrap();
+    let mut server = ServerProcess::start_apart(launch, &topology.server, folder).unwrap();
     server.wait_until_ready(rabbitmq::PATIENCE, &probe).unwrap();
     let before = server.usage().unwrap();
     for _ in 0..50 {
@@ -411,6 +449,102 @@ fn clean_slate() -> Result<(), String> {
     for line in lines.iter().filter_map(|line| line.strip_prefix("Sig")) {
         let set = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
         assert_eq!(set & 0x7fff_ffff, 0, "{log}");
+    }
+    Ok(())
+}
+
+/// What a server that runs a script in its own folder, below `home`, has said before it ends.
+fn said_apart(home: &Path, topology: &Topology, script: &str) -> (String, ServerUser) {
+    let folder = server_folder(home, "server");
+    let launch = Launch {
+        log: folder.log(),
+        ..shell(home, script)
+    };
+    let mut server = ServerProcess::start_apart(&launch, &topology.server, &folder).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while server.exit_status().is_none() {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    (fs::read_to_string(&launch.log).unwrap(), folder.user())
+}
+
+/// What the server says of itself. Its first line is its IPC namespace.
+const SELF: &str = "readlink /proc/self/ns/ipc; pwd; id -u; id -g; id -un; umask; grep -E '^(Cap(Eff|Prm|Amb)|Groups|NoNewPrivs)' /proc/self/status; \
+                    touch mine && ls -ld . | cut -c1-10";
+/// Apache opens its standard error anew. Later output would be written over this.
+const AGAIN: &str = "echo again >>/dev/stderr";
+
+/// Shared memory of an IPC namespace goes with its last process.
+fn shares_no_memory(namespace: &str) {
+    let ours = fs::read_link("/proc/self/ns/ipc").unwrap();
+    assert!(
+        namespace.starts_with("ipc:[") && ours != Path::new(namespace),
+        "{namespace}"
+    );
+}
+
+fn is_another_user() -> Result<(), String> {
+    let topology = create()?;
+    let closed = tempfile::tempdir().unwrap();
+    let open = tempfile::tempdir().unwrap();
+    for (home, mode) in [(&closed, 0o700), (&open, 0o755)] {
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for (home, place) in [
+        (closed.path(), "/mnt".into()),
+        (open.path(), open.path().join("server.d")),
+    ] {
+        let script = format!(
+            "{SELF}; cat /etc/shadow; touch {0}/theirs /etc/theirs; ls {0}; {AGAIN}",
+            home.display()
+        );
+        let (said, user) = said_apart(home, &topology, &script);
+        let ServerUser::Own(number) = user else {
+            panic!("{user:?}");
+        };
+        assert!(number > 60_000, "{number}");
+        let lines: Vec<&str> = said.lines().collect();
+        shares_no_memory(lines[0]);
+        let number = number.to_string();
+        let whom = [place.to_str().unwrap(), &number, &number, "wirecost", "0077"];
+        assert_eq!(lines[1..6], whom, "{said}");
+        for line in ["CapEff:", "CapPrm:", "CapAmb:"] {
+            let line = format!("{line}\t0000000000000000");
+            assert!(lines.contains(&line.as_str()), "{said}");
+        }
+        for line in ["Groups:\t ", "NoNewPrivs:\t1", "drwx------", "again"] {
+            assert!(lines.contains(&line), "{line}: {said}");
+        }
+        assert!(said.contains("/etc/shadow: Permission denied"), "{said}");
+        assert!(!home.join("theirs").exists() && !Path::new("/etc/theirs").exists());
+        // Afterwards what is left is the caller's.
+        let log = fs::metadata(home.join("server.log")).unwrap();
+        assert_eq!(
+            (log.uid(), log.mode() & 0o777),
+            (fs::metadata(home).unwrap().uid(), 0o600)
+        );
+        assert!(!home.join("server.d").exists());
+    }
+    Ok(())
+}
+
+fn is_nobody() -> Result<(), String> {
+    let (home, topology) = (tempfile::tempdir().unwrap(), create()?);
+    let (said, user) = said_apart(home.path(), &topology, &format!("{SELF}; {AGAIN}"));
+    assert!(matches!(user, ServerUser::Nested { .. }), "{user:?}");
+    let lines: Vec<&str> = said.lines().collect();
+    shares_no_memory(lines[0]);
+    let place = home.path().join("server.d");
+    let whom = [place.to_str().unwrap(), "65534", "65534", "nobody", "0077"];
+    assert_eq!(lines[1..6], whom, "{said}");
+    for line in [
+        "CapEff:\t0000000000000000",
+        "NoNewPrivs:\t1",
+        "drwx------",
+        "again",
+    ] {
+        assert!(lines.contains(&line), "{line}: {said}");
     }
     Ok(())
 }

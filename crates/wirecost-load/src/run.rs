@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-use wirecost_live::Clock;
 use wirecost_live::cpu_time::CpuTime;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::Load as MachineLoad;
@@ -15,6 +14,7 @@ use wirecost_live::limits::{self, Limits};
 use wirecost_live::own_sockets::OwnSockets;
 use wirecost_live::priority::{self, Priority};
 use wirecost_live::process::usage::OwnUsage;
+use wirecost_live::{Clock, Side};
 use wirecost_proto::hosts::DEVICES_V4;
 use wirecost_results::load::{Load, LoadFile};
 use wirecost_results::profile::Folded;
@@ -79,7 +79,10 @@ fn run_live(
     mut context: RunContext<'_>,
 ) -> Result<Option<LoadFile>, LoadError> {
     let Some(config) = &options.link else {
-        return run_here(options, context, None);
+        return match options.is_beside_real_server() {
+            true => run_alone(options, context),
+            false => run_here(options, context, None),
+        };
     };
     let interrupted = context.interrupted;
     let outside = match Outside::reach(options, interrupted) {
@@ -100,6 +103,17 @@ fn run_live(
         Some(address) => checked::explained(options, address, error),
         None => error,
     })
+}
+
+/// Runs a load of a server of another maker on the loopback interface of a network namespace of its own: on the machine's own one every
+/// user could reach the server. Server, devices and their processes are where the thread is that starts them.
+fn run_alone(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
+    let alone = || {
+        Side::alone().map_err(ServerError::from)?;
+        run_here(options, context, None)
+    };
+    let ended = thread::scope(|scope| scope.spawn(alone).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The limits of the machine, after a check of the source addresses.

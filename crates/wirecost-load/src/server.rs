@@ -30,8 +30,7 @@ use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Measured, Used, Watched};
 use super::wire::Wire;
 
-/// The loopback address of other makers' servers. Hardly any program uses it, and these servers listen on the
-/// registered ports.
+/// The loopback address of other makers' servers, in a network namespace of the run.
 const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
 /// Where systems keep the certificates of trusted authorities.
 const SYSTEM_STORES: [&str; 3] = [

@@ -367,7 +367,8 @@ fn a_setting_of_a_real_server_is_in_its_configuration_and_in_the_summary() {
     );
     assert!(matches!(said.code, Some(0 | 14 | 99)), "{}", said.stderr);
     assert_eq!(load(home.path())["settings"]["max_queued_messages"], 7);
-    let written = std::fs::read_to_string(home.path().join("run/mosquitto.conf")).expect("a configuration");
+    let written =
+        std::fs::read_to_string(home.path().join("run/mosquitto.d/mosquitto.conf")).expect("a configuration");
     let last = written
         .lines()
         .rfind(|line| line.starts_with("max_queued_messages"));

@@ -35,6 +35,7 @@ use wirecost_files::Input;
 use wirecost_link::Hop;
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
+use wirecost_live::process::user;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
 use wirecost_proto::hosts::HostIndex;
@@ -75,6 +76,9 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let absolute = std::path::absolute(folder.path()).map_err(doing("find the results folder"))?;
     let places = Places::new(options.ipv6, &absolute);
     let mut server = Serving::start(options, &emulation, folder, &places, key_log.path())?;
+    if server.pid().is_some() && user::is_root() {
+        note("note: --server runs as root of this machine, as you do; only the program behind -- reaches it");
+    }
     let round_trip = check(&emulation, &relay, note)?;
     server.wait(options, &relay, note)?;
     let mut ended = program::run(

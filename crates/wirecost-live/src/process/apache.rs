@@ -1,6 +1,7 @@
 //! Apache with PHP: prefork, so that each connection has a process of its own while it is open.
 
-use super::{Launch, Readiness, exchange, find, plain_environment, readiness, write_configuration};
+use super::folder::{Afterwards, ServerFolder};
+use super::{Launch, Readiness, exchange, find, plain_environment, readiness};
 use crate::error::EnvironmentError;
 use crate::process::setup::Setup;
 use std::fs;
@@ -24,62 +25,59 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
 
-/// The file with its process id, below the run's folder.
-pub const PID_FILE: &str = "apache.pid";
+/// The file with its process id.
+const PID_FILE: &str = "apache.pid";
 
-/// Starts Apache as the user `nobody`. As root, Apache would give its workers another user. That user could not read the files of this run, and
-/// a user namespace may not have it. If every user may listen at the port, as in the namespaces that wirecost makes, the script makes a
-/// user namespace that maps the user of wirecost to `nobody`. If not, the script becomes `nobody` and keeps the two capabilities that Apache
-/// needs. Arguments: port, program, configuration.
-const SCRIPT: &str = r#"
-if [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -le "$1" ]; then
-    exec unshare --user --map-user=65534 --map-group=65534 "$2" -f "$3" -DFOREGROUND
-fi
-if ! setpriv --reuid=65534 true 2>/dev/null; then
-    echo "port $1 is open to root only: run wirecost as root, or give the load a link" >&2
-    exit 1
-fi
-needed=+net_bind_service,+dac_override
-exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$needed --ambient-caps=$needed "$2" -f "$3" -DFOREGROUND
-"#;
+/// The database into which the page inserts.
+#[derive(Clone, Copy, Debug)]
+pub struct Store<'a> {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The password of its user.
+    pub password: &'a str,
+}
 
-/// How to start the server on `address`, with its configuration and log in `folder`. It answers a POST with 204 once it has read
-/// it, and inserted it into the database on `store` if there is one.
+/// How to start the server on `address`, with its configuration in `folder`. It answers a POST with 204 once it has read
+/// it, and inserted it into the database `store` if there is one.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if a part is not installed, or `folder` cannot be written.
 pub fn launch(
-    folder: &Path,
+    folder: &mut ServerFolder,
     address: SocketAddr,
-    store: Option<SocketAddr>,
+    store: Option<Store<'_>>,
     setup: &Setup,
 ) -> Result<Launch, EnvironmentError> {
     let program = program()?;
-    find("unshare", "util-linux")?;
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let path = folder.join("apache.conf");
-    write_configuration(&folder.join("php.ini"), &php_configuration(store.is_some())?)?;
-    write_configuration(&folder.join("reading.php"), &page(store))?;
-    write_configuration(&path, &configuration(&folder, address, &php()?, setup))?;
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut arguments: Vec<String> = ["-e", "-c", SCRIPT, "sh"].map(str::to_owned).into();
-    arguments.extend([address.port().to_string(), text(&program), text(&path)]);
-    let mut environment = plain_environment(&folder);
+    let text = configuration(folder.home(), address, &php()?, setup);
+    let path = folder.write("apache.conf", &text, Afterwards::Kept)?;
+    folder.write("php.ini", &php_configuration(store.is_some())?, Afterwards::Kept)?;
+    // The page of a database has its password.
+    let page_stays = match store {
+        Some(_) => Afterwards::Removed,
+        None => Afterwards::Kept,
+    };
+    folder.write("reading.php", &page(store), page_stays)?;
+    let mut environment = plain_environment(folder.home());
     // No folder with more configuration of PHP.
     environment.push(("PHP_INI_SCAN_DIR".into(), String::new()));
     Ok(Launch {
-        program: "/bin/sh".into(),
-        arguments,
+        program,
+        arguments: vec![
+            "-f".into(),
+            path.to_string_lossy().into_owned(),
+            "-DFOREGROUND".into(),
+        ],
         environment,
-        log: folder.join("apache.log"),
+        log: folder.log(),
     })
 }
 
-/// The server's own program, which the launch starts by a script.
+/// The server's own program.
 ///
 /// # Errors
 /// As [`launch`].
-pub fn program() -> Result<PathBuf, EnvironmentError> {
+fn program() -> Result<PathBuf, EnvironmentError> {
     find(PROGRAM, PACKAGE)
 }
 
@@ -173,15 +171,15 @@ fn php_configuration(has_store: bool) -> Result<String, EnvironmentError> {
 }
 
 /// The page that takes readings. A worker keeps its connection to the database.
-fn page(store: Option<SocketAddr>) -> String {
+fn page(store: Option<Store<'_>>) -> String {
     let Some(store) = store else {
         return "<?php\n$reading = file_get_contents('php://input');\nhttp_response_code(204);\n".to_owned();
     };
-    let (host, port) = (store.ip(), store.port());
+    let (host, port, password) = (store.address.ip(), store.address.port(), store.password);
     format!(
         r#"<?php
 try {{
-    $store = new PDO('mysql:host={host};port={port};dbname=test;charset=binary', '{USER}', '',
+    $store = new PDO('mysql:host={host};port={port};dbname=test;charset=binary', '{USER}', '{password}',
         [PDO::ATTR_PERSISTENT => true]);
     if ($_SERVER['REQUEST_METHOD'] === 'POST') {{
         $insert = $store->prepare('INSERT INTO {TABLE} (sender, number, payload) VALUES (?, 0, ?)');
@@ -275,7 +273,12 @@ mod tests {
 
     #[test]
     fn a_reading_is_answered_after_its_insert() {
-        let text = page(Some("127.78.0.1:3306".parse().expect("an address")));
+        let store = Store {
+            address: "127.78.0.1:3306".parse().expect("an address"),
+            password: "made for the run",
+        };
+        let text = page(Some(store));
+        assert!(text.contains("'wirecost', 'made for the run',"), "{text}");
         let (insert, answer) = (text.find("execute("), text.find("http_response_code(204)"));
         assert!(insert.is_some() && insert < answer, "{text}");
         assert!(!page(None).contains("PDO"));

@@ -1,13 +1,10 @@
 //! Caddy, the web server.
 
-use super::{
-    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
-    write_configuration,
-};
+use super::folder::{Afterwards, ServerFolder};
+use super::{Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 const PROGRAM: &str = "caddy";
@@ -18,27 +15,26 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
 const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
 
-/// How to start the server on `address`, with its configuration, data and log in `folder`. It answers every request
+/// How to start the server on `address`, with its configuration and data in `folder`. It answers every request
 /// with 204. With `tls` it serves HTTPS and HTTP/3 at [`SECURE_PORT`], too.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(
-    folder: &Path,
+    folder: &mut ServerFolder,
     address: SocketAddr,
     tls: Option<&TlsFiles>,
 ) -> Result<Launch, EnvironmentError> {
     let program = find(PROGRAM, PACKAGE)?;
-    let path = folder.join("Caddyfile");
-    write_configuration(&path, &configuration(address, tls))?;
+    let path = folder.write("Caddyfile", &configuration(address, tls), Afterwards::Kept)?;
     let path = path.to_string_lossy().into_owned();
     let arguments = ["run", "--config", &path, "--adapter", "caddyfile"].map(String::from);
     Ok(Launch {
         program,
         arguments: arguments.to_vec(),
         // The server keeps its state below HOME.
-        environment: plain_environment(folder),
-        log: folder.join("caddy.log"),
+        environment: plain_environment(folder.home()),
+        log: folder.log(),
     })
 }
 

@@ -4,7 +4,7 @@
 use super::usage::{namespace_link, processes};
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::refused;
-use crate::sys::init::{self, Init, Slate};
+use crate::sys::init::{self, Become, Init, Slate};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use std::fs;
@@ -28,7 +28,7 @@ impl Container {
             .map_err(|error| refused("process", "clone", &error))
     }
 
-    /// Starts `command` in it, on `side`. The inner error belongs to the program: it is missing or cannot be run.
+    /// Starts `command` in it, on `side`, as what `becoming` says. The inner error belongs to the program: it is missing or cannot be run.
     ///
     /// # Errors
     /// A namespace cannot be entered.
@@ -37,9 +37,10 @@ impl Container {
         mut command: Command,
         side: &Side,
         slate: Slate,
+        becoming: Option<Become>,
     ) -> Result<io::Result<Contained>, EnvironmentError> {
         let Self(init) = self;
-        init::prepare(&mut command, slate);
+        init::prepare(&mut command, slate, becoming);
         // An ordinary user cannot undo the choice of the PID namespace for a thread's children (setns(2)), so a
         // separate thread makes it.
         let start = || {

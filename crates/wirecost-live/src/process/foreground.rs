@@ -64,7 +64,7 @@ impl Foreground {
         let name = command.get_program().to_string_lossy().into_owned();
         let started = match Container::new() {
             Ok(container) => container
-                .start(command, side, Slate::Ours)?
+                .start(command, side, Slate::Ours, None)?
                 .map(Program::Contained),
             Err(refusal) => plain(command, side)?.map(|child| Program::Plain(child, refusal)),
         };

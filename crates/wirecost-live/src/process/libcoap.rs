@@ -1,5 +1,7 @@
 //! The example server of libcoap.
 
+use super::folder::{Afterwards, ServerFolder};
+use super::user::secret;
 use super::{Launch, Readiness, TlsFiles, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,6 +13,9 @@ pub const SECURE_PORT: u16 = 5684;
 const PACKAGE: &str = "libcoap3-bin";
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
 const DYNAMIC_RESOURCES: &str = "100";
+/// The hint of the server, and the identity of its clients.
+const HINT: &str = "wirecost";
+const IDENTITY: &str = "wc";
 
 // A "CoAP ping" is an empty confirmable message, answered by a reset (RFC 7252 section 4.3).
 const PING: [u8; 4] = [0x40, 0x00, 0x77, 0x63];
@@ -39,17 +44,17 @@ impl Build {
 pub struct Dtls<'a> {
     /// Its certificate.
     pub files: &'a TlsFiles,
-    /// The pre-shared key of any identity, printable.
+    /// The pre-shared key of the identity `wc`, printable.
     pub psk: &'a str,
 }
 
-/// How to start the server on `address`, with its log in `folder`. A PUT to a missing path creates it. With `dtls` it
+/// How to start the server on `address`, with its keys in `folder`. A PUT to a missing path creates it. With `dtls` it
 /// serves DTLS at the next port, too.
 ///
 /// # Errors
-/// [`EnvironmentError::ServerNotFound`] if it is not installed.
+/// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(
-    folder: &Path,
+    folder: &mut ServerFolder,
     address: SocketAddr,
     build: Build,
     dtls: Option<Dtls<'_>>,
@@ -67,14 +72,17 @@ pub fn launch(
             "-j".into(),
             file(&files.private_key),
         ]);
+        // Everybody reads the command lines of this machine: the key is in a file, and that of the command line opens nothing.
+        let line = format!("{HINT},{IDENTITY},{psk}\n");
+        let keys = folder.write("keys", &line, Afterwards::Removed)?;
         // -n: a client certificate is optional; -h: the hint that makes a client use a key.
-        arguments.extend(["-n", "-k", psk, "-h", "wirecost"].map(String::from));
+        arguments.extend(["-n", "-h", HINT, "-i", &file(&keys), "-k", &secret()?].map(String::from));
     }
     Ok(Launch {
         program,
         arguments,
-        environment: plain_environment(folder),
-        log: folder.join("libcoap.log"),
+        environment: plain_environment(folder.home()),
+        log: folder.log(),
     })
 }
 

@@ -1,12 +1,11 @@
 //! MariaDB, the database, with the table of readings in the database `test`.
 
-use super::{
-    Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
-};
+use super::folder::{Afterwards, ServerFolder};
+use super::{Launch, Readiness, exchange, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use crate::process::setup::Setup;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use wirecost_store::mariadb::{PORT, create_table};
@@ -19,35 +18,43 @@ const PACKAGE: &str = "mariadb-server-core mariadb-client-core";
 pub const PATIENCE: Duration = Duration::from_secs(90);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The folder of its data below the run's folder.
-pub const DATA: &str = "mariadb";
+/// The folder of its data.
+const DATA: &str = "data";
 
 /// Makes the data folder, then becomes the server. Arguments: installer, server, data, address, port, statements,
 /// connections, `innodb_flush_log_at_trx_commit`.
-/// The server changes to the data folder, where its socket is: the path of a socket has at most 107 characters.
+/// Its administrator logs in by the socket in the data folder alone, and as the system's user `root`, who cannot reach it: by no way. The
+/// server changes to that folder: the path of a socket has at most 107 characters.
 const SCRIPT: &str = r#"
-data=$(realpath -m "$3")
-"$1" --no-defaults --user=root --datadir="$data" --auth-root-authentication-method=normal --skip-test-db >/dev/null
-exec "$2" --no-defaults --user=root --datadir="$data" --bind-address="$4" --port="$5" --init-file="$(realpath "$6")" \
+"$1" --no-defaults --datadir="$3" --auth-root-authentication-method=socket --skip-test-db >/dev/null
+exec "$2" --no-defaults --datadir="$3" --bind-address="$4" --port="$5" --init-file="$6" \
     --socket=socket --max-connections="$7" --innodb-flush-log-at-trx-commit="$8"
 "#;
 
-/// How to start the server on `address`, with its data and log in `folder`. Unless a load sets others, settings that cost time
+/// How to start the server on `address`, with its data in `folder`. With `password` its user has that one. Unless a load sets others, settings that cost time
 /// are its defaults: every insert is on disk before its answer.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
-pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launch, EnvironmentError> {
+pub fn launch(
+    folder: &mut ServerFolder,
+    address: SocketAddr,
+    setup: &Setup,
+    password: Option<&str>,
+) -> Result<Launch, EnvironmentError> {
     let installer = find("mariadb-install-db", PACKAGE)?;
     find("my_print_defaults", PACKAGE)?;
-    let statements = folder.join("mariadb.sql");
-    write_configuration(&statements, &first_statements())?;
+    let stays = match password {
+        Some(_) => Afterwards::Removed,
+        None => Afterwards::Kept,
+    };
+    let statements = folder.write("mariadb.sql", &first_statements(password), stays)?;
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut arguments: Vec<String> = ["-e", "-c", SCRIPT, "sh"].map(str::to_owned).into();
     arguments.extend([
         text(installer),
         text(program()?),
-        text(folder.join(DATA)),
+        text(folder.seen(DATA)),
         address.ip().to_string(),
         address.port().to_string(),
         text(statements),
@@ -57,19 +64,21 @@ pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launc
     Ok(Launch {
         program: "/bin/sh".into(),
         arguments,
-        environment: plain_environment(folder),
-        log: folder.join("mariadb.log"),
+        environment: plain_environment(folder.home()),
+        log: folder.log(),
     })
 }
 
 /// What the server does before it listens: one statement for each line.
-fn first_statements() -> String {
+fn first_statements(password: Option<&str>) -> String {
+    let identified = password.map(|password| format!(" IDENTIFIED BY '{password}'"));
+    let identified = identified.unwrap_or_default();
     [
         "CREATE DATABASE IF NOT EXISTS test;".to_owned(),
         "USE test;".to_owned(),
         format!("{};", create_table(Column::Bytes)),
-        format!("CREATE USER IF NOT EXISTS '{USER}'@'%';"),
-        format!("GRANT ALL ON test.* TO '{USER}'@'%';\n"),
+        format!("CREATE USER IF NOT EXISTS '{USER}'@'%'{identified};"),
+        format!("GRANT SELECT, INSERT ON test.* TO '{USER}'@'%';\n"),
     ]
     .join("\n")
 }
@@ -104,7 +113,11 @@ mod tests {
 
     #[test]
     fn each_statement_before_the_first_client_is_on_one_line() {
-        let text = first_statements();
+        let text = first_statements(Some("made for the run"));
+        assert!(
+            text.contains("'wirecost'@'%' IDENTIFIED BY 'made for the run';"),
+            "{text}"
+        );
         assert_eq!(
             text.lines().filter(|line| line.ends_with(';')).count(),
             text.lines().count()

@@ -1,14 +1,11 @@
 //! Mosquitto, the MQTT broker.
 
-use super::{
-    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
-    write_configuration,
-};
+use super::folder::{Afterwards, ServerFolder};
+use super::{Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use crate::process::setup::{BridgeTo, Setup};
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 const PROGRAM: &str = "mosquitto";
@@ -22,25 +19,25 @@ const CONNECT: &[u8] = b"\x10\x14\x00\x04MQTT\x04\x02\x00\x0a\x00\x08wc-ready";
 const CONNACK_ACCEPTED: [u8; 4] = [0x20, 0x02, 0x00, 0x00]; // section 3.2
 const DISCONNECT: [u8; 2] = [0xe0, 0x00]; // section 3.14
 
-/// How to start the broker on `address`, with its configuration and log in `folder`. With `tls` it accepts TLS 1.2 and
+/// How to start the broker on `address`, with its configuration in `folder`. With `tls` it accepts TLS 1.2 and
 /// 1.3 at [`SECURE_PORT`], too.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(
-    folder: &Path,
+    folder: &mut ServerFolder,
     address: SocketAddr,
     tls: Option<&TlsFiles>,
     setup: &Setup,
 ) -> Result<Launch, EnvironmentError> {
     let program = find(PROGRAM, PACKAGE)?;
-    let path = folder.join("mosquitto.conf");
-    write_configuration(&path, &configuration(address, tls, setup))?;
+    let text = configuration(address, tls, setup);
+    let path = folder.write("mosquitto.conf", &text, Afterwards::Kept)?;
     Ok(Launch {
         program,
         arguments: vec!["-c".into(), path.to_string_lossy().into_owned()],
-        environment: plain_environment(folder),
-        log: folder.join("mosquitto.log"),
+        environment: plain_environment(folder.home()),
+        log: folder.log(),
     })
 }
 
@@ -52,7 +49,6 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, setup: &Setup) -> 
         .map(|(name, value)| format!("{name} {value}"));
     let mut lines = vec![
         "allow_anonymous true".into(),
-        "user root".into(), // the broker cannot become another user within a user namespace
         "persistence false".into(),
         "log_dest stdout".into(),
         "log_type error".into(),

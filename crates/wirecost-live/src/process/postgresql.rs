@@ -1,11 +1,12 @@
 //! PostgreSQL, the database, with the table of readings in the database `test`.
 
+use super::folder::ServerFolder;
 use super::{Launch, Readiness, exchange, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use crate::process::setup::Setup;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use wirecost_store::postgres::{PORT, create_table};
@@ -28,47 +29,36 @@ const STARTUP: &[u8] = b"\x00\x00\x00\x25\x00\x03\x00\x00user\0wirecost\0databas
 /// AuthenticationOk.
 const LOGGED_IN: [u8; 9] = *b"R\x00\x00\x00\x08\x00\x00\x00\x00";
 
-/// The folder of its data below the run's folder.
-pub const DATA: &str = "postgresql";
+/// The folder of its data.
+const DATA: &str = "data";
 
 /// Makes the data folder and the table, then becomes the server. Arguments: programs, data, address, port, database, table,
 /// user, connections, `fsync`, `synchronous_commit`.
+/// The user that devices are may read and insert, and nothing else. `pg_hba.conf` lets in nobody but it, so that no administrator logs in
+/// and no connection is kept for one.
 const SCRIPT: &str = r#"
-"$1/initdb" -D "$2" -U "$7" -A trust -E UTF8 --locale=C -N --no-instructions
-echo "CREATE DATABASE $5" | "$1/postgres" --single -D "$2" postgres
-echo "$6" | "$1/postgres" --single -D "$2" "$5"
-cat >>"$2/pg_hba.conf" <<EOF
-host all all all trust
-EOF
-exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections="$8" -c fsync="$9" -c synchronous_commit="${10}" \
+single() { "$1/postgres" --single -j -D "$2" "$3"; }
+"$1/initdb" -D "$2" -U postgres -A reject -E UTF8 --locale=C -N --no-instructions
+printf 'CREATE DATABASE %s;\n\nCREATE ROLE %s LOGIN;\n\n' "$5" "$7" | single "$1" "$2" postgres
+printf '%s;\n\nGRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO %s;\n\n' "$6" "$7" | single "$1" "$2" "$5"
+echo "host $5 $7 all trust" >"$2/pg_hba.conf"
+exec "$1/postgres" -D "$2" -c listen_addresses="$3" -p "$4" -c unix_socket_directories= -c max_connections="$8" -c superuser_reserved_connections=0 \
+    -c fsync="$9" -c synchronous_commit="${10}" \
     -c dynamic_shared_memory_type=mmap -c log_checkpoints=off
 "#;
 
-/// How to start the server on `address`, with its data and log in `folder`.
-///
-/// PostgreSQL refuses to run as root. wirecost starts it in a user namespace that maps the user of wirecost to `nobody`. Unless a load sets others, settings that cost time are its defaults: every insert is on disk before its answer.
+/// How to start the server on `address`, with its data in `folder`. Unless a load sets others, settings that cost time are its defaults:
+/// every insert is on disk before its answer.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed.
-pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launch, EnvironmentError> {
+pub fn launch(folder: &ServerFolder, address: SocketAddr, setup: &Setup) -> Result<Launch, EnvironmentError> {
     let programs = programs()?;
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let mut arguments: Vec<String> = [
-        "--user",
-        "--ipc",
-        "--map-user=65534",
-        "--map-group=65534",
-        "/bin/sh",
-        "-e",
-        "-c",
-        SCRIPT,
-        "sh",
-    ]
-    .map(str::to_owned)
-    .into();
+    let mut arguments: Vec<String> = ["-e", "-c", SCRIPT, "sh"].map(str::to_owned).into();
     arguments.extend([
         text(programs),
-        text(folder.join(DATA)),
+        text(folder.seen(DATA)),
         address.ip().to_string(),
         address.port().to_string(),
         DATABASE.to_owned(),
@@ -78,10 +68,10 @@ pub fn launch(folder: &Path, address: SocketAddr, setup: &Setup) -> Result<Launc
     arguments
         .extend(["max_connections", "fsync", "synchronous_commit"].map(|name| setup.value(name).to_owned()));
     Ok(Launch {
-        program: super::find("unshare", "util-linux")?,
+        program: "/bin/sh".into(),
         arguments,
-        environment: plain_environment(folder),
-        log: folder.join("postgresql.log"),
+        environment: plain_environment(folder.home()),
+        log: folder.log(),
     })
 }
 

@@ -1,9 +1,8 @@
 //! RabbitMQ with its AMQP 1.0 and MQTT plugins.
 
-use super::{
-    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_in,
-    write_configuration,
-};
+use super::folder::{Afterwards, ServerFolder};
+use super::user::secret;
+use super::{Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_in};
 use crate::error::EnvironmentError;
 use std::fs;
 
@@ -28,33 +27,39 @@ pub(crate) const SECURE_MQTT_PORT: u16 = 8883;
 /// How long the broker may take to become ready: it boots a virtual machine, which takes seconds on an idle computer.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
+/// The secret between Erlang's nodes: Erlang finds it below HOME.
+const COOKIE: &str = ".erlang.cookie";
 const PLUGINS: &str = "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n";
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 // The protocol headers of SASL and of AMQP 1.0.0 (AMQP 1.0 sections 5.3.1 and 2.2); the server echoes the first.
 const SASL_HEADER: [u8; 8] = *b"AMQP\x03\x01\x00\x00";
 
-/// How to start the broker on `ip`, with its configuration, data and log in `folder`: AMQP at [`AMQP_PORT`] and MQTT at
+/// How to start the broker on `ip`, with its configuration and data in `folder`: AMQP at [`AMQP_PORT`] and MQTT at
 /// `MQTT_PORT`, with `tls` also at [`SECURE_AMQP_PORT`] and `SECURE_MQTT_PORT`.
 ///
 /// # Errors
 /// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
-pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launch, EnvironmentError> {
+pub fn launch(
+    folder: &mut ServerFolder,
+    ip: IpAddr,
+    tls: Option<&TlsFiles>,
+) -> Result<Launch, EnvironmentError> {
     let program = program()?;
-    let configuration_path = folder.join("rabbitmq.conf");
-    let plugins_path = folder.join("enabled_plugins");
-    write_configuration(&configuration_path, &configuration(ip, tls.is_some()))?;
-    write_configuration(&plugins_path, PLUGINS)?;
-    let advanced_path = folder.join("advanced.config");
-    write_configuration(&advanced_path, &tls_configuration(tls))?;
-    let mut environment = plain_environment(folder);
+    let text = configuration(ip, tls.is_some());
+    let configuration_path = folder.write("rabbitmq.conf", &text, Afterwards::Kept)?;
+    let plugins_path = folder.write("enabled_plugins", PLUGINS, Afterwards::Kept)?;
+    let advanced_path = folder.write("advanced.config", &tls_configuration(tls), Afterwards::Kept)?;
+    // Who knows it may give the node orders. Erlang would make one from the time.
+    folder.write_cookie(COOKIE, &secret()?)?;
+    let mut environment = plain_environment(folder.home());
     let paths = [
-        ("RABBITMQ_MNESIA_BASE", folder.join("mnesia")),
-        ("RABBITMQ_LOG_BASE", folder.join("log")),
+        ("RABBITMQ_MNESIA_BASE", folder.seen("mnesia")),
+        ("RABBITMQ_LOG_BASE", folder.seen("log")),
         ("RABBITMQ_ENABLED_PLUGINS_FILE", plugins_path),
         ("RABBITMQ_CONFIG_FILE", configuration_path),
         ("RABBITMQ_ADVANCED_CONFIG_FILE", advanced_path),
-        ("RABBITMQ_CONF_ENV_FILE", folder.join("none")),
+        ("RABBITMQ_CONF_ENV_FILE", folder.seen("none")),
     ];
     let path = |(name, path): (&str, PathBuf)| (name.into(), path.to_string_lossy().into_owned());
     environment.extend(paths.map(path));
@@ -72,7 +77,7 @@ pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launc
         program,
         arguments: Vec::new(),
         environment,
-        log: folder.join("rabbitmq.log"),
+        log: folder.log(),
     })
 }
 

@@ -2,10 +2,12 @@
 
 use super::process::{kill, pipe, reset_signals, unblock_signals, wait};
 use super::{check, owned};
-use std::ffi::{c_int, c_long};
+use std::ffi::{CStr, CString, c_int, c_long};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// A first process: it only waits for this process to end, and everything in its namespace ends with it. Dropping it
@@ -87,9 +89,109 @@ pub(crate) enum Slate {
     Ours,
 }
 
+/// What the process of a server does before it is the server: it sees its folder, shares no memory, and becomes another user. All texts are made before
+/// the fork.
+#[derive(Debug)]
+pub(crate) struct Become {
+    /// A folder, and where the process sees it.
+    folder: Option<[CString; 2]>,
+    /// What the process sees in the place of /etc/passwd.
+    accounts: Option<CString>,
+    /// The working folder.
+    home: CString,
+    /// Its user and group, without groups beside them.
+    number: Option<u32>,
+    /// The lines of `uid_map` and `gid_map` of its own user namespace.
+    maps: Option<[String; 2]>,
+}
+
+impl Become {
+    /// # Errors
+    /// A path has a zero byte.
+    pub(crate) fn new(
+        folder: Option<[&Path; 2]>,
+        accounts: Option<&Path>,
+        home: &Path,
+        number: Option<u32>,
+        maps: Option<[String; 2]>,
+    ) -> io::Result<Self> {
+        let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
+        let folder = folder.map(|[from, to]| Ok::<_, io::Error>([text(from)?, text(to)?]));
+        Ok(Self {
+            folder: folder.transpose()?,
+            accounts: accounts.map(text).transpose()?,
+            home: text(home)?,
+            number,
+            maps,
+        })
+    }
+
+    /// # Safety
+    /// Only in a child just cloned. `is_apart` says that mounts of this process appear nowhere else.
+    unsafe fn carry_out(&self, is_apart: bool) -> io::Result<()> {
+        const OWNERS_ONLY: libc::mode_t = 0o077;
+        const ON: libc::c_ulong = 1;
+        const NONE: libc::c_ulong = 0;
+        // SAFETY: the strings end with zero and outlive the calls; a list of no groups may be null.
+        unsafe {
+            if let Some([from, to]) = &self.folder {
+                if !is_apart {
+                    return Err(io::Error::from_raw_os_error(libc::EPERM));
+                }
+                bind(from, to)?;
+            }
+            if let (Some(accounts), true) = (&self.accounts, is_apart) {
+                // Only programs that look up their own name miss it.
+                let _ = bind(accounts, c"/etc/passwd");
+            }
+            // Shared memory (sysvipc(7)) goes with the last process.
+            check(libc::unshare(libc::CLONE_NEWIPC))?;
+            check(libc::chdir(self.home.as_ptr()))?;
+            libc::umask(OWNERS_ONLY);
+            if let Some(number) = self.number {
+                check(libc::setgroups(0, std::ptr::null()))?;
+                check(libc::setresgid(number, number, number))?;
+                check(libc::setresuid(number, number, number))?;
+            }
+            if let Some([users, groups]) = &self.maps {
+                check(libc::unshare(libc::CLONE_NEWUSER))?;
+                write_to(c"/proc/self/setgroups", "deny")?;
+                write_to(c"/proc/self/uid_map", users)?;
+                write_to(c"/proc/self/gid_map", groups)?;
+            }
+            // No program with other rights than its caller's gives them to the server.
+            check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, ON, NONE, NONE, NONE)).map(drop)
+        }
+    }
+}
+
+/// # Safety
+/// Only in a child just cloned, whose mounts appear nowhere else.
+unsafe fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
+    let (from, to, nothing) = (from.as_ptr(), to.as_ptr(), std::ptr::null());
+    // SAFETY: the strings end with zero, and null is allowed where it stands (mount(2)).
+    check(unsafe { libc::mount(from, to, nothing, libc::MS_BIND, nothing.cast()) }).map(drop)
+}
+
+/// # Safety
+/// Only in a child just cloned.
+unsafe fn write_to(path: &CStr, text: &str) -> io::Result<()> {
+    // SAFETY: the path ends with zero; pointer and length describe `text`.
+    unsafe {
+        let file = check(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
+        let written = libc::write(file, text.as_ptr().cast(), text.len());
+        let failure = io::Error::last_os_error();
+        libc::close(file);
+        match usize::try_from(written) == Ok(text.len()) {
+            true => Ok(()),
+            false => Err(failure),
+        }
+    }
+}
+
 /// Makes `command`, which is about to start in its own PID namespace, see that namespace's processes in /proc, if the
-/// machine allows it.
-pub(crate) fn prepare(command: &mut Command, slate: Slate) {
+/// machine allows it, and be what `becoming` says.
+pub(crate) fn prepare(command: &mut Command, slate: Slate, becoming: Option<Become>) {
     let before_exec = move || {
         // SAFETY: this is the child before exec, which makes system calls only.
         unsafe {
@@ -101,17 +203,21 @@ pub(crate) fn prepare(command: &mut Command, slate: Slate) {
                 }
                 Slate::Ours => unblock_signals(),
             }
-            mount_proc();
+            let is_apart = mount_proc();
+            becoming
+                .as_ref()
+                .map_or(Ok(()), |becoming| becoming.carry_out(is_apart))
         }
-        Ok(())
     };
     // SAFETY: the closure allocates nothing and takes no lock.
     unsafe { command.pre_exec(before_exec) };
 }
 
+/// Returns whether later mounts of this process appear nowhere else.
+///
 /// # Safety
 /// Only in a child just cloned.
-unsafe fn mount_proc() {
+unsafe fn mount_proc() -> bool {
     const NOTHING: *const libc::c_char = std::ptr::null();
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     // SAFETY: the strings end with zero, and null is allowed where it stands (mount(2)).
@@ -129,6 +235,7 @@ unsafe fn mount_proc() {
             let proc = c"proc".as_ptr();
             libc::mount(proc, c"/proc".as_ptr(), proc, flags, std::ptr::null());
         }
+        is_apart
     }
 }
 

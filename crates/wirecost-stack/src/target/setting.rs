@@ -105,7 +105,7 @@ const APACHE: &[Setting] = &[
 ];
 
 /// PostgreSQL documentation, chapters 20.3 and 20.5: but for the connections, these are its defaults. Every insert is on disk before
-/// its answer. Three connections are those of superusers.
+/// its answer. No connection is kept for superusers.
 const POSTGRESQL: &[Setting] = &[
     setting("fsync", SWITCH, "on"),
     numbers("max_connections", 4..=262_143, "1000"),

@@ -47,7 +47,7 @@ pub struct LinkRunArguments {
     #[arg(value_name = "CMD", last = true, required = true)]
     pub command: Vec<OsString>,
 
-    /// Command that starts the server on the other side of the link; its output goes to server.log
+    /// Command that starts the server on the other side of the link, as the user that you are; its output goes to server.log
     #[arg(long, value_name = "CMD", conflicts_with = "serve")]
     pub server: Option<String>,
 

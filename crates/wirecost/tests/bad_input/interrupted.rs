@@ -134,7 +134,7 @@ fn a_target_that_dies_ends_the_run_and_is_named() {
 
 /// The process whose configuration is in `home`.
 fn mosquitto_of(home: &Path) -> u32 {
-    let config = home.join("run/mosquitto.conf");
+    let config = home.join("run/mosquitto.d/mosquitto.conf");
     let config = config.to_str().expect("a text");
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,10 +1,11 @@
 //! Machines that lack the resources for a run.
 
 use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{WIRECOST, as_nobody, need_root, open_folder, said, summary_in, wirecost};
+use crate::common::{WIRECOST, as_nobody, need_program, need_root, open_folder, said, summary_in, wirecost};
 use crate::{files, nothing_is_left_behind};
 
 /// Runs `wirecost` with arguments inside namespaces that `sh` prepares: `unshare` with `flags`, then `script`.
@@ -48,6 +49,49 @@ fn without_namespaces_a_live_run_names_the_remedy() {
         assert!(!run.exists(), "a run that never began leaves no folder");
         nothing_is_left_behind(home.path());
     }
+}
+
+/// In a user namespace where there is nobody but root, a server would be root of the machine.
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn a_server_that_could_only_be_root_is_not_started() {
+    need_program("mosquitto", "mosquitto");
+    for asked in ["load -c 1 -r 10/s -n 1", "compare --engine live -n 1"] {
+        let home = open_folder();
+        let arguments = format!("{asked} mqtt-qos1 --target mosquitto --out run");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let script = "exec \"$0\" \"$@\"";
+        let said = said(&mut in_namespaces(
+            "--user --map-root-user",
+            script,
+            home.path(),
+            &arguments,
+        ));
+        assert_eq!(said.code, Some(10), "{}", said.stderr);
+        let error = said.line("error: ").expect("a sentence");
+        assert!(error.contains("it would be root of this machine"), "{error}");
+        let hint = said.line("hint: ").expect("a way out");
+        assert!(hint.contains("as an ordinary user"), "{hint}");
+        nothing_is_left_behind(home.path());
+    }
+}
+
+/// A server that wirecost starts is another user than root.
+#[test]
+#[ignore = "needs root"]
+fn a_server_that_only_root_may_run_is_refused_with_a_sentence() {
+    let home = open_folder();
+    let program = home.path().join("mosquitto");
+    let script = "#!/bin/sh\n[ \"$1\" = -c ] || { echo mosquitto version 2.0.0; exit; }\nexec sleep 60\n";
+    std::fs::write(&program, script).expect("a script");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).expect("permissions");
+    let mut command = wirecost(home.path());
+    need_root();
+    command.env("PATH", home.path());
+    let said = said(command.args("load mqtt-qos1 --target mosquitto -n 1 -r 10/s --out run".split(' ')));
+    assert_eq!(said.code, Some(10), "{}", said.stderr);
+    let error = said.line("error: ").expect("a sentence");
+    assert!(error.contains("only root may run it"), "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod capture;
 pub(crate) mod frames;
 pub(crate) mod mqtt;
+pub(crate) mod processes;
 pub(crate) mod tshark;
 
 use std::path::{Path, PathBuf};

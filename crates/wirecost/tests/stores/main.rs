@@ -12,12 +12,14 @@ mod path;
 mod refused;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::sync::Mutex;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use common::processes::{started_by, within};
 use common::tshark::fields;
 use common::{Run, Said, ended, eventually, need_program, need_root, said, wirecost};
 use database::{Database, Login, PASSWORD, Sql};
@@ -102,10 +104,10 @@ fn rows_of_a_started_server(stack: &str, target: &str, count: &str) {
 }
 
 /// The words of a program that counts the rows of a MariaDB that wirecost starts.
-const COUNT_IN_MARIADB: &str = "mariadb --no-defaults -N -B -h 127.78.0.1 -u wirecost test -e";
+const COUNT_IN_MARIADB: &str = "mariadb --no-defaults -N -B -h 127.78.0.1 -u wirecost --password=% test -e";
 
 /// Runs a load of 400 messages that begins with these keys. Returns the most rows while the devices hold their connections, as the
-/// program `count` says: the server listens at 127.78.0.1.
+/// program `count` says: the server listens at 127.78.0.1 of its network namespace. A `%` is its password, if it has one.
 fn rows_while_it_runs(head: &str, count: &str) -> (u64, Said) {
     need_root();
     let _alone = PORTS.lock().unwrap_or_else(|failed| failed.into_inner());
@@ -115,23 +117,31 @@ fn rows_while_it_runs(head: &str, count: &str) -> (u64, Said) {
     );
     fs::write(home.path().join("load.yaml"), scenario).expect("a file");
     let mut command = wirecost(home.path());
-    command.args(["run", "--quiet", "--json", "-", "load.yaml"]);
+    command.args(["run", "--quiet", "--json", "-", "--out", "run", "load.yaml"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("wirecost starts");
-    let words: Vec<&str> = count.split(' ').collect();
     let mut most: u64 = 0;
     eventually("the load has ended", || {
-        let mut client = Command::new(words[0]);
-        let output = client
-            .args(&words[1..])
-            .arg("SELECT count(*) FROM readings")
-            .output();
-        let output = output.expect("the database's own client starts");
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        most = most.max(text.parse().unwrap_or(0));
+        most = most.max(rows_now(&child, home.path(), count).unwrap_or(0));
         child.try_wait().expect("a child").is_some()
     });
     (most, ended(child))
+}
+
+/// The rows of the server of a run; `None` while it does not answer.
+fn rows_now(run: &Child, home: &Path, count: &str) -> Option<u64> {
+    let server = started_by(run.id()).first().copied()?;
+    let statements = fs::read_to_string(home.join("run/mariadb.d/mariadb.sql")).unwrap_or_default();
+    let password = statements
+        .split("IDENTIFIED BY '")
+        .nth(1)
+        .and_then(|text| text.split('\'').next());
+    let words = count.replace('%', password.unwrap_or_default());
+    let mut words = words.split(' ');
+    let mut client = within(server, words.next()?);
+    let output = client.args(words).arg("SELECT count(*) FROM readings").output();
+    let output = output.expect("nsenter and the database's own client start");
+    String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use wirecost_files::output::{Existing, named, write_named};
+use wirecost_live::foreign::TargetError;
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
@@ -362,7 +363,9 @@ const fn is_about_the_target(error: &LoadError) -> bool {
         LoadError::NoConnection { .. } => true,
         LoadError::Target(error) => !matches!(
             error,
-            ServerError::Authorities { .. } | ServerError::Sink(SinkError::Start(_))
+            ServerError::Authorities { .. }
+                | ServerError::Sink(SinkError::Start(_))
+                | ServerError::Environment(_)
         ),
         _ => false,
     }
@@ -389,11 +392,17 @@ fn failed(error: LoadError) -> Failure {
             Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM")
         }
         LoadError::Source { .. } => Failure::new(exit::PRIVILEGE, error)
-            .with_hint("--source takes addresses of this machine: ip address shows them"),
+            .with_hint(
+                "--source takes addresses of this machine, which ip address shows; with a server that the load starts, \
+                 those of loopback: 127.0.0.0/8",
+            ),
         LoadError::Target(ServerError::Sink(SinkError::Start(_))) => Failure::new(exit::PRIVILEGE, error)
             .with_hint(
                 "the load runs its own program as the target: raise the limit that refused it (ulimit -a)",
             ),
+        LoadError::Target(
+            ServerError::Environment(error) | ServerError::Foreign(TargetError::Environment(error)),
+        ) => error.into(),
         LoadError::Target(_) => Failure::new(exit::UNREACHABLE, error),
         LoadError::Limit(ref limit) => Failure::new(exit::PRIVILEGE, &error).with_hint(limit.way_out()),
         LoadError::Agents(error) => agents::failed(error),
