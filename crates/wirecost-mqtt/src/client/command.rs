@@ -164,6 +164,16 @@ pub enum Command {
     },
     /// Send a PINGREQ now.
     Ping,
+    /// Acknowledge a delivery. Its answer leaves after those to deliveries that arrived before it.
+    Acknowledge {
+        /// [`Message::delivery`].
+        delivery: u64,
+    },
+    /// Leave a delivery without an answer. It is reported again when the server delivers it again, on a later connection.
+    Decline {
+        /// [`Message::delivery`].
+        delivery: u64,
+    },
     /// Send DISCONNECT and close. MQTT 3.1.1 has no reason code.
     Disconnect(ReasonCode),
 }
@@ -206,6 +216,9 @@ pub struct Message {
     pub payload: Vec<u8>,
     /// Quality of service.
     pub qos: QoS,
+    /// The number for [`Command::Acknowledge`]; `None` if it needs none. It is valid while the session lasts, also after the end of
+    /// the connection.
+    pub delivery: Option<u64>,
     /// Whether it may be a retransmission.
     pub dup: bool,
     /// Whether it is a retained message.
