@@ -221,6 +221,9 @@ pub struct Message {
     pub delivery: Option<u64>,
     /// Whether it may be a retransmission.
     pub dup: bool,
+    /// Whether another client of the session may have had it: it may be a retransmission, and not of a message that this client has
+    /// declined.
+    pub may_be_known: bool,
     /// Whether it is a retained message.
     pub retain: bool,
     /// MQTT 5 properties.

@@ -48,8 +48,8 @@ pub struct Config {
     /// Whether to report received messages as [`Digest`](super::Digest)s, without a copy.
     pub reports_digests: bool,
     /// Whether a received message of QoS 1 or 2 is acknowledged when [`Command::Acknowledge`](super::Command::Acknowledge) says so,
-    /// instead of on arrival. What is without acknowledgement, MQTT 5 bounds by `receive_maximum`. A client that reports digests
-    /// ignores this.
+    /// instead of on arrival. A server of MQTT 5 keeps what is without acknowledgement below `receive_maximum`, of a few servers
+    /// roughly: the user bounds its memory by [`Command::Decline`](super::Command::Decline). A client that reports digests ignores this.
     pub acknowledges_on_command: bool,
     /// Whether to describe received bytes with [`Output::Consumed`](wirecost_proto::Output::Consumed).
     pub describes_received: bool,

@@ -17,7 +17,11 @@ pub(super) const MAXIMUM: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// A delivery with a new number.
-    New(u64),
+    New {
+        number: u64,
+        /// Whether it is one that was declined.
+        was_declined: bool,
+    },
     /// One that has been reported.
     Again,
 }
@@ -30,6 +34,8 @@ pub(super) struct Unacknowledged {
     current: VecDeque<Entry>,
     /// Those of earlier connections of the session that have not arrived again.
     earlier: BTreeMap<PacketId, Entry>,
+    /// The fingerprints of those that were declined.
+    declined: BTreeMap<PacketId, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +60,7 @@ impl Unacknowledged {
     /// Forgets the deliveries of earlier connections: the server has no session.
     pub(super) fn forget(&mut self) {
         self.earlier.clear();
+        self.declined.clear();
     }
 
     /// The number of deliveries of this connection without an answer.
@@ -93,7 +100,11 @@ impl Unacknowledged {
             self.current.push_back(entry);
             return Arrival::Again;
         }
-        Arrival::New(self.push(publish.delivery, fingerprint, false))
+        let declined = self.declined.remove(&id);
+        Arrival::New {
+            number: self.push(publish.delivery, fingerprint, false),
+            was_declined: declined == Some(fingerprint),
+        }
     }
 
     /// Appends a delivery, and returns its number.
@@ -119,8 +130,14 @@ impl Unacknowledged {
 
     /// Forgets a delivery: it gets no answer on this connection, and is new when it arrives again.
     pub(super) fn decline(&mut self, number: u64) {
+        let mut entries = self.current.iter().chain(self.earlier.values());
+        let entry = entries.find(|entry| entry.number == number).copied();
+        let Some((id, entry)) = entry.and_then(|entry| Some((entry.delivery.packet_id()?, entry))) else {
+            return;
+        };
         self.current.retain(|entry| entry.number != number);
         self.earlier.retain(|_, entry| entry.number != number);
+        self.declined.insert(id, entry.fingerprint);
     }
 
     /// The next answer that may go.

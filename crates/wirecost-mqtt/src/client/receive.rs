@@ -213,8 +213,9 @@ impl Client {
 
     fn receive_deferred(&mut self, arrival: Arrival, mut arrived: Event) {
         match (arrival, &mut arrived) {
-            (Arrival::New(number), Event::MessageReceived(message)) => {
+            (Arrival::New { number, was_declined }, Event::MessageReceived(message)) => {
                 message.delivery = Some(number);
+                message.may_be_known &= !was_declined;
                 self.report(arrived);
             }
             _ => self.stats.duplicates += 1,
@@ -246,13 +247,11 @@ impl Client {
         }
     }
 
-    /// [MQTT-3.3.4-9]. What is answered on arrival accumulates in QoS 2 alone.
+    /// [MQTT-3.3.4-9]: QoS 1 messages that are answered at once do not accumulate. A client that answers on command takes more than its
+    /// maximum: Mosquitto 2.0 sends more after it has sent those of an earlier connection again, and would be disconnected for ever.
     fn check_receive_maximum(&self, delivery: Delivery) -> Result<(), DecodeError> {
         if let Some(unacknowledged) = &self.unacknowledged {
-            let maximum = match self.version {
-                Version::V5 => self.config.receive_maximum,
-                Version::V3_1_1 => deferred::MAXIMUM,
-            };
+            let maximum = deferred::MAXIMUM;
             return match unacknowledged.len() + self.inbound.len() > usize::from(maximum) {
                 true => Err(ProtocolError::ReceiveMaximum(maximum).into()),
                 false => Ok(()),
@@ -385,6 +384,7 @@ fn owned(publish: &Publish<'_>, topic: Text<'_>) -> Message {
         qos: publish.delivery.qos(),
         delivery: None,
         dup: publish.dup,
+        may_be_known: publish.dup,
         retain: publish.retain,
         properties: publish.properties.into(),
     }

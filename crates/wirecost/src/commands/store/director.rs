@@ -211,7 +211,7 @@ impl StoreDirector {
             sender: &message.topic,
             payload: Content::from(&message.payload[..]),
             delivery: message.delivery,
-            is_redelivered: message.dup,
+            is_redelivered: message.may_be_known,
         };
         let receipt = self.keeper.receive(arrival, now);
         let (is_kept, words) = match receipt {
