@@ -282,7 +282,7 @@ impl From<store::Event> for ProbeEvent {
 
 fn store_failure(failure: store::Failure) -> Trouble {
     let kind = match failure {
-        store::Failure::Refused(_) => RefusalKind::Other,
+        store::Failure::Refused(_) | store::Failure::TooLong(_) => RefusalKind::Other,
         store::Failure::NoPassword | store::Failure::Method(_) | store::Failure::Scram(_) => {
             RefusalKind::Authentication
         }

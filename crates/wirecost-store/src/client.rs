@@ -19,9 +19,9 @@ use std::convert::Infallible;
 
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
 
-pub use crate::command::{Command, Config, Event, Failure, Key, Refusal};
+pub use crate::command::{Command, Config, Event, Failure, Key, Refusal, Verdict};
 use crate::dialect::{Dialect, Row, Step};
-use crate::{Store, mariadb, mongodb, postgres};
+use crate::{Column, Store, json, mariadb, mongodb, postgres};
 
 /// The longest packet that the client accepts from a server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -119,10 +119,14 @@ impl Client {
             in_flight: VecDeque::new(),
             answer_by: Some(self.now + self.config.answer_timeout),
         };
-        let first = |bytes: &mut Vec<u8>| connection.dialect.greet(bytes);
+        let mut greeted = Ok(());
+        let first = |bytes: &mut Vec<u8>| greeted = connection.dialect.greet(bytes);
         let (layer, cause) = (Layer::Application, Cause::Original);
         connection.outgoing.push_with(layer, Phase::Connect, cause, first);
         self.connection = Some(connection);
+        if let Err(too_long) = greeted {
+            self.fail(too_long.into());
+        }
     }
 
     fn close(&mut self) {
@@ -276,8 +280,11 @@ impl Client {
         match connection.state {
             State::Open | State::Closing if connection.dialect.is_ready() => {
                 if let Some(command) = self.queue.pop_front() {
-                    self.send(command, out);
-                    return Some(Output::Transmit { flow });
+                    if self.send(command, out) {
+                        return Some(Output::Transmit { flow });
+                    }
+                    // What is not sent has an event.
+                    return self.events.pop_front().map(Output::Event);
                 }
             }
             State::Finishing => {
@@ -293,17 +300,21 @@ impl Client {
         connection.state = State::Finishing;
         connection.answer_by = None;
         let (layer, cause) = (Layer::Application, Cause::Original);
-        out.push_with(layer, Phase::Close, cause, |bytes| connection.dialect.bye(bytes));
+        out.push_with(layer, Phase::Close, cause, |bytes| {
+            // A goodbye of a few bytes is never too long.
+            let _ = connection.dialect.bye(bytes);
+        });
         (!out.bytes().is_empty())
             .then_some(Output::Transmit { flow })
             .or_else(|| self.transmit(out))
     }
 
-    fn send(&mut self, command: Command, out: &mut Buffer) {
+    /// Encodes a command. Returns whether it fits into the protocol; otherwise it is refused.
+    fn send(&mut self, command: Command, out: &mut Buffer) -> bool {
         let Some(connection) = &mut self.connection else {
-            return;
+            return false;
         };
-        let message = match command {
+        let (message, encoded) = match command {
             Command::Insert {
                 message,
                 key,
@@ -311,6 +322,10 @@ impl Client {
             } => {
                 let own = (&*self.config.sender, self.inserts);
                 let (sender, number) = key.as_ref().map_or(own, |key| (&*key.sender, key.number));
+                let content = match self.config.column {
+                    Column::Bytes => content,
+                    Column::Json => json::kept(self.config.store, content),
+                };
                 let row = Row {
                     sender,
                     number,
@@ -318,20 +333,29 @@ impl Client {
                     content: &content,
                 };
                 self.inserts += u64::from(key.is_none());
-                connection.dialect.insert(&row, out);
-                message
+                (message, connection.dialect.insert(&row, out))
             }
             Command::Execute { message, statement } => {
                 let (phase, cause) = (Phase::Message, Cause::Original);
+                let mut encoded = Ok(());
                 out.push_with(Layer::Application, phase, cause, |bytes| {
-                    connection.dialect.execute(&statement, bytes);
+                    encoded = connection.dialect.execute(&statement, bytes);
                 });
-                message
+                (message, encoded)
             }
-            Command::Close => return,
+            Command::Close => return false,
         };
-        connection.in_flight.push_back(message);
-        self.events.push_back(Event::Sent { message });
+        match encoded {
+            Ok(()) => {
+                connection.in_flight.push_back(message);
+                self.events.push_back(Event::Sent { message });
+            }
+            Err(too_long) => {
+                let refusal = Refusal::from(too_long);
+                self.events.push_back(Event::Refused { message, refusal });
+            }
+        }
+        encoded.is_ok()
     }
 }
 

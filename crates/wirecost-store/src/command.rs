@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::{Content, PeerText, ResetReason};
 
-use crate::{Column, Malformed, Store, USER};
+use crate::{Column, Malformed, Store, TooLong, USER};
 
 /// The default time for an answer while the client connects or closes.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,7 +66,7 @@ pub enum Command {
         message: u64,
         /// The columns `sender` and `number`; `None` for the sender of the settings and the client's own count.
         key: Option<Key>,
-        /// The column `payload`.
+        /// The column `payload`. Where it is JSON, a payload that the column does not keep as it is becomes `{"base64": ...}`.
         content: Content,
     },
     /// Run a statement without parameters and results.
@@ -95,8 +95,28 @@ pub struct Key {
 pub struct Refusal {
     /// The database's words, with its code.
     pub words: PeerText,
-    /// Whether the database has no room now: the same insert may succeed later.
-    pub is_full: bool,
+    /// Whether the same insert may succeed later.
+    pub verdict: Verdict,
+}
+
+impl From<TooLong> for Refusal {
+    fn from(too_long: TooLong) -> Self {
+        Self {
+            words: PeerText::new(&too_long.to_string()),
+            verdict: Verdict::Never,
+        }
+    }
+}
+
+/// What a refusal says about the same insert at another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The database does not take this reading.
+    Never,
+    /// The database takes no reading now: it has no room, no such table, or no right to write.
+    Later,
+    /// The refusal does not say whether it is about the reading or about the database.
+    Unknown,
 }
 
 /// An event of the client.
@@ -149,6 +169,9 @@ pub enum Failure {
     /// The login by SCRAM failed.
     #[error("{0}")]
     Scram(String),
+    /// What the client would say does not fit into the protocol.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     /// The server's bytes are not valid in the protocol.
     #[error(transparent)]
     Malformed(#[from] Malformed),

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use wirecost_proto::{Buffer, Content, Phase};
+use wirecost_proto::{Buffer, Content, Front, Phase};
 
 use crate::command::{Failure, Refusal};
-use crate::{Malformed, Parts};
+use crate::{Malformed, Parts, TooLong};
 
 /// A row to insert.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(crate) trait Dialect: fmt::Debug + Send {
     fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Failure>;
 
     /// Appends what the client sends first.
-    fn greet(&mut self, out: &mut Vec<u8>);
+    fn greet(&mut self, out: &mut Vec<u8>) -> Result<(), TooLong>;
 
     /// Handles a whole packet, and appends what the client sends in answer.
     fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
@@ -42,14 +42,14 @@ pub(crate) trait Dialect: fmt::Debug + Send {
     /// Whether the insert is prepared.
     fn is_ready(&self) -> bool;
 
-    /// Appends an insert.
-    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer);
+    /// Appends an insert, or nothing if it is too long.
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) -> Result<(), TooLong>;
 
-    /// Appends a statement without parameters and results.
-    fn execute(&mut self, statement: &str, out: &mut Vec<u8>);
+    /// Appends a statement without parameters and results, or nothing if it is too long.
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) -> Result<(), TooLong>;
 
     /// Appends what the client sends last.
-    fn bye(&self, out: &mut Vec<u8>);
+    fn bye(&self, out: &mut Vec<u8>) -> Result<(), TooLong>;
 }
 
 /// What the server sends.
@@ -66,9 +66,28 @@ pub(crate) enum Answer {
 pub(crate) struct Reply {
     pub(crate) parts: Parts,
     pub(crate) phase: Phase,
-    /// Whether the packet is an insert.
-    pub(crate) is_insert: bool,
+    /// The insert that is complete with this packet.
+    pub(crate) insert: Option<Inserted>,
     pub(crate) answer: Option<Answer>,
+}
+
+/// The payload of an insert that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inserted {
+    pub(crate) payload_bytes: u64,
+    /// The first bytes of the payload.
+    pub(crate) front: Front,
+}
+
+impl Inserted {
+    /// The insert in one packet with these parts.
+    pub(crate) fn of(packet: &[u8], parts: Parts) -> Self {
+        let payload = packet.get(parts.before..parts.before + parts.payload);
+        Self {
+            payload_bytes: parts.payload as u64,
+            front: Front::of(payload.unwrap_or_default()),
+        }
+    }
 }
 
 /// One connection in the protocol of a database, on the server's side.

@@ -1,7 +1,19 @@
-//! Readings on their way into a database: kept up to a bound, inserted in a window, and sent again after a lost connection.
+//! Readings on their way into a database: kept up to a bound, inserted in a window, sent again after a lost connection, and set aside
+//! if the database never takes them.
 //!
 //! The keeper has no IO and no clock. Its user gives it readings, the events of a [`Client`](crate::client::Client) and the
-//! time, and carries out its commands.
+//! time, carries out its commands, writes down what is set aside, and acknowledges the deliveries that are settled.
+//!
+//! ```text
+//!                 no room
+//! receive --------------------------------> left to the broker, or lost (QoS 0)
+//!    |
+//!    v        next            acknowledged
+//! waiting ------------> in flight --------> stored ---------> settled
+//!    ^  connection ends, |      |                                ^
+//!    |  no room          |      | refused, or given up           |
+//!    +-------------------+      +---------> aside --set_aside----+
+//! ```
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,41 +21,76 @@ use std::time::Duration;
 
 use wirecost_proto::{Content, Instant, PeerText};
 
-use crate::command::{Command, Event, Key};
+use crate::command::{Command, Event, Key, Refusal, Verdict};
+
+#[cfg(test)]
+mod tests;
 
 /// Inserts without an answer, at most.
-const WINDOW: usize = 64;
-/// How long a database that is full gets before the next insert.
-const FULL_PAUSE: Duration = Duration::from_secs(1);
+pub const WINDOW: usize = 64;
+/// How long a database that takes nothing gets before the next insert.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often a reading is inserted alone without success before it is set aside.
+const ATTEMPTS: u8 = 5;
 /// The number of a sweep. No reading has it.
 const SWEEP: u64 = u64::MAX;
 /// Memory that a reading takes besides its sender and its payload, in bytes.
-const READING_BYTES: usize = 104;
+const READING_BYTES: usize = 120;
 
 /// The settings of a keeper.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The most memory that readings take which are not stored yet, in bytes.
     pub held_bytes: usize,
+    /// Whether the broker keeps a delivery without acknowledgement.
+    pub broker_keeps: bool,
     /// How long an insert may wait for its answer.
     pub timeout: Duration,
     /// The statement that deletes old rows, and how often it runs.
     pub sweep: Option<(Arc<str>, Duration)>,
 }
 
-/// What has become of the readings. Received is the sum of stored, refused, lost and held.
+/// What has become of the readings. Received is the sum of stored, refused, set aside, lost and held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Readings that were given to the keeper.
+    /// Readings that were given to the keeper, without those that it left to the broker.
     pub received: u64,
     /// Readings that the database has acknowledged.
     pub stored: u64,
-    /// Readings that the database has refused.
+    /// Readings that the database has refused for good, and that were set aside.
     pub refused: u64,
-    /// Readings that found no room.
+    /// Readings that were set aside because the keeper gave them up: without an answer, or too large to be held.
+    pub set_aside: u64,
+    /// Readings that found no room, and that no broker keeps.
     pub lost: u64,
     /// Inserts that were sent again, because the connection ended before their answer. The database may have two such rows.
     pub resent: u64,
+    /// Readings that the broker delivered again and that were not held, so that the database may have them already.
+    pub redelivered: u64,
+}
+
+/// A reading that arrives.
+#[derive(Clone, Debug)]
+pub struct Arrival<'a> {
+    /// The column `sender`.
+    pub sender: &'a str,
+    /// The column `payload`.
+    pub payload: Content,
+    /// The number by which its delivery is acknowledged; `None` if no broker keeps it.
+    pub delivery: Option<u64>,
+    /// Whether the broker has delivered it before.
+    pub is_redelivered: bool,
+}
+
+/// What the keeper does with a reading that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// It is held.
+    Kept,
+    /// There is no room. The broker keeps it.
+    Left,
+    /// There is no room, and nobody keeps it.
+    Lost,
 }
 
 /// What an event means.
@@ -60,10 +107,8 @@ pub enum Notice {
     Open,
     /// There is no connection, for this reason.
     Absent(String),
-    /// The database has no room: the reading is kept.
-    Full(PeerText),
-    /// The database refuses a reading, in these words.
-    Refused(PeerText),
+    /// The database takes nothing now, in these words: the reading is kept.
+    Later(PeerText),
     /// The database refuses to delete old rows, in these words.
     NotSwept(PeerText),
 }
@@ -71,13 +116,43 @@ pub enum Notice {
 #[derive(Clone, Debug)]
 struct Reading {
     key: Key,
-    content: Content,
+    payload: Content,
     received: Instant,
+    delivery: Option<u64>,
+    /// Whether it was in flight when a connection ended. It is inserted alone then, so that the next end is known to be its own.
+    is_suspect: bool,
+    /// How often it was inserted alone without success.
+    attempts: u8,
 }
 
 impl Reading {
     fn held_bytes(&self) -> usize {
-        self.content.len() + self.key.sender.len() + READING_BYTES
+        self.payload.len() + self.key.sender.len() + READING_BYTES
+    }
+}
+
+/// A reading that the database does not take.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    reading: Reading,
+    is_refused: bool,
+    why: PeerText,
+}
+
+impl Aside {
+    /// The columns `sender` and `number`.
+    pub const fn key(&self) -> &Key {
+        &self.reading.key
+    }
+
+    /// The payload as it arrived.
+    pub fn payload(&self) -> &[u8] {
+        self.reading.payload.bytes()
+    }
+
+    /// Why it is not stored.
+    pub const fn why(&self) -> &PeerText {
+        &self.why
     }
 }
 
@@ -88,6 +163,10 @@ pub struct Keeper {
     waiting: VecDeque<Reading>,
     /// By message number and time of the insert, the oldest first.
     in_flight: VecDeque<(u64, Instant, Reading)>,
+    /// Readings to be set aside.
+    aside: VecDeque<Aside>,
+    /// Deliveries to be acknowledged.
+    settled: VecDeque<u64>,
     held_bytes: usize,
     messages: u64,
     is_open: bool,
@@ -99,23 +178,19 @@ pub struct Keeper {
 
 impl Keeper {
     /// A keeper without readings.
-    pub const fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings) -> Self {
         Self {
             settings,
             waiting: VecDeque::new(),
             in_flight: VecDeque::new(),
+            aside: VecDeque::new(),
+            settled: VecDeque::new(),
             held_bytes: 0,
             messages: 0,
             is_open: false,
             paused_until: Instant::START,
             sweep_at: Instant::START,
-            counts: Counts {
-                received: 0,
-                stored: 0,
-                refused: 0,
-                lost: 0,
-                resent: 0,
-            },
+            counts: Counts::default(),
         }
     }
 
@@ -124,31 +199,55 @@ impl Keeper {
         self.counts
     }
 
-    /// Readings that are not stored yet.
+    /// Readings that are neither stored nor set aside yet.
     pub fn held(&self) -> usize {
-        self.waiting.len() + self.in_flight.len()
+        self.waiting.len() + self.in_flight.len() + self.aside.len()
     }
 
-    /// Takes a reading. It is lost if there is no room; returns whether it was kept.
-    pub fn receive(&mut self, sender: &str, content: Content, now: Instant) -> bool {
-        let key = Key {
-            sender: sender.into(),
-            number: self.counts.received,
-        };
-        self.counts.received += 1;
+    /// Whether a subscription that was ended for want of room may go on: half of the room is free.
+    pub const fn has_room(&self) -> bool {
+        self.held_bytes <= self.settings.held_bytes / 2
+    }
+
+    /// Takes a reading, if there is room.
+    pub fn receive(&mut self, arrival: Arrival<'_>, now: Instant) -> Receipt {
         let reading = Reading {
-            key,
-            content,
+            key: Key {
+                sender: arrival.sender.into(),
+                number: self.counts.received,
+            },
+            payload: arrival.payload,
             received: now,
+            delivery: arrival.delivery,
+            is_suspect: false,
+            attempts: 0,
         };
-        let bytes = reading.held_bytes();
-        if self.held_bytes + bytes > self.settings.held_bytes {
+        let (bytes, most) = (reading.held_bytes(), self.settings.held_bytes);
+        // It would find no room at any time.
+        let is_too_large = bytes > most && self.aside.is_empty();
+        if self.held_bytes + bytes > most && !is_too_large {
+            if arrival.delivery.is_some() && self.settings.broker_keeps {
+                return Receipt::Left;
+            }
+            self.settled.extend(arrival.delivery);
+            self.counts.received += 1;
             self.counts.lost += 1;
-            return false;
+            return Receipt::Lost;
         }
+        self.counts.received += 1;
+        self.counts.redelivered += u64::from(arrival.is_redelivered);
         self.held_bytes += bytes;
-        self.waiting.push_back(reading);
-        true
+        if is_too_large {
+            let why = PeerText::new(&format!("it takes {bytes} B, and --max-held is {most} B"));
+            self.aside.push_back(Aside {
+                reading,
+                is_refused: false,
+                why,
+            });
+        } else {
+            self.waiting.push_back(reading);
+        }
+        Receipt::Kept
     }
 
     /// Handles an event of the client.
@@ -162,6 +261,7 @@ impl Keeper {
             Event::Acknowledged { message } => {
                 let reading = self.answered(message)?;
                 self.counts.stored += 1;
+                self.release(&reading);
                 Some(Notice::Stored {
                     sender: reading.key.sender,
                     after: now.saturating_since(reading.received),
@@ -171,19 +271,9 @@ impl Keeper {
                 message: SWEEP,
                 refusal,
             } => Some(Notice::NotSwept(refusal.words)),
-            Event::Refused { message, refusal } => {
-                let reading = self.answered(message)?;
-                if refusal.is_full {
-                    self.held_bytes += reading.held_bytes();
-                    self.waiting.push_front(reading);
-                    self.paused_until = now + FULL_PAUSE;
-                    return Some(Notice::Full(refusal.words));
-                }
-                self.counts.refused += 1;
-                Some(Notice::Refused(refusal.words))
-            }
+            Event::Refused { message, refusal } => self.refused(message, refusal, now),
             Event::Discarded { .. } => {
-                self.take_back();
+                self.take_back("the connection ended, or there was no answer in time");
                 None
             }
             Event::Failed(failure) => Some(self.ended(failure.to_string())),
@@ -196,8 +286,24 @@ impl Keeper {
     /// Handles the end of the connection, or of an attempt to make one.
     pub fn ended(&mut self, why: String) -> Notice {
         self.is_open = false;
-        self.take_back();
+        self.take_back(&why);
         Notice::Absent(why)
+    }
+
+    fn refused(&mut self, message: u64, refusal: Refusal, now: Instant) -> Option<Notice> {
+        let mut reading = self.answered(message)?;
+        reading.attempts += u8::from(refusal.verdict == Verdict::Unknown);
+        if refusal.verdict == Verdict::Never || reading.attempts >= ATTEMPTS {
+            self.aside.push_back(Aside {
+                reading,
+                is_refused: true,
+                why: refusal.words,
+            });
+            return None;
+        }
+        self.waiting.push_front(reading);
+        self.paused_until = now + PAUSE;
+        Some(Notice::Later(refusal.words))
     }
 
     /// The next command; `None` if there is nothing to do before [`Keeper::wakes`].
@@ -214,7 +320,7 @@ impl Keeper {
                 statement: Arc::clone(statement),
             });
         }
-        if self.paused_until > now || self.in_flight.len() >= WINDOW {
+        if self.paused_until > now || !self.has_window() {
             return None;
         }
         let reading = self.waiting.pop_front()?;
@@ -223,10 +329,20 @@ impl Keeper {
         let command = Command::Insert {
             message,
             key: Some(reading.key.clone()),
-            content: reading.content.clone(),
+            content: reading.payload.clone(),
         };
         self.in_flight.push_back((message, now, reading));
         Some(command)
+    }
+
+    /// Whether the first waiting reading may be inserted now. A suspect is in flight alone.
+    fn has_window(&self) -> bool {
+        let is_suspect = |reading: Option<&Reading>| reading.is_some_and(|reading| reading.is_suspect);
+        let sent = self.in_flight.front().map(|(.., reading)| reading);
+        match is_suspect(sent) || is_suspect(self.waiting.front()) {
+            true => self.in_flight.is_empty(),
+            false => self.in_flight.len() < WINDOW,
+        }
     }
 
     /// When there is something to do without an event.
@@ -240,8 +356,7 @@ impl Keeper {
             .in_flight
             .front()
             .map(|(_, at, _)| *at + self.settings.timeout);
-        let has_room = self.in_flight.len() < WINDOW;
-        let paused = paused.filter(|_| has_room);
+        let paused = paused.filter(|_| self.has_window());
         [sweep, paused, oldest].into_iter().flatten().min()
     }
 
@@ -251,121 +366,61 @@ impl Keeper {
         oldest.is_some_and(|(_, at, _)| *at + self.settings.timeout <= now)
     }
 
-    /// Removes the reading of an insert that is answered.
+    /// The next reading to write down, which is held until [`Keeper::set_aside`].
+    pub fn to_set_aside(&self) -> Option<&Aside> {
+        self.aside.front()
+    }
+
+    /// The reading of [`Keeper::to_set_aside`] is written down.
+    pub fn set_aside(&mut self) {
+        let Some(aside) = self.aside.pop_front() else {
+            return;
+        };
+        match aside.is_refused {
+            true => self.counts.refused += 1,
+            false => self.counts.set_aside += 1,
+        }
+        self.release(&aside.reading);
+    }
+
+    /// The next delivery to acknowledge: its reading is stored or set aside.
+    pub fn next_settled(&mut self) -> Option<u64> {
+        self.settled.pop_front()
+    }
+
+    /// Takes the reading of an insert that is answered.
     fn answered(&mut self, message: u64) -> Option<Reading> {
         let at = self.in_flight.iter().position(|(sent, ..)| *sent == message)?;
         let (.., reading) = self.in_flight.remove(at)?;
-        self.held_bytes -= reading.held_bytes();
         Some(reading)
     }
 
-    /// Puts the readings in flight back to the front, in their order.
-    fn take_back(&mut self) {
+    /// Gives up the room of a reading that is settled.
+    fn release(&mut self, reading: &Reading) {
+        self.held_bytes -= reading.held_bytes();
+        self.settled.extend(reading.delivery);
+    }
+
+    /// Puts the readings in flight back to the front, in their order. One that was alone has had an attempt.
+    fn take_back(&mut self, why: &str) {
         self.counts.resent += self.in_flight.len() as u64;
-        while let Some((.., reading)) = self.in_flight.pop_back() {
-            self.waiting.push_front(reading);
+        let was_alone = self.in_flight.len() == 1;
+        while let Some((.., mut reading)) = self.in_flight.pop_back() {
+            reading.is_suspect = true;
+            reading.attempts += u8::from(was_alone);
+            if reading.attempts < ATTEMPTS {
+                self.waiting.push_front(reading);
+                continue;
+            }
+            self.counts.resent -= 1;
+            let why = PeerText::new(&format!(
+                "given up after {ATTEMPTS} attempts, the last because {why}"
+            ));
+            self.aside.push_back(Aside {
+                reading,
+                is_refused: false,
+                why,
+            });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::command::Refusal;
-
-    const NOW: Instant = Instant::START;
-
-    fn keeper(held_bytes: usize) -> Keeper {
-        Keeper::new(Settings {
-            held_bytes,
-            timeout: Duration::from_secs(30),
-            sweep: None,
-        })
-    }
-
-    fn inserts(keeper: &mut Keeper) -> Vec<(u64, u64)> {
-        let commands = std::iter::from_fn(|| keeper.next(NOW));
-        let numbers = commands.map(|command| match command {
-            Command::Insert { message, key, .. } => (message, key.expect("a key").number),
-            other => panic!("{other:?}"),
-        });
-        numbers.collect()
-    }
-
-    fn refused(message: u64, is_full: bool) -> Event {
-        let words = PeerText::new("no");
-        Event::Refused {
-            message,
-            refusal: Refusal { words, is_full },
-        }
-    }
-
-    #[test]
-    fn what_was_not_answered_is_sent_again_in_its_order_under_its_number() {
-        let mut keeper = keeper(10_000);
-        for _ in 0..4 {
-            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
-        }
-        keeper.event(Event::Opened, NOW);
-        assert_eq!(inserts(&mut keeper), [(0, 0), (1, 1), (2, 2), (3, 3)]);
-        let later = NOW + Duration::from_millis(7);
-        let stored = Notice::Stored {
-            sender: "t".into(),
-            after: Duration::from_millis(7),
-        };
-        assert_eq!(
-            keeper.event(Event::Acknowledged { message: 0 }, later),
-            Some(stored)
-        );
-        keeper.event(Event::Discarded { message: 1 }, NOW);
-        keeper.event(Event::Closed, NOW);
-        assert_eq!(inserts(&mut keeper), []);
-        keeper.event(Event::Opened, NOW);
-        assert_eq!(inserts(&mut keeper), [(4, 1), (5, 2), (6, 3)]);
-        let counts = keeper.counts();
-        assert_eq!((counts.stored, counts.resent, keeper.held()), (1, 3, 3));
-    }
-
-    #[test]
-    fn outcomes_sum_where_the_bound_is_reached_and_the_database_is_full_or_refuses() {
-        let mut keeper = keeper(3 * (READING_BYTES + 2));
-        for _ in 0..5 {
-            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
-        }
-        keeper.event(Event::Opened, NOW);
-        assert_eq!(inserts(&mut keeper).len(), 3);
-        assert!(matches!(
-            keeper.event(refused(0, true), NOW),
-            Some(Notice::Full(_))
-        ));
-        assert!(matches!(
-            keeper.event(refused(1, false), NOW),
-            Some(Notice::Refused(_))
-        ));
-        keeper.event(Event::Acknowledged { message: 2 }, NOW);
-        // The full database gets a second.
-        assert_eq!(inserts(&mut keeper), []);
-        assert_eq!(keeper.wakes(), Some(NOW + FULL_PAUSE));
-        let Counts {
-            received,
-            stored,
-            refused,
-            lost,
-            ..
-        } = keeper.counts();
-        assert_eq!((received, stored, refused, lost, keeper.held()), (5, 1, 1, 2, 1));
-    }
-
-    #[test]
-    fn a_window_bounds_the_inserts_and_an_answer_that_does_not_come_is_noticed() {
-        let mut keeper = keeper(1_000_000);
-        for _ in 0..WINDOW + 1 {
-            keeper.receive("t", Content::from(b"1".as_slice()), NOW);
-        }
-        keeper.event(Event::Opened, NOW);
-        assert_eq!(inserts(&mut keeper).len(), WINDOW);
-        let late = NOW + Duration::from_secs(30);
-        assert_eq!(keeper.wakes(), Some(late));
-        assert!(!keeper.is_stalled(NOW) && keeper.is_stalled(late));
     }
 }

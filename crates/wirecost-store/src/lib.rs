@@ -5,6 +5,7 @@
 //! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL;
 //!   [`mongodb`]: the messages of MongoDB
 //! - [`keeper`]: readings that wait for a database, up to a bound
+//! - `json`: which payloads a JSON column keeps
 //! - `command`: commands, settings and events of the client; `dialect`: what differs between databases
 //! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
 //!
@@ -27,6 +28,7 @@
 pub mod client;
 mod command;
 mod dialect;
+mod json;
 pub mod keeper;
 pub mod mariadb;
 pub mod mongodb;
@@ -129,6 +131,46 @@ pub struct Malformed {
     pub expected: &'static str,
 }
 
+/// Content that a database's protocol cannot frame, or that its server does not take at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} has at most {most} B, got {len} B")]
+pub struct TooLong {
+    /// What is too long.
+    pub what: &'static str,
+    /// Its longest length in bytes.
+    pub most: usize,
+    /// Its length in bytes.
+    pub len: usize,
+}
+
+impl TooLong {
+    /// Refuses what is longer than `most` bytes.
+    pub(crate) const fn check(what: &'static str, len: usize, most: usize) -> Result<(), Self> {
+        match len > most {
+            true => Err(Self { what, most, len }),
+            false => Ok(()),
+        }
+    }
+}
+
+impl From<TooLong> for Malformed {
+    fn from(too_long: TooLong) -> Self {
+        Self {
+            expected: too_long.what,
+        }
+    }
+}
+
+/// A length as the signed integer of 32 bits that PostgreSQL and MongoDB write.
+pub(crate) fn int32(what: &'static str, len: usize) -> Result<i32, TooLong> {
+    const MOST: usize = i32::MAX as usize;
+    i32::try_from(len).map_err(|_| TooLong {
+        what,
+        most: MOST,
+        len,
+    })
+}
+
 /// The lengths of a packet's parts: the bytes before the payload, the payload, and the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -147,6 +189,24 @@ impl Parts {
             before: len,
             payload: 0,
             after: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_length_is_written_as_it_is_or_refused(len: usize, near in 0..64_usize) {
+            for len in [len, near, i32::MAX as usize - near, i32::MAX as usize + 1 + near, u32::MAX as usize + near] {
+                match int32("a message", len) {
+                    Ok(written) => prop_assert_eq!(usize::try_from(written), Ok(len)),
+                    Err(too_long) => prop_assert!(too_long.len == len && len > 0x7fff_ffff),
+                }
+            }
         }
     }
 }

@@ -24,12 +24,13 @@ const PARAMETERS: u16 = 3;
 
 /// The statement that creates the table, unless it exists.
 pub fn create_table(column: Column) -> String {
-    let kind = match column {
-        Column::Bytes => "LONGBLOB",
-        Column::Json => "JSON",
+    let (sender, kind) = match column {
+        Column::Bytes => ("VARCHAR(255)", "LONGBLOB"),
+        // 65,535 B, the longest topic, whatever character set the database has.
+        Column::Json => ("TEXT CHARACTER SET utf8mb4", "JSON"),
     };
     format!(
-        "CREATE TABLE IF NOT EXISTS {TABLE} (sender VARCHAR(255) NOT NULL, number BIGINT NOT NULL, \
+        "CREATE TABLE IF NOT EXISTS {TABLE} (sender {sender} NOT NULL, number BIGINT NOT NULL, \
          stored TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), payload {kind} NOT NULL)"
     )
 }

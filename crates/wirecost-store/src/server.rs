@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase};
 
-use crate::dialect::{Answer, ServerDialect};
+use crate::dialect::{Answer, Inserted, ServerDialect};
 use crate::{Malformed, Parts, Store, mariadb, mongodb, postgres};
 
 /// The longest packet that the server accepts, in bytes: the largest payload that wirecost sends, and its fields.
@@ -121,13 +121,12 @@ fn take_packets(
         };
         taken += len;
         let reply = conversation.receive(packet)?;
-        let Parts { before, payload, .. } = reply.parts;
         output.push_back(ServerOutput::Consumed(flow, reply.parts, reply.phase));
-        if reply.is_insert {
+        if let Some(Inserted { payload_bytes, front }) = reply.insert {
             output.push_back(ServerOutput::Event(Event::Inserted {
                 flow,
-                payload_bytes: payload as u64,
-                front: Front::of(packet.get(before..before + payload).unwrap_or_default()),
+                payload_bytes,
+                front,
             }));
         }
         if let Some(answer) = reply.answer {

@@ -82,6 +82,28 @@ fn every_insert_is_acknowledged_in_order_and_described_alike_at_both_ends() {
     }
 }
 
+/// The harness compares the spans of both ends: which bytes are headers of further packets, and which are payload.
+#[test]
+fn an_insert_in_several_packets_is_described_alike_at_both_ends() {
+    const LARGEST: usize = 0xff_ffff;
+    // The head of the first insert has 37 bytes, that of a later one 31.
+    for len in [LARGEST - 37, LARGEST - 36, LARGEST + 7, 2 * LARGEST - 30] {
+        let mut pair = pair(Store::Mariadb);
+        for message in 0..2 {
+            pair.command(insert(message, &vec![0xa5; len]));
+        }
+        pair.drive_for(Duration::from_secs(1));
+        let sizes = pair.server_events.iter().map(|(_, event)| match event {
+            server::Event::Inserted { payload_bytes, .. } => *payload_bytes,
+            server::Event::Faulted { reason, .. } => panic!("{reason}"),
+        });
+        let sizes: Vec<u64> = sizes.collect();
+        assert_eq!(sizes, [len as u64; 2]);
+        assert_eq!(pair.unconsumed(), 0);
+        assert_eq!(spans(&pair, Layer::Payload, Phase::Message) as usize, 2 * len);
+    }
+}
+
 fn spans(pair: &Pair<Client, Server, FixedDelay>, layer: Layer, phase: Phase) -> u32 {
     let spans = pair.sent.iter().flat_map(|sent| &sent.spans);
     let wanted = spans.filter(|span| span.layer == layer && span.phase == phase);

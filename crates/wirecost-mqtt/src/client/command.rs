@@ -165,6 +165,16 @@ pub enum Command {
     },
     /// Send a PINGREQ now.
     Ping,
+    /// Acknowledge a delivery. Its answer leaves after those to deliveries that arrived before it.
+    Acknowledge {
+        /// [`Message::delivery`].
+        delivery: u64,
+    },
+    /// Leave a delivery without an answer. It is reported again when the server delivers it again, on a later connection.
+    Decline {
+        /// [`Message::delivery`].
+        delivery: u64,
+    },
     /// Send DISCONNECT and close. MQTT 3.1.1 has no reason code.
     Disconnect(ReasonCode),
 }
@@ -207,8 +217,14 @@ pub struct Message {
     pub payload: Vec<u8>,
     /// Quality of service.
     pub qos: QoS,
+    /// The number for [`Command::Acknowledge`]; `None` if it needs none. It is valid while the session lasts, also after the end of
+    /// the connection.
+    pub delivery: Option<u64>,
     /// Whether it may be a retransmission.
     pub dup: bool,
+    /// Whether another client of the session may have had it: it may be a retransmission, and not of a message that this client has
+    /// declined.
+    pub may_be_known: bool,
     /// Whether it is a retained message.
     pub retain: bool,
     /// MQTT 5 properties.

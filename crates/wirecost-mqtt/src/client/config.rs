@@ -47,6 +47,10 @@ pub struct Config {
     pub properties: PropertiesBuf,
     /// Whether to report received messages as [`Digest`](super::Digest)s, without a copy.
     pub reports_digests: bool,
+    /// Whether a received message of QoS 1 or 2 is acknowledged when [`Command::Acknowledge`](super::Command::Acknowledge) says so,
+    /// instead of on arrival. A server of MQTT 5 keeps what is without acknowledgement below `receive_maximum`, of a few servers
+    /// roughly: the user bounds its memory by [`Command::Decline`](super::Command::Decline). A client that reports digests ignores this.
+    pub acknowledges_on_command: bool,
     /// Whether to describe received bytes with [`Output::Consumed`](wirecost_proto::Output::Consumed).
     pub describes_received: bool,
     /// How long to wait for CONNACK.
@@ -73,6 +77,7 @@ impl Default for Config {
             use_topic_aliases: false,
             properties: PropertiesBuf::new(),
             reports_digests: false,
+            acknowledges_on_command: false,
             describes_received: true,
             connect_timeout: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(30),

@@ -14,6 +14,7 @@
 
 mod command;
 mod config;
+mod deferred;
 mod receive;
 mod server_reason;
 mod transmit;
@@ -42,6 +43,7 @@ use crate::quality::{PacketId, QoS};
 use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
 use config::Settings;
+use deferred::Unacknowledged;
 
 /// Counters of ignored input and of packets that no command caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub struct Stats {
     pub pings: u64,
     /// PUBLISH and PUBREL packets sent again on a later connection.
     pub resent: u64,
-    /// QoS 2 messages that arrived again, and were not reported again.
+    /// QoS 2 messages, and messages without acknowledgement, that arrived again and were not reported again.
     pub duplicates: u64,
     /// Acknowledgements that match no exchange.
     pub unexpected_answers: u64,
@@ -169,6 +171,8 @@ pub struct Client {
     timers: TimerTable<3>,
     config: Settings,
     inbound: Inbound,
+    /// `None` if deliveries are acknowledged on arrival.
+    unacknowledged: Option<Box<Unacknowledged>>,
     next_message: u64,
     /// Scratch for the properties of a PUBLISH with an alias.
     properties: PropertiesBuf,
@@ -178,6 +182,7 @@ pub struct Client {
 impl Client {
     /// A client that connects when its flow opens.
     pub fn new(config: Config) -> Self {
+        let defers = config.acknowledges_on_command && !config.reports_digests;
         Self {
             now: Instant::START,
             // The capacity that one message needs. A larger ring would use more of the caches.
@@ -191,6 +196,7 @@ impl Client {
             timers: TimerTable::new(),
             config: config.into(),
             inbound: Inbound::default(),
+            unacknowledged: defers.then(Box::default),
             next_message: 0,
             properties: PropertiesBuf::new(),
             stats: Stats::default(),
@@ -230,6 +236,9 @@ impl Client {
     fn open(&mut self, flow: FlowId) {
         self.framer = Framer::new(self.config.largest_packet().min(FIRST_PACKET_BYTES));
         self.state = State::AwaitConnack(flow);
+        if let Some(unacknowledged) = &mut self.unacknowledged {
+            unacknowledged.connect();
+        }
         self.timers = TimerTable::new();
         self.timers
             .set(Timer::Connack, self.now + self.config.connect_timeout);
@@ -258,6 +267,13 @@ impl Client {
             }),
             Command::Disconnect(reason) => self.disconnect(reason),
             Command::Ping => self.ping(),
+            Command::Acknowledge { delivery } => self.acknowledge(delivery),
+            Command::Decline { delivery } => {
+                if let Some(unacknowledged) = &mut self.unacknowledged {
+                    unacknowledged.decline(delivery);
+                    self.answer_acknowledged();
+                }
+            }
             other => self.requests.push_back(Request::Other(Box::new(other))),
         }
     }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::time::Duration;
 
+use super::deferred::{self, Arrival};
 use super::{
     Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, ServerReason,
     State, Subject, Timer, Unexpected,
@@ -175,6 +176,9 @@ impl Client {
         }
         // [MQTT-3.2.2-5]: the server has no session, so the client drops its own.
         self.inbound.clear();
+        if let Some(unacknowledged) = &mut self.unacknowledged {
+            unacknowledged.forget();
+        }
         for subject in self.outbound.discard() {
             if let Subject::Message(outgoing) = subject {
                 let message = outgoing.message;
@@ -199,7 +203,13 @@ impl Client {
             true => Event::DigestReceived(digest(&publish)),
             false => Event::MessageReceived(Box::new(owned(&publish, topic))),
         };
+        let unacknowledged = self.unacknowledged.as_mut();
+        let arrival = unacknowledged.and_then(|those| those.arrive(&publish, topic, &mut self.inbound));
         self.check_receive_maximum(publish.delivery)?;
+        if let Some(arrival) = arrival {
+            self.receive_deferred(arrival, arrived);
+            return Ok(());
+        }
         match publish.delivery {
             Delivery::AtMostOnce => self.report(arrived),
             Delivery::AtLeastOnce(id) => {
@@ -219,8 +229,52 @@ impl Client {
         Ok(())
     }
 
-    /// [MQTT-3.3.4-9]: QoS 1 messages are answered at once, so only QoS 2 messages accumulate.
+    fn receive_deferred(&mut self, arrival: Arrival, mut arrived: Event) {
+        match (arrival, &mut arrived) {
+            (Arrival::New { number, was_declined }, Event::MessageReceived(message)) => {
+                message.delivery = Some(number);
+                message.may_be_known &= !was_declined;
+                self.report(arrived);
+            }
+            _ => self.stats.duplicates += 1,
+        }
+        self.answer_acknowledged();
+    }
+
+    pub(super) fn acknowledge(&mut self, delivery: u64) {
+        if let Some(unacknowledged) = &mut self.unacknowledged {
+            unacknowledged.acknowledge(delivery);
+            self.answer_acknowledged();
+        }
+    }
+
+    /// Sends the answers that are next in the order of arrival.
+    pub(super) fn answer_acknowledged(&mut self) {
+        if !self.is_connected() {
+            return;
+        }
+        while let Some(delivery) = self.unacknowledged.as_mut().and_then(|those| those.next_answer()) {
+            match delivery {
+                Delivery::AtMostOnce => {}
+                Delivery::AtLeastOnce(id) => self.answer(Reply::Puback(id, ReasonCode::Success)),
+                Delivery::ExactlyOnce(id) => {
+                    self.inbound.receive(id);
+                    self.answer(Reply::Pubrec(id, ReasonCode::Success));
+                }
+            }
+        }
+    }
+
+    /// [MQTT-3.3.4-9]: QoS 1 messages that are answered at once do not accumulate. A client that answers on command takes more than its
+    /// maximum: Mosquitto 2.0 sends more after it has sent those of an earlier connection again, and would be disconnected for ever.
     fn check_receive_maximum(&self, delivery: Delivery) -> Result<(), DecodeError> {
+        if let Some(unacknowledged) = &self.unacknowledged {
+            let maximum = deferred::MAXIMUM;
+            return match unacknowledged.len() + self.inbound.len() > usize::from(maximum) {
+                true => Err(ProtocolError::ReceiveMaximum(maximum).into()),
+                false => Ok(()),
+            };
+        }
         let Delivery::ExactlyOnce(id) = delivery else {
             return Ok(());
         };
@@ -348,7 +402,9 @@ fn owned(publish: &Publish<'_>, topic: Text<'_>) -> Message {
         topic: topic.to_string(),
         payload: publish.payload.into(),
         qos: publish.delivery.qos(),
+        delivery: None,
         dup: publish.dup,
+        may_be_known: publish.dup,
         retain: publish.retain,
         properties: publish.properties.into(),
     }

@@ -2,6 +2,7 @@
 
 mod common;
 mod conversation;
+mod deferred;
 mod harness;
 mod hostile;
 mod limits;

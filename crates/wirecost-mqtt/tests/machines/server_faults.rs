@@ -8,16 +8,16 @@ use crate::common::{hex, of_version, publish};
 use wirecost_mqtt::quality::QoS;
 
 /// A client whose server is the test.
-struct ClientHarness {
+pub(crate) struct ClientHarness {
     client: Client,
     flow: FlowId,
-    sent: Vec<u8>,
-    events: Vec<Event>,
+    pub(crate) sent: Vec<u8>,
+    pub(crate) events: Vec<Event>,
     closed: bool,
 }
 
 impl ClientHarness {
-    fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Self {
         let mut harness = Self {
             client: Client::new(config),
             flow: FlowId(0),
@@ -40,7 +40,7 @@ impl ClientHarness {
     }
 
     /// The error of the client, if it failed.
-    fn failure(&self) -> Option<DecodeError> {
+    pub(crate) fn failure(&self) -> Option<DecodeError> {
         self.events.iter().find_map(|event| match event {
             Event::Failed(error) => Some(*error),
             _ => None,
@@ -48,7 +48,7 @@ impl ClientHarness {
     }
 
     /// Opens another flow after the server has closed the last one.
-    fn reopen(&mut self) {
+    pub(crate) fn reopen(&mut self) {
         let peer: Peer = "10.0.0.1:1".parse().expect("an address");
         self.input(Input::PeerClosed { flow: self.flow });
         self.flow = FlowId(self.flow.0 + 1);
@@ -56,12 +56,12 @@ impl ClientHarness {
         self.input(Input::Opened { flow, peer });
     }
 
-    fn receive(&mut self, bytes: &str) {
+    pub(crate) fn receive(&mut self, bytes: &str) {
         let (flow, bytes) = (self.flow, hex(bytes));
         self.input(Input::Received { flow, bytes: &bytes });
     }
 
-    fn input(&mut self, input: Input<'_, Command>) {
+    pub(crate) fn input(&mut self, input: Input<'_, Command>) {
         self.client
             .handle_input(input, Instant::START)
             .expect("the client lives on");

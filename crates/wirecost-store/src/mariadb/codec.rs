@@ -1,10 +1,18 @@
 //! Packets: a length of three bytes, a sequence number, and the content. Integers are little-endian.
+//!
+//! Content of [`LARGEST_CONTENT`] bytes or more continues in further packets; the first shorter one, which may be empty, is the last
+//! (MariaDB Knowledge Base, "0-packet", section on the standard packet).
+
+use core::iter;
 
 use crate::reader::Reader;
 use crate::{Malformed, Parts};
 
 /// Length and sequence number.
 pub const HEADER_BYTES: usize = 4;
+
+/// The most content of a packet, in bytes.
+pub const LARGEST_CONTENT: usize = 0xff_ffff;
 
 /// The first byte of a command.
 pub mod command {
@@ -56,13 +64,34 @@ pub fn packet_len(bytes: &[u8]) -> Option<usize> {
     Some(content as usize + HEADER_BYTES)
 }
 
-/// Appends a packet with the content that `write` appends.
+/// Whether content goes on in the next packet, after a packet of `len` bytes with its header.
+pub const fn is_continued(len: usize) -> bool {
+    len >= HEADER_BYTES + LARGEST_CONTENT
+}
+
+/// The headers of the packets that carry `len` bytes of content, each with the length of its own content.
+pub(crate) fn headers(first: u8, len: usize) -> impl Iterator<Item = ([u8; HEADER_BYTES], usize)> {
+    let lens = iter::repeat_n(LARGEST_CONTENT, len / LARGEST_CONTENT);
+    let lens = lens.chain(iter::once(len % LARGEST_CONTENT));
+    lens.scan(first, |sequence, len| {
+        let [a, b, c, ..] = len.to_le_bytes();
+        let header = [a, b, c, *sequence];
+        *sequence = sequence.wrapping_add(1);
+        Some((header, len))
+    })
+}
+
+/// Appends the content that `write` appends, in as many packets as it needs.
 pub(crate) fn packet(sequence: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    let at = out.len();
-    out.extend([0, 0, 0, sequence]);
-    write(out);
-    let len = u32::try_from(out.len() - at - HEADER_BYTES).unwrap_or(u32::MAX);
-    out[at..at + 3].copy_from_slice(&len.to_le_bytes()[..3]);
+    let mut content = Vec::new();
+    write(&mut content);
+    let mut rest = &content[..];
+    for (header, len) in headers(sequence, content.len()) {
+        let (part, behind) = rest.split_at(len);
+        out.extend(header);
+        out.extend(part);
+        rest = behind;
+    }
 }
 
 /// Appends a length-encoded integer.
@@ -85,16 +114,6 @@ pub(crate) fn length_encoded(value: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of a length-encoded integer.
-pub(crate) const fn length_encoded_len(value: usize) -> usize {
-    match value {
-        0..=250 => 1,
-        251..=0xffff => 3,
-        0x1_0000..=0xff_ffff => 4,
-        _ => 9,
-    }
-}
-
 /// Reads a length-encoded integer.
 fn read_length(reader: &mut Reader<'_>) -> Option<usize> {
     let width = match *reader.try_take(1)? {
@@ -109,8 +128,8 @@ fn read_length(reader: &mut Reader<'_>) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(bytes)).ok()
 }
 
-/// The parts of an execution of wirecost's insert, from the bytes before the payload; `None` while they are incomplete. An
-/// execution of another statement has no payload: its parameters cannot be told apart without its definition.
+/// The parts of the first packet of an execution of wirecost's insert, from the bytes before the payload; `None` while they are
+/// incomplete. An execution of another statement has no payload: its parameters cannot be told apart without its definition.
 pub fn execute_parts(bytes: &[u8]) -> Option<Parts> {
     let len = packet_len(bytes)?;
     let available = bytes.get(..len).unwrap_or(bytes);
@@ -120,8 +139,22 @@ pub fn execute_parts(bytes: &[u8]) -> Option<Parts> {
             payload,
             after: 0,
         }),
+        Some((before, payload)) if is_continued(len) && before + payload > len => Some(Parts {
+            before,
+            payload: len - before,
+            after: 0,
+        }),
         None if available.len() < len => None,
         _ => Some(Parts::plain(len)),
+    }
+}
+
+/// The parts of a packet of `len` bytes that continues a payload.
+pub const fn continued_parts(len: usize) -> Parts {
+    Parts {
+        before: HEADER_BYTES,
+        payload: len.saturating_sub(HEADER_BYTES),
+        after: 0,
     }
 }
 
@@ -190,8 +223,8 @@ mod tests {
         for value in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
             let mut out = Vec::new();
             length_encoded(value, &mut out);
-            assert_eq!(out.len(), length_encoded_len(value), "{value}");
-            assert_eq!(read_length(&mut Reader::new(&out)), Some(value));
+            let mut reader = Reader::new(&out);
+            assert_eq!((read_length(&mut reader), reader.rest()), (Some(value), &[][..]));
         }
     }
 

@@ -3,8 +3,10 @@
 use wirecost_proto::Phase;
 
 use super::PARAMETERS;
-use super::codec::{HEADER_BYTES, VERSION, answer, command, execute_parts, packet, packet_len};
-use crate::dialect::{Answer, Reply, ServerDialect};
+use super::codec::{
+    HEADER_BYTES, VERSION, answer, command, continued_parts, execute_parts, is_continued, packet, packet_len,
+};
+use crate::dialect::{Answer, Inserted, Reply, ServerDialect};
 use crate::{Malformed, Parts};
 
 /// OK: one row, no generated number, autocommit, no warnings.
@@ -20,6 +22,19 @@ const AUTOCOMMIT: [u8; 2] = [2, 0];
 pub(crate) struct Conversation {
     is_logged_in: bool,
     is_inserting: bool,
+    /// The command of which further packets follow.
+    continued: Option<Command>,
+}
+
+/// A command of the client.
+#[derive(Clone, Copy, Debug)]
+enum Command {
+    Login,
+    Prepare,
+    /// What has arrived of the payload.
+    Execute(Inserted),
+    Query,
+    Quit,
 }
 
 impl Conversation {
@@ -30,14 +45,48 @@ impl Conversation {
         }
     }
 
-    fn ok(&self, sequence: u8) -> Answer {
+    fn ok(&self, sequence: u8, rows: u8) -> Answer {
         let mut bytes = Vec::new();
         packet(sequence, &mut bytes, |out| {
-            out.extend([answer::OK, 0, 0]);
+            out.extend([answer::OK, rows, 0]);
             out.extend(AUTOCOMMIT);
             out.extend([0; 2]);
         });
         Answer::Other(bytes, self.phase())
+    }
+
+    /// The command that begins with this packet, and the packet's parts.
+    fn begin(&mut self, bytes: &[u8]) -> Result<(Command, Parts), Malformed> {
+        let plain = Parts::plain(bytes.len());
+        if !std::mem::replace(&mut self.is_logged_in, true) {
+            return Ok((Command::Login, plain));
+        }
+        Ok(match bytes.get(HEADER_BYTES).copied().unwrap_or_default() {
+            command::EXECUTE => {
+                self.is_inserting = true;
+                let parts = execute_parts(bytes).unwrap_or(plain);
+                (Command::Execute(Inserted::of(bytes, parts)), parts)
+            }
+            command::PREPARE => (Command::Prepare, plain),
+            command::QUERY | command::PING => (Command::Query, plain),
+            command::QUIT => (Command::Quit, plain),
+            _ => {
+                return Err(Malformed {
+                    expected: "COM_STMT_PREPARE, COM_STMT_EXECUTE, COM_QUERY, COM_PING or COM_QUIT",
+                });
+            }
+        })
+    }
+
+    /// The answer to a command whose last packet has this sequence number.
+    fn answer(&self, command: Command, sequence: u8) -> Option<Answer> {
+        match command {
+            Command::Execute(_) if sequence == 0 => Some(Answer::Inserted(INSERTED)),
+            Command::Execute(_) => Some(self.ok(sequence.wrapping_add(1), 1)),
+            Command::Prepare => Some(self.prepared()),
+            Command::Login | Command::Query => Some(self.ok(sequence.wrapping_add(1), 0)),
+            Command::Quit => None,
+        }
     }
 
     fn prepared(&self) -> Answer {
@@ -88,34 +137,37 @@ impl ServerDialect for Conversation {
     }
 
     fn receive(&mut self, bytes: &[u8]) -> Result<Reply, Malformed> {
+        let before = self.phase();
+        let (command, parts) = match self.continued.take() {
+            None => self.begin(bytes)?,
+            Some(Command::Execute(mut inserted)) => {
+                let parts = continued_parts(bytes.len());
+                inserted.payload_bytes += parts.payload as u64;
+                (Command::Execute(inserted), parts)
+            }
+            Some(command) => (command, Parts::plain(bytes.len())),
+        };
+        let is_last = !is_continued(bytes.len());
+        let phase = match command {
+            Command::Quit => Phase::Close,
+            Command::Execute(_) => Phase::Message,
+            Command::Login | Command::Prepare | Command::Query => before,
+        };
         let mut reply = Reply {
-            parts: Parts::plain(bytes.len()),
-            phase: self.phase(),
-            is_insert: false,
+            parts,
+            phase,
+            insert: None,
             answer: None,
         };
-        if !self.is_logged_in {
-            self.is_logged_in = true;
-            reply.answer = Some(self.ok(2));
+        if !is_last {
+            self.continued = Some(command);
             return Ok(reply);
         }
-        match bytes.get(HEADER_BYTES).copied().unwrap_or_default() {
-            command::EXECUTE => {
-                reply.parts = execute_parts(bytes).unwrap_or(reply.parts);
-                reply.is_insert = true;
-                self.is_inserting = true;
-                reply.phase = Phase::Message;
-                reply.answer = Some(Answer::Inserted(INSERTED));
-            }
-            command::PREPARE => reply.answer = Some(self.prepared()),
-            command::QUERY | command::PING => reply.answer = Some(self.ok(1)),
-            command::QUIT => reply.phase = Phase::Close,
-            _ => {
-                return Err(Malformed {
-                    expected: "COM_STMT_PREPARE, COM_STMT_EXECUTE, COM_QUERY, COM_PING or COM_QUIT",
-                });
-            }
+        if let Command::Execute(inserted) = command {
+            reply.insert = Some(inserted);
         }
+        let sequence = bytes.get(3).copied().unwrap_or_default();
+        reply.answer = self.answer(command, sequence);
         Ok(reply)
     }
 }

@@ -21,14 +21,13 @@ use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
 use super::codec::{
-    HEADER_BYTES, Handshake, VERSION, answer, command, error, length_encoded, length_encoded_len, packet,
-    packet_len,
+    HEADER_BYTES, Handshake, VERSION, answer, command, error, headers, length_encoded, packet, packet_len,
 };
 use super::{PARAMETERS, insert};
-use crate::command::{Config, Failure, Refusal};
+use crate::command::{Config, Failure, Refusal, Verdict};
 use crate::dialect::{Dialect, Row, Step};
 use crate::reader::Reader;
-use crate::{Column, Malformed, Store};
+use crate::{Column, Malformed, Store, TooLong};
 
 /// CLIENT_MYSQL, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION and PLUGIN_AUTH.
 const CAPABILITIES: u32 = 0x1 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
@@ -40,8 +39,12 @@ const CHARACTER_SET: u8 = 45;
 /// The way to prove a password that both servers have.
 const PLUGIN: &[u8] = b"mysql_native_password";
 
-/// Codes of errors that mean that there is no room: ER_DISK_FULL, ER_OUT_OF_RESOURCES, ER_RECORD_FILE_FULL.
-const FULL: [u16; 3] = [1021, 1041, 1114];
+/// Errors about the database: ER_DISK_FULL, ER_OUT_OF_RESOURCES, ER_RECORD_FILE_FULL; ER_OUTOFMEMORY; ER_SERVER_SHUTDOWN;
+/// ER_TABLEACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE; ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK; ER_OPTION_PREVENTS_STATEMENT.
+const LATER: [u16; 10] = [1021, 1041, 1114, 1037, 1053, 1142, 1146, 1205, 1213, 1290];
+/// Errors about the reading: ER_BAD_NULL_ERROR, ER_DUP_ENTRY, ER_NET_PACKET_TOO_LARGE, ER_WARN_DATA_OUT_OF_RANGE,
+/// ER_WARN_ALLOWED_PACKET_OVERFLOWED, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, ER_DATA_TOO_LONG, ER_CONSTRAINT_FAILED.
+const NEVER: [u16; 8] = [1048, 1062, 1153, 1264, 1301, 1366, 1406, 4025];
 
 /// Types of parameters: BIGINT, LONGBLOB, VARCHAR.
 const LONGLONG: u8 = 0x08;
@@ -130,10 +133,10 @@ impl Session {
     }
 
     /// Sends the next setup statement, or prepares the insert.
-    fn go_on(&mut self, out: &mut Vec<u8>) -> Step {
+    fn go_on(&mut self, out: &mut Vec<u8>) -> Result<Step, Failure> {
         match self.setup.pop_front() {
             Some(statement) => {
-                self.execute(&statement, out);
+                self.execute(&statement, out)?;
                 self.state = State::AwaitSetup;
             }
             None => {
@@ -144,7 +147,7 @@ impl Session {
                 self.state = State::AwaitPrepared;
             }
         }
-        Step::More
+        Ok(Step::More)
     }
 
     fn prepared(&mut self, content: &[u8]) -> Result<Step, Failure> {
@@ -185,7 +188,9 @@ impl Dialect for Session {
         }
     }
 
-    fn greet(&mut self, _: &mut Vec<u8>) {}
+    fn greet(&mut self, _: &mut Vec<u8>) -> Result<(), TooLong> {
+        Ok(())
+    }
 
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         let content = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -194,9 +199,9 @@ impl Dialect for Session {
         if kind == answer::ERR {
             let (code, words) = error(content);
             let words = PeerText::from_bytes(&words);
-            let is_full = FULL.contains(&code);
+            let verdict = verdict(code);
             return match self.state {
-                State::Ready => Ok(Step::Answer(Err(Refusal { words, is_full }))),
+                State::Ready => Ok(Step::Answer(Err(Refusal { words, verdict }))),
                 _ => Err(Failure::Refused(words)),
             };
         }
@@ -206,7 +211,7 @@ impl Dialect for Session {
                 Ok(Step::More)
             }
             (State::AwaitLogin, answer::EOF) => self.switch(content, sequence, out),
-            (State::AwaitLogin | State::AwaitSetup, answer::OK) => Ok(self.go_on(out)),
+            (State::AwaitLogin | State::AwaitSetup, answer::OK) => self.go_on(out),
             (State::AwaitPrepared, answer::OK) => self.prepared(content),
             (State::AwaitDefinitions(1), _) => {
                 self.state = State::Ready;
@@ -227,7 +232,7 @@ impl Dialect for Session {
         self.state == State::Ready
     }
 
-    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) {
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) -> Result<(), TooLong> {
         let payload = row.content.len();
         let types = self.types();
         // The server keeps the types of the first execution.
@@ -235,33 +240,49 @@ impl Dialect for Session {
             true => &[],
             false => &types,
         };
-        let sender = length_encoded_len(row.sender.len()) + row.sender.len();
-        let len = 1 + 4 + 1 + 4 + 1 + 1 + types.len() + sender + 8 + length_encoded_len(payload) + payload;
-        out.push_with(Layer::Application, Phase::Message, Cause::Original, |out| {
-            let len = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
-            out.extend([len[0], len[1], len[2], 0, command::EXECUTE]);
-            out.extend(self.statement.to_le_bytes());
-            // No cursor; one iteration; no parameter is NULL.
-            out.extend([0, 1, 0, 0, 0, 0]);
-            out.push(u8::from(!types.is_empty()));
-            out.extend(types);
-            length_encoded(row.sender.len(), out);
-            out.extend(row.sender.as_bytes());
-            out.extend(row.number.to_le_bytes());
-            length_encoded(payload, out);
-        });
-        row.content.push(0..payload, Phase::Message, Cause::Original, out);
+        let mut head = vec![command::EXECUTE];
+        head.extend(self.statement.to_le_bytes());
+        // No cursor; one iteration; no parameter is NULL.
+        head.extend([0, 1, 0, 0, 0, 0]);
+        head.push(u8::from(!types.is_empty()));
+        head.extend(types);
+        length_encoded(row.sender.len(), &mut head);
+        head.extend(row.sender.as_bytes());
+        head.extend(row.number.to_le_bytes());
+        length_encoded(payload, &mut head);
+        let (phase, cause) = (Phase::Message, Cause::Original);
+        let mut begin = 0;
+        for (header, len) in headers(0, head.len() + payload) {
+            let end = begin + len;
+            out.push(&header, Layer::Application, phase, cause);
+            let of_head = head.get(begin..end.min(head.len())).unwrap_or_default();
+            out.push(of_head, Layer::Application, phase, cause);
+            let of_payload = [begin, end].map(|at| at.saturating_sub(head.len()));
+            row.content.push(of_payload[0]..of_payload[1], phase, cause, out);
+            begin = end;
+        }
+        Ok(())
     }
 
-    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) {
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
         packet(0, out, |out| {
             out.push(command::QUERY);
             out.extend(statement.as_bytes());
         });
+        Ok(())
     }
 
-    fn bye(&self, out: &mut Vec<u8>) {
+    fn bye(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
         packet(0, out, |out| out.push(command::QUIT));
+        Ok(())
+    }
+}
+
+fn verdict(code: u16) -> Verdict {
+    match code {
+        code if LATER.contains(&code) => Verdict::Later,
+        code if NEVER.contains(&code) => Verdict::Never,
+        _ => Verdict::Unknown,
     }
 }
 

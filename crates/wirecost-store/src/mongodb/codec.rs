@@ -3,7 +3,7 @@
 use bson::Document;
 
 use crate::reader::Reader;
-use crate::{Malformed, Parts};
+use crate::{Malformed, Parts, TooLong, int32};
 
 /// Length, request, the request that is answered, kind of message.
 pub const HEADER_BYTES: usize = 16;
@@ -45,16 +45,38 @@ pub(crate) fn request(message: &[u8]) -> i32 {
     number.map_or(0, i32::from_le_bytes)
 }
 
-/// Appends a message with the sections that `write` appends.
-pub(crate) fn message(request: i32, answers: i32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+/// The longest document and the longest message that a server takes unless it says otherwise, in bytes (MongoDB manual, command
+/// `hello`).
+pub(crate) const LARGEST_DOCUMENT: usize = 16_777_216;
+pub(crate) const LARGEST_MESSAGE: usize = 48_000_000;
+
+/// A length as the protocol has it, int32.
+pub(crate) fn length_field(len: usize) -> Result<[u8; 4], TooLong> {
+    Ok(int32("a message of MongoDB", len)?.to_le_bytes())
+}
+
+/// Appends a message with the sections that `write` appends and `behind` bytes that follow it; nothing if it is too long.
+pub(crate) fn message(
+    [request, answers]: [i32; 2],
+    behind: usize,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), TooLong> {
     let at = out.len();
     out.extend([0; 4]);
     for field in [request, answers, OP_MSG, 0] {
         out.extend(field.to_le_bytes());
     }
     write(out);
-    let len = i32::try_from(out.len() - at).unwrap_or(i32::MAX);
-    out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    let len = out.len() - at + behind;
+    match length_field(len) {
+        Ok(len) => out[at..at + 4].copy_from_slice(&len),
+        Err(too_long) => {
+            out.truncate(at);
+            return Err(too_long);
+        }
+    }
+    Ok(())
 }
 
 /// Appends the section of a command.
@@ -63,12 +85,10 @@ pub(crate) fn body(document: &[u8], out: &mut Vec<u8>) {
     out.extend(document);
 }
 
-/// Appends the begin of a sequence of documents which have `len` bytes together.
-pub(crate) fn sequence(len: usize, out: &mut Vec<u8>) {
-    out.push(SEQUENCE);
-    let size = i32::try_from(4 + DOCUMENTS.len() + len).unwrap_or(i32::MAX);
-    out.extend(size.to_le_bytes());
-    out.extend(DOCUMENTS);
+/// The begin of a sequence of documents which have `len` bytes together.
+pub(crate) fn sequence(len: usize) -> Result<Vec<u8>, TooLong> {
+    let size = length_field(4 + DOCUMENTS.len() + len)?;
+    Ok([&[SEQUENCE], &size[..], DOCUMENTS].concat())
 }
 
 /// The document of a message's first section.

@@ -3,8 +3,10 @@
 use bson::{Document, doc};
 use wirecost_proto::Phase;
 
-use super::codec::{body, command, insert_parts, message, message_len, request};
-use crate::dialect::{Answer, Reply, ServerDialect};
+use super::codec::{
+    LARGEST_DOCUMENT, LARGEST_MESSAGE, body, command, insert_parts, message, message_len, request,
+};
+use crate::dialect::{Answer, Inserted, Reply, ServerDialect};
 use crate::{Malformed, Parts};
 
 /// The version of MongoDB 7.0.
@@ -24,7 +26,9 @@ impl Conversation {
         })?;
         self.requests = self.requests.wrapping_add(1);
         let mut bytes = Vec::new();
-        message(self.requests, answers, &mut bytes, |out| body(&document, out));
+        message([self.requests, answers], 0, &mut bytes, |out| {
+            body(&document, out);
+        })?;
         let phase = match self.is_inserting {
             true => Phase::Message,
             false => Phase::Connect,
@@ -50,7 +54,7 @@ impl ServerDialect for Conversation {
         self.is_inserting |= is_insert;
         let document = match name {
             b"hello" | b"isMaster" | b"ismaster" => doc! {
-                "isWritablePrimary": true, "maxBsonObjectSize": 16_777_216, "maxMessageSizeBytes": 48_000_000,
+                "isWritablePrimary": true, "maxBsonObjectSize": LARGEST_DOCUMENT as i32, "maxMessageSizeBytes": LARGEST_MESSAGE as i32,
                 "maxWriteBatchSize": 100_000, "minWireVersion": 0, "maxWireVersion": WIRE_VERSION, "readOnly": false,
                 "ok": 1.0,
             },
@@ -58,18 +62,18 @@ impl ServerDialect for Conversation {
             _ => doc! { "ok": 1.0 },
         };
         let plain = Parts::plain(packet.len());
+        let parts = match is_insert {
+            true => insert_parts(packet).unwrap_or(plain),
+            false => plain,
+        };
         Ok(Reply {
-            parts: if is_insert {
-                insert_parts(packet).unwrap_or(plain)
-            } else {
-                plain
-            },
+            parts,
             phase: if self.is_inserting {
                 Phase::Message
             } else {
                 Phase::Connect
             },
-            is_insert,
+            insert: is_insert.then(|| Inserted::of(packet, parts)),
             answer: Some(self.answer(request(packet), &document)?),
         })
     }

@@ -15,15 +15,22 @@ use std::collections::VecDeque;
 use bson::{Bson, DateTime, Document, doc};
 use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
-use super::codec::{HEADER_BYTES, body, document, message, message_len, sequence};
-use crate::command::{Config, Failure, Refusal};
+use super::codec::{
+    HEADER_BYTES, LARGEST_DOCUMENT, LARGEST_MESSAGE, body, document, length_field, message, message_len,
+    sequence,
+};
+use crate::command::{Config, Failure, Refusal, Verdict};
 use crate::dialect::{Dialect, Row, Step};
-use crate::{Column, Malformed, Store, TABLE};
+use crate::{Column, Malformed, Store, TABLE, TooLong, json};
 
 /// The first version of the protocol that has OP_MSG (MongoDB 3.6).
 const OLDEST_WIRE_VERSION: i32 = 6;
-/// OutOfDiskSpace.
-const FULL: i32 = 14031;
+/// Errors about the database: Unauthorized, ShutdownInProgress, PrimarySteppedDown, NotWritablePrimary, InterruptedAtShutdown,
+/// InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, OutOfDiskSpace.
+const LATER: [i32; 8] = [13, 91, 189, 10107, 11600, 11602, 13435, 14031];
+/// Errors about the reading: BadValue, TypeMismatch, Overflow, DollarPrefixedFieldName, DocumentValidationFailure,
+/// BSONObjectTooLarge, DuplicateKey.
+const NEVER: [i32; 7] = [2, 14, 15, 52, 121, 10334, 11000];
 /// The type and the name of the last field, where it is binary data.
 const BINARY_PAYLOAD: &[u8] = b"\x05payload\0";
 /// Type and name of a field that is called payload.
@@ -38,6 +45,9 @@ pub(crate) struct Session {
     requests: i32,
     /// The command of an insert, without its documents.
     insert: Vec<u8>,
+    /// What the server takes, in bytes.
+    largest_document: usize,
+    largest_message: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +67,24 @@ impl Session {
             setup: config.setup.iter().cloned().collect(),
             requests: 0,
             insert: encoded(&insert),
+            largest_document: LARGEST_DOCUMENT,
+            largest_message: LARGEST_MESSAGE,
         }
     }
 
-    fn send(&mut self, command: &Document, out: &mut Vec<u8>) {
+    fn send(&mut self, command: &Document, out: &mut Vec<u8>) -> Result<(), TooLong> {
         let request = self.next_request();
-        message(request, 0, out, |out| body(&encoded(command), out));
+        message([request, 0], 0, out, |out| body(&encoded(command), out))
+    }
+
+    /// Learns what the server takes from its answer to `hello`.
+    fn learn_limits(&mut self, hello: &Document) {
+        let limit = |key, default| match integer(hello, key) {
+            most @ 1.. => most as usize,
+            _ => default,
+        };
+        self.largest_document = limit("maxBsonObjectSize", LARGEST_DOCUMENT);
+        self.largest_message = limit("maxMessageSizeBytes", LARGEST_MESSAGE);
     }
 
     const fn next_request(&mut self) -> i32 {
@@ -80,22 +102,21 @@ impl Session {
             expected: "setup commands in JSON",
         })?;
         command.insert("$db", self.name.as_str());
-        self.send(&command, out);
+        self.send(&command, out)?;
         self.state = State::AwaitSetup;
         Ok(Step::More)
     }
 
     /// The field `payload` with its type and name, of which the first bytes are not payload.
-    fn field(&self, content: &[u8]) -> Vec<u8> {
+    fn field(&self, content: &[u8]) -> Result<Vec<u8>, TooLong> {
         if self.column == Column::Bytes {
-            let len = i32::try_from(content.len()).unwrap_or(i32::MAX).to_le_bytes();
-            return [BINARY_PAYLOAD, &len, &[0]].concat();
+            let len = length_field(content.len())?;
+            return Ok([BINARY_PAYLOAD, &len, &[0]].concat());
         }
-        let value = serde_json::from_slice::<serde_json::Value>(content).ok();
-        let value = value.and_then(|value| Bson::try_from(value).ok());
-        let value = value.unwrap_or_else(|| Bson::String(String::from_utf8_lossy(content).into_owned()));
+        let value = serde_json::from_slice(content).ok().and_then(bson_of);
+        let value = value.unwrap_or_else(|| Bson::Document(doc! { json::BASE64_KEY: json::base64(content) }));
         let field = encoded(&doc! { "payload": value });
-        elements(&field).to_vec()
+        Ok(elements(&field).to_vec())
     }
 }
 
@@ -107,8 +128,8 @@ impl Dialect for Session {
         }
     }
 
-    fn greet(&mut self, out: &mut Vec<u8>) {
-        self.send(&doc! { "hello": 1, "$db": "admin" }, out);
+    fn greet(&mut self, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        self.send(&doc! { "hello": 1, "$db": "admin" }, out)
     }
 
     fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
@@ -122,7 +143,11 @@ impl Dialect for Session {
                     expected: "a version of MongoDB from 3.6",
                 }))
             }
-            (State::AwaitHello | State::AwaitSetup, None) => self.go_on(out),
+            (State::AwaitHello, None) => {
+                self.learn_limits(&answer);
+                self.go_on(out)
+            }
+            (State::AwaitSetup, None) => self.go_on(out),
         }
     }
 
@@ -130,25 +155,27 @@ impl Dialect for Session {
         self.state == State::Ready
     }
 
-    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) {
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) -> Result<(), TooLong> {
         let mut columns = doc! { "sender": row.sender, "number": row.number.cast_signed() };
         if let Some(milliseconds) = row.unix_ms {
             columns.insert("stored", DateTime::from_millis(milliseconds));
         }
         let columns = encoded(&columns);
-        let (columns, field) = (elements(&columns), self.field(row.content.bytes()));
+        let (columns, field) = (elements(&columns), self.field(row.content.bytes())?);
         let is_binary = self.column == Column::Bytes;
         let content = if is_binary { row.content.len() } else { 0 };
         let len = 4 + columns.len() + field.len() + content + 1;
+        TooLong::check("a document of this MongoDB", len, self.largest_document)?;
+        let sequence = sequence(len)?;
         let request = self.next_request();
         let mut head = Vec::new();
-        message(request, 0, &mut head, |out| {
+        message([request, 0], len, &mut head, |out| {
             body(&self.insert, out);
-            sequence(len, out);
-        });
-        let whole = i32::try_from(head.len() + len).unwrap_or(i32::MAX);
-        head[..4].copy_from_slice(&whole.to_le_bytes());
-        head.extend(i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes());
+            out.extend(sequence);
+        })?;
+        let whole = head.len() + len;
+        TooLong::check("a message to this MongoDB", whole, self.largest_message)?;
+        head.extend(length_field(len)?);
         head.extend(columns);
         let (phase, cause) = (Phase::Message, Cause::Original);
         if is_binary {
@@ -156,26 +183,51 @@ impl Dialect for Session {
             out.push(&head, Layer::Application, phase, cause);
             row.content.push(0..content, phase, cause, out);
         } else {
-            let (name, value) = field.split_at(PAYLOAD_HEAD);
+            let (name, value) = field.split_at(PAYLOAD_HEAD.min(field.len()));
             head.extend(name);
             out.push(&head, Layer::Application, phase, cause);
             out.push(value, Layer::Payload, phase, cause);
         }
         out.push(&[0], Layer::Application, phase, cause);
+        Ok(())
     }
 
-    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) {
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
         let mut command = from_json(statement.as_bytes()).unwrap_or_else(|| doc! { "ping": 1 });
         command.insert("$db", self.name.as_str());
-        self.send(&command, out);
+        self.send(&command, out)
     }
 
-    fn bye(&self, _: &mut Vec<u8>) {}
+    fn bye(&self, _: &mut Vec<u8>) -> Result<(), TooLong> {
+        Ok(())
+    }
 }
 
 /// A document's bytes. Only a key with a zero byte cannot be encoded; the result is then an empty document.
 fn encoded(document: &Document) -> Vec<u8> {
     document.to_vec().unwrap_or_else(|_| vec![5, 0, 0, 0, 0])
+}
+
+/// A value of JSON as a value of BSON; `None` where BSON has none. Objects are never extended JSON: what a device sends chooses no
+/// type.
+fn bson_of(value: serde_json::Value) -> Option<Bson> {
+    use serde_json::Value;
+    Some(match value {
+        Value::Null => Bson::Null,
+        Value::Bool(value) => Bson::Boolean(value),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => Bson::Int64(integer),
+            None if number.is_u64() => return None,
+            None => Bson::Double(number.as_f64()?),
+        },
+        Value::String(text) => Bson::String(text),
+        Value::Array(values) => Bson::Array(values.into_iter().map(bson_of).collect::<Option<_>>()?),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            let members = members.map(|(key, value)| (!key.contains('\0')).then_some((key, bson_of(value)?)));
+            Bson::Document(members.collect::<Option<_>>()?)
+        }
+    })
 }
 
 /// The fields in a document's bytes.
@@ -206,7 +258,11 @@ fn refusal(answer: &Document) -> Option<Refusal> {
     let text = failed.get_str("errmsg").unwrap_or("no reason");
     Some(Refusal {
         words: PeerText::new(&format!("{text} ({code})")),
-        is_full: code == FULL,
+        verdict: match code {
+            code if LATER.contains(&code) => Verdict::Later,
+            code if NEVER.contains(&code) => Verdict::Never,
+            _ => Verdict::Unknown,
+        },
     })
 }
 

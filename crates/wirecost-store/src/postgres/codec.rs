@@ -1,7 +1,7 @@
 //! Messages: a type, a length that counts itself, and the content.
 
 use crate::reader::Reader;
-use crate::{Malformed, Parts};
+use crate::{Malformed, Parts, TooLong, int32};
 
 /// The type of a message of the client.
 pub mod frontend {
@@ -130,19 +130,34 @@ pub fn startup_len(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
     }
 }
 
-/// Appends a message with the content that `write` appends.
-pub(crate) fn message(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    out.push(kind);
-    with_length(out, write);
+/// What [`length`] refuses.
+const MESSAGE: &str = "a message of PostgreSQL";
+
+/// A length as the protocol has it, Int32.
+pub(crate) fn length(len: usize) -> Result<[u8; 4], TooLong> {
+    Ok(int32(MESSAGE, len)?.to_be_bytes())
 }
 
-/// Appends a length that counts itself, and the content that `write` appends.
-pub(crate) fn with_length(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+/// Appends a message with the content that `write` appends; nothing if it is too long.
+pub(crate) fn message(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), TooLong> {
+    let at = out.len();
+    out.push(kind);
+    with_length(out, write).inspect_err(|_| out.truncate(at))
+}
+
+/// Appends a length that counts itself, and the content that `write` appends; nothing if it is too long.
+pub(crate) fn with_length(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), TooLong> {
     let at = out.len();
     out.extend([0; 4]);
     write(out);
-    let len = u32::try_from(out.len() - at).unwrap_or(u32::MAX);
-    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+    match length(out.len() - at) {
+        Ok(len) => out[at..at + 4].copy_from_slice(&len),
+        Err(too_long) => {
+            out.truncate(at);
+            return Err(too_long);
+        }
+    }
+    Ok(())
 }
 
 /// The parts of a Bind whose last parameter is the payload, from the bytes before the payload; `None` while they are

@@ -3,8 +3,8 @@
 use wirecost_proto::Phase;
 
 use super::codec::{VERSION, backend, bind_parts, frontend, message, message_len, startup_len};
-use crate::dialect::{Answer, Reply, ServerDialect};
-use crate::{Malformed, Parts};
+use crate::dialect::{Answer, Inserted, Reply, ServerDialect};
+use crate::{Malformed, Parts, TooLong};
 
 /// BindComplete, CommandComplete and ReadyForQuery outside a transaction.
 const INSERTED: &[u8] = b"2\x00\x00\x00\x04C\x00\x00\x00\x0fINSERT 0 1\x00Z\x00\x00\x00\x05I";
@@ -45,14 +45,14 @@ impl Conversation {
             });
         }
         let mut answer = Vec::new();
-        message(backend::AUTHENTICATION, &mut answer, |out| out.extend([0; 4]));
+        message(backend::AUTHENTICATION, &mut answer, |out| out.extend([0; 4]))?;
         for (name, value) in PARAMETERS {
             message(backend::PARAMETER_STATUS, &mut answer, |out| {
                 out.extend([name.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat());
-            });
+            })?;
         }
-        message(backend::BACKEND_KEY_DATA, &mut answer, |out| out.extend([0; 8]));
-        ready_for_query(&mut answer);
+        message(backend::BACKEND_KEY_DATA, &mut answer, |out| out.extend([0; 8]))?;
+        ready_for_query(&mut answer)?;
         self.state = State::Connecting;
         Ok(Answer::Other(answer, Phase::Connect))
     }
@@ -65,19 +65,19 @@ impl Conversation {
     }
 
     /// Takes the answers that are due at Sync.
-    fn sync(&mut self) -> Answer {
+    fn sync(&mut self) -> Result<Answer, Malformed> {
         if std::mem::take(&mut self.is_bound) {
-            return Answer::Inserted(INSERTED);
+            return Ok(Answer::Inserted(INSERTED));
         }
         let mut answer = std::mem::take(&mut self.pending);
-        ready_for_query(&mut answer);
-        Answer::Other(answer, self.phase())
+        ready_for_query(&mut answer)?;
+        Ok(Answer::Other(answer, self.phase()))
     }
 
-    fn query(&mut self) -> Answer {
+    fn query(&mut self) -> Result<Answer, Malformed> {
         message(backend::COMMAND_COMPLETE, &mut self.pending, |out| {
             out.extend(b"OK\0")
-        });
+        })?;
         self.sync()
     }
 }
@@ -98,7 +98,7 @@ impl ServerDialect for Conversation {
         let mut reply = Reply {
             parts: Parts::plain(packet.len()),
             phase: self.phase(),
-            is_insert: false,
+            insert: None,
             answer: None,
         };
         if matches!(self.state, State::AwaitStartup) {
@@ -106,17 +106,17 @@ impl ServerDialect for Conversation {
             return Ok(reply);
         }
         match packet.first().copied().unwrap_or_default() {
-            frontend::PARSE => message(backend::PARSE_COMPLETE, &mut self.pending, |_| {}),
+            frontend::PARSE => message(backend::PARSE_COMPLETE, &mut self.pending, |_| {})?,
             frontend::BIND => {
                 reply.parts = bind_parts(packet)?.unwrap_or(reply.parts);
-                reply.is_insert = true;
+                reply.insert = Some(Inserted::of(packet, reply.parts));
                 self.is_bound = true;
                 self.state = State::Inserting;
                 reply.phase = Phase::Message;
             }
             frontend::EXECUTE => {}
-            frontend::SYNC => reply.answer = Some(self.sync()),
-            frontend::QUERY => reply.answer = Some(self.query()),
+            frontend::SYNC => reply.answer = Some(self.sync()?),
+            frontend::QUERY => reply.answer = Some(self.query()?),
             frontend::TERMINATE => reply.phase = Phase::Close,
             _ => {
                 return Err(Malformed {
@@ -128,6 +128,6 @@ impl ServerDialect for Conversation {
     }
 }
 
-fn ready_for_query(out: &mut Vec<u8>) {
-    message(backend::READY_FOR_QUERY, out, |out| out.push(b'I'));
+fn ready_for_query(out: &mut Vec<u8>) -> Result<(), TooLong> {
+    message(backend::READY_FOR_QUERY, out, |out| out.push(b'I'))
 }

@@ -23,12 +23,14 @@ use std::collections::VecDeque;
 
 use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
-use super::codec::{HEADER_BYTES, Report, VERSION, backend, frontend, message, message_len, with_length};
+use super::codec::{
+    HEADER_BYTES, Report, VERSION, backend, frontend, length, message, message_len, with_length,
+};
 use super::{STATEMENT, insert};
-use crate::command::{Config, Failure, Refusal};
+use crate::command::{Config, Failure, Refusal, Verdict};
 use crate::dialect::{Dialect, Row, Step};
 use crate::reader::Reader;
-use crate::{Column, Malformed, Store, scram};
+use crate::{Column, Malformed, Store, TooLong, scram};
 
 /// Identifiers of types (pg_type.dat): text, bigint, bytea, jsonb.
 const TEXT: u32 = 25;
@@ -95,7 +97,7 @@ impl Session {
                     .last(text(reader.rest())?, password)
                     .map_err(scram_failure)?;
                 self.state = State::AwaitFinal(verifier);
-                message(frontend::PASSWORD, out, |out| out.extend(last.as_bytes()));
+                message(frontend::PASSWORD, out, |out| out.extend(last.as_bytes()))?;
             }
             (12, State::AwaitFinal(verifier)) => {
                 verifier.verify(text(reader.rest())?).map_err(scram_failure)?;
@@ -129,11 +131,13 @@ impl Session {
         }
         let client = scram::Client::new("", &self.nonce);
         let first = client.first();
+        let count = length(first.len())?;
         message(frontend::PASSWORD, out, |out| {
             out.extend(scram::MECHANISM.as_bytes());
             out.push(0);
-            with_count(out, first.as_bytes());
-        });
+            out.extend(count);
+            out.extend(first.as_bytes());
+        })?;
         self.state = State::AwaitContinue(client);
         Ok(())
     }
@@ -157,16 +161,16 @@ impl Session {
             return Ok(Step::Ready);
         }
         match self.setup.pop_front() {
-            Some(statement) => self.execute(&statement, out),
+            Some(statement) => self.execute(&statement, out)?,
             None => {
-                self.prepare(out);
+                self.prepare(out)?;
                 self.state = State::AwaitReady { is_prepared: true };
             }
         }
         Ok(Step::More)
     }
 
-    fn prepare(&self, out: &mut Vec<u8>) {
+    fn prepare(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
         message(frontend::PARSE, out, |out| {
             out.extend(STATEMENT);
             out.extend(insert().as_bytes());
@@ -179,8 +183,8 @@ impl Session {
             for kind in [TEXT, INT8, payload] {
                 out.extend(kind.to_be_bytes());
             }
-        });
-        message(frontend::SYNC, out, |_| {});
+        })?;
+        message(frontend::SYNC, out, |_| {})
     }
 }
 
@@ -200,14 +204,14 @@ impl Dialect for Session {
         }
     }
 
-    fn greet(&mut self, out: &mut Vec<u8>) {
+    fn greet(&mut self, out: &mut Vec<u8>) -> Result<(), TooLong> {
         with_length(out, |out| {
             out.extend(VERSION);
             for text in ["user", &self.user, "database", &self.name, ""] {
                 out.extend(text.as_bytes());
                 out.push(0);
             }
-        });
+        })
     }
 
     fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
@@ -219,8 +223,7 @@ impl Dialect for Session {
                 let report = Report::read(content);
                 let refusal = Refusal {
                     words: PeerText::from_bytes(&[report.message, b" (", report.code, b")"].concat()),
-                    // Class 53: disk full, out of memory, too many connections.
-                    is_full: report.code.starts_with(b"53"),
+                    verdict: verdict(report.code),
                 };
                 let is_login = !matches!(self.state, State::Ready | State::AwaitReady { .. });
                 if report.is_fatal() || is_login {
@@ -237,7 +240,7 @@ impl Dialect for Session {
         matches!(self.state, State::Ready)
     }
 
-    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) {
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) -> Result<(), TooLong> {
         let version: &[u8] = match self.column {
             Column::Bytes => &[],
             Column::Json => &[JSONB_VERSION],
@@ -248,14 +251,18 @@ impl Dialect for Session {
         let head_len: usize = head.iter().map(|part| part.len()).sum();
         let fields = 4 + row.sender.len() + 4 + 8 + 4;
         // Results have the default format; there are none.
-        let len = 4 + head_len + fields + payload + 2;
+        let len = length(4 + head_len + fields + payload + 2)?;
+        // Shorter than the message that they are part of.
+        let [sender, number, payload] = [length(row.sender.len())?, length(8)?, length(payload)?];
         out.push_with(Layer::Application, Phase::Message, Cause::Original, |out| {
             out.push(frontend::BIND);
-            out.extend(u32::try_from(len).unwrap_or(u32::MAX).to_be_bytes());
+            out.extend(len);
             out.extend(head.into_iter().flatten());
-            with_count(out, row.sender.as_bytes());
-            with_count(out, &row.number.to_be_bytes());
-            out.extend(u32::try_from(payload).unwrap_or(u32::MAX).to_be_bytes());
+            out.extend(sender);
+            out.extend(row.sender.as_bytes());
+            out.extend(number);
+            out.extend(row.number.to_be_bytes());
+            out.extend(payload);
             out.extend(version);
         });
         row.content
@@ -264,24 +271,31 @@ impl Dialect for Session {
             out.extend([0; 2]);
             out.extend(EXECUTE_AND_SYNC);
         });
+        Ok(())
     }
 
-    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) {
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
         message(frontend::QUERY, out, |out| {
             out.extend(statement.as_bytes());
             out.push(0);
-        });
+        })
     }
 
-    fn bye(&self, out: &mut Vec<u8>) {
-        message(frontend::TERMINATE, out, |_| {});
+    fn bye(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        message(frontend::TERMINATE, out, |_| {})
     }
 }
 
-/// Appends a value after its length, which does not count itself.
-fn with_count(out: &mut Vec<u8>, value: &[u8]) {
-    out.extend(u32::try_from(value.len()).unwrap_or(u32::MAX).to_be_bytes());
-    out.extend(value);
+/// What an SQLSTATE says, by its class (PostgreSQL documentation, appendix A).
+fn verdict(code: &[u8]) -> Verdict {
+    match code.get(..2).unwrap_or_default() {
+        // Data exception, integrity constraint, program limit.
+        b"22" | b"23" | b"54" => Verdict::Never,
+        // Transaction state (a server that is read-only), rollback; no such table, no right; no resources; state, operator,
+        // system error.
+        b"25" | b"40" | b"42" | b"53" | b"55" | b"57" | b"58" => Verdict::Later,
+        _ => Verdict::Unknown,
+    }
 }
 
 fn text(bytes: &[u8]) -> Result<&str, Failure> {

@@ -9,12 +9,15 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_stack::url::Url;
 
+use super::probe::MqttVersion;
+
 /// `wirecost store`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "BROKER is mqtt:// or mqtts://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or \
     mongodb://HOST/DATABASE. Passwords \
-    come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. Ctrl-C stores what is held, for at most 10 s, \
+    come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. A message is acknowledged to the broker once its row \
+    is committed; the broker keeps the rest for the next start. Ctrl-C stores what is held, for at most 10 s, \
     and prints the counts.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 the dashboard cannot listen, 11 broker or store unreachable at the start, 12 refused by one of them."
 )]
@@ -31,7 +34,7 @@ pub struct StoreArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub ttl: Option<Duration>,
 
-    /// Memory for readings that the store has not acknowledged; what finds no room is lost, and counted
+    /// Memory for readings that the store has not acknowledged; what finds no room stays with the broker, or is lost and counted if its QoS is 0
     #[arg(long, value_name = "SIZE", default_value = "64MB")]
     pub max_held: ByteSize,
 
@@ -39,9 +42,21 @@ pub struct StoreArguments {
     #[arg(long, value_name = "QOS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub qos: u8,
 
-    /// MQTT client identifier
-    #[arg(long, value_name = "ID", default_value = "wirecost-store")]
-    pub client_id: String,
+    /// MQTT version
+    #[arg(long, value_name = "VERSION", value_enum, default_value = "5")]
+    pub mqtt: MqttVersion,
+
+    /// MQTT client identifier, under which the broker keeps messages between runs [default: wirecost-store- and a number of filter and database]
+    #[arg(long, value_name = "ID")]
+    pub client_id: Option<String>,
+
+    /// Let the broker keep nothing between runs and connections
+    #[arg(long)]
+    pub clean: bool,
+
+    /// File for readings that the database does not take, as lines of JSON
+    #[arg(long, value_name = "FILE", default_value = "wirecost-store-set-aside.jsonl")]
+    pub set_aside: PathBuf,
 
     /// Reach PostgreSQL over TLS, which its server must have
     #[arg(long)]

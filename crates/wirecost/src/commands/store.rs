@@ -1,5 +1,6 @@
 //! `wirecost store`: takes messages from a broker into a database.
 
+mod aside;
 mod asking;
 mod dashboard;
 mod director;
@@ -10,8 +11,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use wirecost_files::Input;
 use wirecost_live::Clock;
 use wirecost_live::driver::client::{ClientLoop, LoadDevice};
@@ -20,7 +19,10 @@ use wirecost_live::patience::Patience;
 use wirecost_live::signals::Interrupt;
 use wirecost_load::server::trusted_authorities;
 use wirecost_mqtt::client as mqtt;
-use wirecost_mqtt::codec::{FieldError, OwnedBinary, OwnedText, SubscriptionOptions};
+use wirecost_mqtt::codec::framing::LARGEST_PACKET;
+use wirecost_mqtt::codec::{
+    FieldError, OwnedBinary, OwnedText, RetainHandling, SubscriptionOptions, Version,
+};
 use wirecost_mqtt::quality::QoS;
 use wirecost_probe::reach::{self, ReachError, Trial, Waits};
 use wirecost_proto::PeerText;
@@ -29,14 +31,15 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::tls;
 use wirecost_stack::url::{Protocol, Url, percent_decoded};
 use wirecost_store::client as store;
-use wirecost_store::keeper::{Keeper, Settings};
+use wirecost_store::keeper::{Keeper, Settings, WINDOW};
 use wirecost_store::{Column, Store};
 
+use self::aside::AsideFile;
 use self::asking::Asking;
 use self::dashboard::{Dashboard, Route};
 use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
-use crate::arguments::StoreArguments;
+use crate::arguments::{MqttVersion, StoreArguments};
 use crate::exit::{self, Failure};
 use crate::login::of_variable;
 use crate::output;
@@ -51,6 +54,13 @@ const LOOKUP_PATIENCE: Duration = Duration::from_secs(10);
 const INSERT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a login may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the broker keeps messages for a store that is not connected, in seconds: a week.
+const SESSION_EXPIRY: u32 = 7 * 24 * 3600;
+/// The room for a reading in the number of messages without acknowledgement: as long readings are rare, this many bytes for each are
+/// enough.
+const BYTES_PER_MESSAGE: u64 = 16 * 1024;
+/// The most messages without acknowledgement.
+const LARGEST_RECEIVE_MAXIMUM: u64 = 4096;
 /// How often the main thread looks for Ctrl-C.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -81,7 +91,8 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     });
     let dashboard = dashboard(arguments, clock)?;
     let watching = dashboard.as_ref().map(Dashboard::shown);
-    let director = StoreDirector::new(Keeper::new(settings), subscribe, arguments.quiet, watching);
+    let aside = AsideFile::new(arguments.set_aside.clone());
+    let director = StoreDirector::new(Keeper::new(settings), aside, subscribe, arguments.quiet, watching);
     let running = ClientLoop::for_load(devices, director, clock, Sources::any());
     let running = running.map_err(Failure::internal)?;
     let waker = running.waker();
@@ -105,13 +116,15 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     }
     let counts = director.keeper.counts();
     output::data(format_args!(
-        "received {}  stored {}  refused {}  lost {}  held {}  sent again {}\n",
+        "received {}  stored {}  refused {}  lost {}  held {}  sent again {}  set aside {}  delivered again {}\n",
         counts.received,
         counts.stored,
         counts.refused,
         counts.lost,
         director.keeper.held(),
-        counts.resent
+        counts.resent,
+        counts.set_aside,
+        counts.redelivered
     ));
     Ok(ExitCode::from(exit::OK))
 }
@@ -186,7 +199,14 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
 fn subscriber(arguments: &StoreArguments, clock: Clock) -> Result<Part, Failure> {
     let login = arguments.broker.login.as_ref();
     let mut config = mqtt::Config {
-        client_id: text(&arguments.client_id, "--client-id")?,
+        version: version(arguments),
+        client_id: text(&client_id(arguments), "--client-id")?,
+        clean_start: arguments.clean,
+        session_expiry: if arguments.clean { 0 } else { SESSION_EXPIRY },
+        acknowledges_on_command: true,
+        receive_maximum: receive_maximum(arguments.max_held.bytes()),
+        // A longer message would come again at each connection.
+        largest_packet: LARGEST_PACKET,
         connect_timeout: ANSWER_TIMEOUT,
         describes_received: false,
         ..mqtt::Config::default()
@@ -206,6 +226,40 @@ fn subscriber(arguments: &StoreArguments, clock: Clock) -> Result<Part, Failure>
     }
     let config = tls_of(arguments, clock, &arguments.broker.host)?;
     Ok(Part::Secure(Box::new(tls::Client::new(config, client))))
+}
+
+const fn version(arguments: &StoreArguments) -> Version {
+    match arguments.mqtt {
+        MqttVersion::V311 => Version::V3_1_1,
+        MqttVersion::V5 => Version::V5,
+    }
+}
+
+/// The client identifier. A session of the broker belongs to it, and a session has a subscription: so another filter or another
+/// database has another identifier. It has at most 23 characters, which every server takes [MQTT-3.1.3-5].
+fn client_id(arguments: &StoreArguments) -> String {
+    if let Some(id) = &arguments.client_id {
+        return id.clone();
+    }
+    let (broker, store) = (&arguments.broker, &arguments.store);
+    let text = [
+        &broker.resource,
+        store.scheme.name(),
+        &store.authority(),
+        &store.resource,
+    ]
+    .join("\n");
+    // FNV-1a.
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!("wirecost-store-{hash:08x}")
+}
+
+/// How many messages the broker may send before their rows are committed, by the memory for them.
+fn receive_maximum(held_bytes: u64) -> u16 {
+    let messages = (held_bytes / BYTES_PER_MESSAGE).clamp(WINDOW as u64, LARGEST_RECEIVE_MAXIMUM);
+    u16::try_from(messages).unwrap_or(u16::MAX)
 }
 
 /// TLS to a host.
@@ -247,7 +301,15 @@ fn subscribe(arguments: &StoreArguments) -> Result<mqtt::Command, Failure> {
         filter => percent_decoded(filter),
     };
     let qos = QoS::from_bits(arguments.qos).unwrap_or_default();
-    mqtt::Command::subscribe(&filter, SubscriptionOptions::of_qos(qos))
+    let options = SubscriptionOptions {
+        // A subscription that the broker still has brings no retained message again.
+        retain_handling: match version(arguments) {
+            Version::V3_1_1 => RetainHandling::AtSubscribe,
+            Version::V5 => RetainHandling::IfNew,
+        },
+        ..SubscriptionOptions::of_qos(qos)
+    };
+    mqtt::Command::subscribe(&filter, options)
         .map_err(|error| Failure::usage(format!("topic filter {filter:?} is ill-formed: {error}")))
 }
 
@@ -287,6 +349,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
     };
     let settings = Settings {
         held_bytes: usize::try_from(arguments.max_held.bytes()).unwrap_or(usize::MAX),
+        broker_keeps: !arguments.clean,
         timeout: INSERT_TIMEOUT,
         sweep,
     };
@@ -329,23 +392,39 @@ fn address(url: &Url, part: &str) -> Result<SocketAddr, Failure> {
     Ok(reached.address)
 }
 
-/// A payload as JSON: as it is, or `{"base64": ...}` if it is not JSON.
-fn json(payload: &[u8]) -> Vec<u8> {
-    if serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok() {
-        return payload.to_vec();
-    }
-    format!("{{\"base64\":\"{}\"}}", BASE64.encode(payload)).into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    fn id(words: &str) -> String {
+        let words = ["wirecost", "store"].into_iter().chain(words.split(' '));
+        match Arguments::from_words(words).expect("a command line").command {
+            Command::Store(arguments) => client_id(&arguments),
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
-    fn a_payload_that_is_no_json_is_kept_in_base64() {
-        assert_eq!(json(b"{\"t\": 21.5}"), b"{\"t\": 21.5}");
-        assert_eq!(json(b"21.5"), b"21.5");
-        assert_eq!(json(&[0xff, 0x00]), b"{\"base64\":\"/wA=\"}");
-        assert_eq!(json(b""), b"{\"base64\":\"\"}");
+    fn a_session_of_the_broker_belongs_to_a_filter_and_a_database() {
+        let first = id("mqtt://a/s/%23 postgres://u@h/readings");
+        assert_eq!(first.len(), 23, "{first}");
+        // The broker's address, and logins, are no part of it: a broker may move.
+        assert_eq!(first, id("mqtt://b/s/%23 postgres://v@h/readings"));
+        let others = [
+            "mqtt://a/t/%23 postgres://u@h/readings",
+            "mqtt://a/s/%23 postgres://u@h/others",
+            "mqtt://a/s/%23 mariadb://u@h/readings",
+            "mqtt://a/s/%23 postgres://u@i/readings",
+        ];
+        assert!(others.iter().all(|other| id(other) != first));
+        assert_eq!(id("mqtt://a postgres://h/readings --client-id mine"), "mine");
+    }
+
+    #[test]
+    fn messages_without_acknowledgement_are_bounded_by_the_memory_for_them() {
+        assert_eq!(receive_maximum(0), 64);
+        assert_eq!(receive_maximum(16_000_000), 976);
+        assert_eq!(receive_maximum(u64::MAX), 4096);
     }
 }

@@ -70,7 +70,7 @@ fn what_sensors_send_is_what_broker_bridge_and_store_count() {
     eventually("every reading is a row", || database.rows() >= READINGS);
     assert_eq!(
         storing.counts(),
-        [READINGS, READINGS, 0, 0, 0, 0],
+        [READINGS, READINGS, 0, 0, 0, 0, 0, 0],
         "received and stored"
     );
     assert_eq!(database.rows(), READINGS);

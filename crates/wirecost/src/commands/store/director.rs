@@ -1,5 +1,6 @@
 //! Decides when the two endpoints connect, what goes into the store, and when both end.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason};
 use wirecost_security::layer;
 use wirecost_store::client as store;
-use wirecost_store::keeper::{Keeper, Notice};
+use wirecost_store::keeper::{Arrival, Keeper, Notice, Receipt};
 
+use super::aside::AsideFile;
 use super::dashboard::Shown;
-use super::json;
 use super::part::{Command, Event, Part};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -44,6 +45,10 @@ enum State {
     /// The broker has accepted the connection.
     Accepted,
     Open,
+    /// The broker shall keep what follows: its connection ends by then.
+    Leaving(Instant),
+    /// There is no connection to the broker until there is room.
+    Paused,
     /// The endpoint has said goodbye; its socket closes by then.
     Closing(Instant),
 }
@@ -51,6 +56,13 @@ enum State {
 /// The director.
 pub(super) struct StoreDirector {
     pub(super) keeper: Keeper,
+    aside: AsideFile,
+    /// When the file of readings that are set aside may be tried again.
+    aside_at: Instant,
+    /// Deliveries that found no room.
+    left: VecDeque<u64>,
+    /// Whether the connection to the broker must end because one found none.
+    is_full: bool,
     subscribe: mqtt::Command,
     states: [State; 2],
     /// Whether an endpoint has been open.
@@ -76,12 +88,17 @@ struct Said {
 impl StoreDirector {
     pub(super) fn new(
         keeper: Keeper,
+        aside: AsideFile,
         subscribe: mqtt::Command,
         is_quiet: bool,
         shown: Option<Shown>,
     ) -> Self {
         Self {
             keeper,
+            aside,
+            aside_at: Instant::START,
+            left: VecDeque::new(),
+            is_full: false,
             subscribe,
             states: [State::Held, State::Connect(Instant::START)],
             has_run: [false; 2],
@@ -121,8 +138,13 @@ impl StoreDirector {
 
     /// An endpoint has no connection. Before both have run, that is the end.
     fn lost(&mut self, part: usize, code: u8, why: &str, now: Instant) {
-        if matches!(self.states[part], State::Closing(_)) {
-            return;
+        match self.states[part] {
+            State::Closing(_) | State::Paused => return,
+            State::Leaving(_) => {
+                self.states[part] = State::Paused;
+                return;
+            }
+            State::Held | State::Connect(_) | State::Connecting(_) | State::Accepted | State::Open => {}
         }
         let name = ["broker", "store"][part];
         self.states[part] = State::Connect(now + PAUSE);
@@ -131,7 +153,9 @@ impl StoreDirector {
             return;
         }
         let hint = match part {
-            BROKER => "check the broker's URL: wirecost probe shows every step",
+            BROKER => {
+                "check the broker's URL: wirecost probe shows every step; a broker without MQTT 5 needs --mqtt 3.1.1"
+            }
             _ => "check the store's URL, and that its database exists: wirecost probe shows every step",
         };
         let failure = Failure::new(code, format!("cannot use the {name}: {why}"));
@@ -174,16 +198,59 @@ impl StoreDirector {
     }
 
     fn receive(&mut self, message: &mqtt::Message, now: Instant) {
+        if self.end_by.is_some() {
+            // The broker keeps it for the next start.
+            self.left.extend(message.delivery);
+            self.is_due[BROKER] = true;
+            return;
+        }
         if let Some(shown) = &self.shown {
             shown.arrived(&message.topic, &message.payload, now);
         }
-        let content = Content::from(json(&message.payload));
-        let is_kept = self.keeper.receive(&message.topic, content, now);
+        let arrival = Arrival {
+            sender: &message.topic,
+            payload: Content::from(&message.payload[..]),
+            delivery: message.delivery,
+            is_redelivered: message.may_be_known,
+        };
+        let receipt = self.keeper.receive(arrival, now);
+        let (is_kept, words) = match receipt {
+            Receipt::Kept => (true, ""),
+            Receipt::Left => (false, "there is no room for more readings: the broker keeps them"),
+            Receipt::Lost => (false, "there is no room for more readings: they are lost"),
+        };
         if self.said.has_room && !is_kept {
-            self.say("there is no room for more readings: they are lost".to_owned());
+            self.say(words.to_owned());
         }
         self.said.has_room = is_kept;
-        self.is_due[STORE] = true;
+        if receipt == Receipt::Left {
+            self.left.extend(message.delivery);
+            self.is_full = true;
+        }
+        self.is_due = [true; 2];
+    }
+
+    /// Writes down what the database does not take. What cannot be written is held, and the broker keeps what follows.
+    fn set_aside(&mut self, now: Instant) {
+        while self.aside_at <= now
+            && let Some(aside) = self.keeper.to_set_aside()
+        {
+            let (path, why) = (self.aside.path().display().to_string(), aside.why().to_string());
+            match self.aside.write(aside) {
+                Ok(()) => {
+                    self.keeper.set_aside();
+                    self.say(format!("store: a reading is set aside in {path}: {why}"));
+                }
+                Err(error) => {
+                    self.aside_at = now + PAUSE;
+                    self.say(format!(
+                        "cannot set a reading aside in {path}: {error}; trying again every second"
+                    ));
+                }
+            }
+            self.is_due = [true; 2];
+            self.count();
+        }
     }
 
     fn notice(&mut self, notice: Notice, now: Instant) {
@@ -203,8 +270,9 @@ impl StoreDirector {
                 }
             }
             Notice::Absent(why) => self.lost(STORE, exit::UNREACHABLE, &why, now),
-            Notice::Full(words) => self.say(format!("store: it has no room, readings are held: {words}")),
-            Notice::Refused(words) => self.say(format!("store: it refuses a reading: {words}")),
+            Notice::Later(words) => {
+                self.say(format!("store: it takes nothing now, readings are held: {words}"))
+            }
             Notice::NotSwept(words) => self.say(format!("store: it does not delete old readings: {words}")),
         }
     }
@@ -224,13 +292,45 @@ impl StoreDirector {
                 self.lost(part, exit::UNREACHABLE, &why, now);
                 Some(Step::Abort { reset: false })
             }
+            State::Paused if self.keeper.has_room() => {
+                self.states[part] = State::Connect(now);
+                self.connect(part, now)
+            }
+            State::Paused => Some(Step::Wait(None)),
+            State::Leaving(until) if until > now => Some(Step::Wait(Some(until))),
+            State::Leaving(_) => {
+                self.states[part] = State::Paused;
+                Some(Step::Abort { reset: false })
+            }
             State::Accepted | State::Open | State::Closing(_) => None,
         }
     }
 
-    fn broker_next(&mut self, now: Instant) -> Step<Command> {
+    /// Whether nothing is left to store, or the time for it is over.
+    fn has_drained(&self, now: Instant) -> bool {
+        let is_late = self.end_by.is_some_and(|end_by| end_by <= now);
+        self.keeper.held() == 0 || is_late || self.failure.is_some()
+    }
+
+    /// Tells the subscriber what is settled, and what is left to the broker. It takes this without a connection, too.
+    fn answer(&mut self) -> Option<mqtt::Command> {
+        if let Some(delivery) = self.left.pop_front() {
+            return Some(mqtt::Command::Decline { delivery });
+        }
+        let delivery = self.keeper.next_settled()?;
+        Some(mqtt::Command::Acknowledge { delivery })
+    }
+
+    fn broker_next(&mut self, context: Context) -> Step<Command> {
+        let now = context.now;
+        if !context.congested
+            && let Some(command) = self.answer()
+        {
+            return Step::Command(Command::Broker(command));
+        }
         if self.is_ending() {
             return match self.states[BROKER] {
+                State::Open | State::Accepted if !self.has_drained(now) => Step::Wait(self.end_by),
                 State::Open | State::Accepted => {
                     self.states[BROKER] = State::Closing(now + GOODBYE);
                     Step::Command(Command::Broker(mqtt::Command::Disconnect(ReasonCode::Success)))
@@ -241,6 +341,11 @@ impl StoreDirector {
         }
         if let Some(step) = self.connect(BROKER, now) {
             return step;
+        }
+        if std::mem::take(&mut self.is_full) {
+            // A server delivers again what is without an answer on a later connection alone [MQTT-4.4.0-1].
+            self.states[BROKER] = State::Leaving(now + GOODBYE);
+            return Step::Command(Command::Broker(mqtt::Command::Disconnect(ReasonCode::Success)));
         }
         if self.states[BROKER] == State::Accepted {
             self.states[BROKER] = State::Open;
@@ -314,6 +419,7 @@ impl Director<Part> for StoreDirector {
                 }
             }
         }
+        self.is_due = [true; 2];
         self.count();
     }
 
@@ -323,7 +429,7 @@ impl Director<Part> for StoreDirector {
     }
 
     fn flushed(&mut self, part: usize, now: Instant) -> bool {
-        if let State::Closing(until) = &mut self.states[part] {
+        if let State::Closing(until) | State::Leaving(until) = &mut self.states[part] {
             *until = now;
         }
         true
@@ -331,14 +437,16 @@ impl Director<Part> for StoreDirector {
 
     fn next(&mut self, part: usize, context: Context) -> Step<Command> {
         match part {
-            BROKER => self.broker_next(context.now),
+            BROKER => self.broker_next(context),
             _ => self.store_next(context),
         }
     }
 
-    fn due(&mut self, _: Instant) -> Due {
+    fn due(&mut self, now: Instant) -> Due {
+        self.set_aside(now);
         let part = self.is_due.iter_mut().position(std::mem::take);
-        part.map_or(Due::Later(None), Due::Device)
+        let again = self.keeper.to_set_aside().map(|_| self.aside_at);
+        part.map_or(Due::Later(again), Due::Device)
     }
 
     fn woken(&mut self, now: Instant) -> ControlFlow<()> {

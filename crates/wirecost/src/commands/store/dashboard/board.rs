@@ -89,8 +89,8 @@ impl Delays {
 #[derive(Debug, Serialize)]
 pub(super) struct News {
     at: u64,
-    /// Received, stored, refused, lost, held, sent again.
-    counts: [u64; 6],
+    /// Received, stored, refused, lost, held, sent again, set aside, delivered again.
+    counts: [u64; 8],
     /// Whether broker and store are open.
     open: [bool; 2],
     said: String,
@@ -182,12 +182,23 @@ impl Board {
             received,
             stored,
             refused,
+            set_aside,
             lost,
             resent,
+            redelivered,
         } = self.counts;
         News {
             at: millis(at),
-            counts: [received, stored, refused, lost, self.held as u64, resent],
+            counts: [
+                received,
+                stored,
+                refused,
+                lost,
+                self.held as u64,
+                resent,
+                set_aside,
+                redelivered,
+            ],
             open: self.open,
             said: self.said.clone(),
             unlisted: self.unlisted,

@@ -81,9 +81,9 @@ function rate(sensor) {
 // ---- counts and state
 
 function counts(news) {
-  const names = ["received", "stored", "refused", "lost", "held", "resent"];
+  const names = ["received", "stored", "refused", "lost", "held", "resent", "set-aside", "redelivered"];
   names.forEach((name, at) => say(byId(name), count(news.counts[at])));
-  for (const name of ["refused", "lost"]) {
+  for (const name of ["refused", "lost", "set-aside"]) {
     byId(name).parentNode.classList.toggle("bad", news.counts[names.indexOf(name)] > 0);
   }
   const [broker, store] = news.open;
