@@ -256,4 +256,8 @@ impl Endpoint for Gateway {
             Action::Event(event) => Output::Event(event),
         }
     }
+
+    fn stored_bytes(&self) -> usize {
+        self.held_bytes
+    }
 }

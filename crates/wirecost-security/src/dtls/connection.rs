@@ -48,7 +48,13 @@ pub(super) struct Connection {
     /// How many of them were decrypted before the current input.
     earlier: usize,
     is_established: bool,
+    /// Bytes that arrived during the handshake: the engine keeps fragments of incomplete messages.
+    arrived: usize,
 }
+
+/// What an engine for certificates and one for pre-shared keys take for a handshake, in bytes.
+const CERTIFICATE_HANDSHAKE_BYTES: usize = 24 << 10;
+const PSK_HANDSHAKE_BYTES: usize = 6 << 10;
 
 impl From<Dimpl> for Connection {
     fn from(engine: Dimpl) -> Self {
@@ -72,7 +78,17 @@ impl Connection {
             undelivered: 0,
             earlier: 0,
             is_established: false,
+            arrived: 0,
         }
+    }
+
+    /// What an incomplete handshake takes, in bytes.
+    pub(super) fn handshake_bytes(&self) -> usize {
+        let engine = match &self.machine {
+            Machine::Dimpl(_) => CERTIFICATE_HANDSHAKE_BYTES,
+            Machine::Psk(_) => PSK_HANDSHAKE_BYTES,
+        };
+        engine + self.arrived
     }
 
     /// The version, once it is negotiated.
@@ -160,6 +176,9 @@ impl Connection {
         classified: &mut Vec<Classified>,
     ) -> Result<(), Fault> {
         self.learn_client_random(datagram);
+        if !self.is_established {
+            self.arrived += datagram.len();
+        }
         self.earlier = self.undelivered;
         let taken = match &mut self.machine {
             Machine::Dimpl(engine) => engine.receive(datagram, now),
