@@ -13,6 +13,7 @@
 //!   threads and CPUs that meet them
 //! - [`process`]: real servers as children that cannot outlive this process; [`foreign`]: the servers of targets, by
 //!   name
+//! - [`entrance`]: a bound for connections whose peers have not shown who they are
 //! - [`patience`]: time limits of waits, which Ctrl-C ends
 //! - [`power`]: the energy of this machine, by RAPL or its battery
 //! - [`provenance`]: the measuring machine, in the results' format
@@ -45,6 +46,7 @@ pub mod cpu_time;
 pub mod doctor;
 pub mod driver;
 pub mod emulation;
+pub mod entrance;
 pub mod environment;
 pub mod error;
 pub mod ethtool;

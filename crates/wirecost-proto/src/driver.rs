@@ -110,11 +110,25 @@ pub trait ServiceObserver<E: Endpoint> {
     /// Handles an event of a service, identified by its index. Input from `peer` caused it; `None`: a timer did.
     fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
 
+    /// The driver ended a flow, which held this many bytes. Only a live driver with a limit calls this.
+    fn ended(&mut self, _peer: SocketAddr, _held_bytes: usize, _why: Ended) {}
+
     /// Whether an event is the arrival of a message that takes the server's service time. Only a simulated server with a
     /// service time calls this.
     fn is_work(&self, _event: &E::Event) -> bool {
         false
     }
+}
+
+/// Why a driver ended a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All flows together held more than the driver's limit, and none held more than this one.
+    LargestHolder,
+    /// The flow had an incomplete message or unread answers, and nothing moved for this time.
+    Stalled(Duration),
+    /// No further connection could be opened, and the peer had not said anything for this time.
+    Silent(Duration),
 }
 
 /// The results of a flow.

@@ -186,6 +186,35 @@ impl<E> Output<E> {
     }
 }
 
+/// What an endpoint holds for one flow, in addition to what it holds for a flow on which nothing waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Bytes of memory that are free again once the flow ends: incomplete messages, and output that waits.
+    pub bytes: usize,
+    /// Whether the peer has begun something and not finished it: a message or a handshake.
+    pub is_unfinished: bool,
+}
+
+impl Held {
+    /// An incomplete message of which this many bytes have arrived; nothing if there are none.
+    #[must_use]
+    pub const fn incomplete(bytes: usize) -> Self {
+        Self {
+            bytes,
+            is_unfinished: bytes > 0,
+        }
+    }
+
+    /// This, and what a layer or a part of the endpoint holds for the same flow.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            is_unfinished: self.is_unfinished || other.is_unfinished,
+        }
+    }
+}
+
 /// A protocol machine without socket, clock, thread or randomness of its own.
 ///
 /// [`crate::bare`] is the smallest implementation.
@@ -205,6 +234,18 @@ pub trait Endpoint {
 
     /// Returns the next output; call it until it returns [`Output::Timeout`].
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event>;
+
+    /// What the endpoint holds for a flow. A driver with a limit for all flows together asks after every input of the
+    /// flow, and ends the flow that holds most. Clients hold what their user gave them, and need not say it.
+    fn held(&self, _flow: FlowId) -> Held {
+        Held::default()
+    }
+
+    /// Bytes that the endpoint keeps for all flows together, such as queued messages. They outlast flows, and the
+    /// endpoint limits them itself.
+    fn stored_bytes(&self) -> usize {
+        0
+    }
 }
 
 impl<T: Endpoint + ?Sized> Endpoint for alloc::boxed::Box<T> {
@@ -218,5 +259,13 @@ impl<T: Endpoint + ?Sized> Endpoint for alloc::boxed::Box<T> {
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event> {
         (**self).poll_output(out)
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        (**self).held(flow)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        (**self).stored_bytes()
     }
 }

@@ -61,7 +61,7 @@ pub mod wheel;
 
 pub use content::Content;
 pub use director::Director;
-pub use endpoint::{Endpoint, FlowId, Input, Output, Peer, ResetReason};
+pub use endpoint::{Endpoint, FlowId, Held, Input, Output, Peer, ResetReason};
 pub use path::{Delivery, Direction, Fate, Path};
 pub use peer_text::PeerText;
 pub use random::Rng;

@@ -12,7 +12,7 @@ use wirecost_mqtt::sn::gateway as sn;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Output, Rng};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Held, Input, Instant, Output, Rng};
 use wirecost_security::layer::{self, Fault};
 use wirecost_security::{Start, dtls, tls};
 use wirecost_store::server as store;
@@ -23,6 +23,9 @@ use super::{Application, Stack};
 
 /// Topic aliases of each direction, where the broker serves clients of any maker.
 const TOPIC_ALIASES: u16 = 32;
+
+/// What a QUIC connection of a client of any maker may have unacknowledged and unread, in bytes.
+const QUIC_WINDOW_BYTES: u32 = 256 << 10;
 
 /// A built-in server: the application's server within the layer that protects its channel.
 pub enum Server {
@@ -100,11 +103,32 @@ pub enum Clients {
     /// The devices of a run.
     Devices,
     /// Clients of any maker. The broker uses topic aliases in both directions, which costs a property in the CONNACK of MQTT 5, and
-    /// limits the memory that all clients use together.
+    /// limits what it stores for all clients together.
     Anyone {
-        /// The limit in bytes; `None` is the broker's default.
-        held_bytes: Option<usize>,
+        /// The limit in bytes of what the server stores for all clients together; `None` is the protocol's default. With a limit,
+        /// HTTP/3 also has small windows.
+        stored_bytes: Option<usize>,
     },
+}
+
+impl Clients {
+    /// The limit of what a server stores for them, of which `default` is the protocol's.
+    fn stored_bytes(self, default: usize) -> usize {
+        match self {
+            Self::Devices => default,
+            Self::Anyone { stored_bytes } => stored_bytes.unwrap_or(default),
+        }
+    }
+
+    /// What a QUIC connection may have unacknowledged and unread.
+    fn quic_window_bytes(self) -> Option<u32> {
+        match self {
+            Self::Devices | Self::Anyone { stored_bytes: None } => None,
+            Self::Anyone {
+                stored_bytes: Some(_),
+            } => Some(QUIC_WINDOW_BYTES),
+        }
+    }
 }
 
 impl ServerEvent {
@@ -203,24 +227,33 @@ fn application(
         }
         Application::CoapNon | Application::CoapCon => {
             let config = coap::Config::new(rng.purpose(key_of("coap server")));
+            let config = coap::Config {
+                // Half for CON, half for NON.
+                max_duplicate_bytes: clients.stored_bytes(2 * config.max_duplicate_bytes) / 2,
+                ..config
+            };
             let oscore = &channels.admission().oscore;
             let config = config.with_oscore(oscore.all()?, oscore.is_required());
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {
-            let config = container(&channels.admission().users);
+            let config = container(clients, &channels.admission().users);
             ServerApplication::Amqp(Box::new(amqp::Container::new(config)))
         }
         Application::Http1 => {
             let config = http1::ServerConfig {
-                resources: resources(channels),
+                resources: resources(clients, channels),
                 ..http1::ServerConfig::default()
             };
             ServerApplication::Http1(Box::new(http1::Server::new(config)))
         }
         Application::Http3 => {
             let config = http3::ServerConfig {
-                resources: resources(channels),
+                resources: resources(clients, channels),
+                transport: http3::Transport {
+                    window_bytes: clients.quic_window_bytes(),
+                    ..http3::Transport::default()
+                },
                 ..http3::ServerConfig::new(channels.tls(stack)?, rng.purpose(key_of("http3 server")))
             };
             ServerApplication::Http3(Box::new(http3::Server::new(config)?))
@@ -230,11 +263,13 @@ fn application(
 }
 
 /// A server that accepts early data also accepts requests in it that change something: the options ask for that.
-fn resources(channels: &ServerChannels) -> resource::Config {
+fn resources(clients: Clients, channels: &ServerChannels) -> resource::Config {
+    let defaults = resource::Config::default();
     resource::Config {
+        kept_bytes: clients.stored_bytes(defaults.kept_bytes).min(defaults.kept_bytes),
         unsafe_early_data: channels.accepts_early_data(),
         answer_bytes: channels.response_body(),
-        ..resource::Config::default()
+        ..defaults
     }
 }
 
@@ -245,8 +280,8 @@ fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
             maximum_held_bytes: usize::MAX,
             ..mqtt::Config::default()
         },
-        Clients::Anyone { held_bytes } => mqtt::Config {
-            maximum_held_bytes: held_bytes.unwrap_or(mqtt::MAXIMUM_HELD_BYTES),
+        Clients::Anyone { stored_bytes } => mqtt::Config {
+            maximum_held_bytes: stored_bytes.unwrap_or(mqtt::MAXIMUM_HELD_BYTES),
             topic_alias_maximum: TOPIC_ALIASES,
             sent_topic_aliases: TOPIC_ALIASES,
             ..mqtt::Config::default()
@@ -264,7 +299,7 @@ fn gateway(clients: Clients) -> sn::Config {
     let defaults = sn::Config::default();
     let maximum_held_bytes = match clients {
         Clients::Devices => usize::MAX,
-        Clients::Anyone { held_bytes } => held_bytes.unwrap_or(defaults.maximum_held_bytes),
+        Clients::Anyone { .. } => clients.stored_bytes(defaults.maximum_held_bytes),
     };
     sn::Config {
         maximum_held_bytes,
@@ -272,11 +307,15 @@ fn gateway(clients: Clients) -> sn::Config {
     }
 }
 
-fn container(users: &[(String, String)]) -> amqp::Config {
+fn container(clients: Clients, users: &[(String, String)]) -> amqp::Config {
+    let defaults = amqp::Config::default();
     amqp::Config {
+        stored_bytes: clients
+            .stored_bytes(defaults.stored_bytes)
+            .min(defaults.stored_bytes),
         anonymous: users.is_empty(),
         users: users.to_vec(),
-        ..amqp::Config::default()
+        ..defaults
     }
 }
 
@@ -346,6 +385,32 @@ impl Endpoint for ServerApplication {
             Self::Store(server) => server.poll_output(out).map_event(ServerEvent::Store),
         }
     }
+
+    fn held(&self, flow: FlowId) -> Held {
+        match self {
+            Self::Bare(server) => server.held(flow),
+            Self::Mqtt(server) => server.held(flow),
+            Self::MqttSn(server) => server.held(flow),
+            Self::Coap(server) => server.held(flow),
+            Self::Amqp(server) => server.held(flow),
+            Self::Http1(server) => server.held(flow),
+            Self::Http3(server) => server.held(flow),
+            Self::Store(server) => server.held(flow),
+        }
+    }
+
+    fn stored_bytes(&self) -> usize {
+        match self {
+            Self::Bare(server) => server.stored_bytes(),
+            Self::Mqtt(server) => server.stored_bytes(),
+            Self::MqttSn(server) => server.stored_bytes(),
+            Self::Coap(server) => server.stored_bytes(),
+            Self::Amqp(server) => server.stored_bytes(),
+            Self::Http1(server) => server.stored_bytes(),
+            Self::Http3(server) => server.stored_bytes(),
+            Self::Store(server) => server.stored_bytes(),
+        }
+    }
 }
 
 impl Endpoint for Server {
@@ -372,6 +437,22 @@ impl Endpoint for Server {
                 output.map_event(ServerEvent::from)
             }
             Self::Dtls(server) => server.poll_output(out).map_event(ServerEvent::from),
+        }
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        match self {
+            Self::Plain(server) => server.held(flow),
+            Self::Tls(server) => server.held(flow),
+            Self::Dtls(server) => server.held(flow),
+        }
+    }
+
+    fn stored_bytes(&self) -> usize {
+        match self {
+            Self::Plain(server) => server.stored_bytes(),
+            Self::Tls(server) => server.stored_bytes(),
+            Self::Dtls(server) => server.stored_bytes(),
         }
     }
 }

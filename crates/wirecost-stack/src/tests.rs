@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::pair::Pair;
 use wirecost_proto::path::FixedDelay;
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Rng};
 
 use super::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use super::client::ClientConfig;
@@ -142,6 +142,39 @@ fn a_message_is_sent_when_its_last_byte_is_handed_out() {
             "{name}, {bytes} B: sent after {:?}",
             sent[0]
         );
+    }
+}
+
+#[test]
+fn a_server_holds_an_incomplete_handshake_and_nothing_afterwards() {
+    let credentials = Credentials::simulated(2).expect("credentials");
+    for name in [
+        "tcp+tls1.3",
+        "coap-con+dtls1.3",
+        "coap-con+dtls1.2",
+        "coap-con+dtls1.2-psk",
+        "http3",
+    ] {
+        let stack: Stack = name.parse().expect("a stack");
+        let ends = live(stack, &credentials);
+        let client = Client::new(&ends.message, &config(), &ends.client).expect("a client");
+        let clients = Clients::Anyone {
+            stored_bytes: Some(1 << 20),
+        };
+        let server = Server::new(stack, clients, &ends.server, 9).expect("a server");
+        let delay = FixedDelay(Duration::from_millis(20));
+        let mut pair = Pair::new(stack.transport(), client, server, delay);
+        pair.open();
+        let mut most = Held::default();
+        for _ in 0..500 {
+            pair.drive_for(Duration::from_millis(1));
+            let held = pair.server.held(FlowId(0));
+            if held.bytes > most.bytes {
+                most = held;
+            }
+        }
+        assert!(most.is_unfinished && most.bytes >= 6 << 10, "{name}: {most:?}");
+        assert_eq!(pair.server.held(FlowId(0)), Held::default(), "{name}");
     }
 }
 

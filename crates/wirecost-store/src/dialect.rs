@@ -100,4 +100,9 @@ pub(crate) trait ServerDialect: fmt::Debug + Send {
 
     /// Handles a whole packet.
     fn receive(&mut self, packet: &[u8]) -> Result<Reply, Malformed>;
+
+    /// Bytes of answers that the client has not asked for yet.
+    fn held(&self) -> usize {
+        0
+    }
 }

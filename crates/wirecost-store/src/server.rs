@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
-use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase};
+use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Held, Input, Instant, Layer, Output, Phase};
 
 use crate::dialect::{Answer, Inserted, ServerDialect};
 use crate::{Malformed, Parts, Store, mariadb, mongodb, postgres};
@@ -179,5 +179,10 @@ impl Endpoint for Server {
             Some(ServerOutput::Close(flow)) => Output::Close { flow, reset: false },
             None => Output::Timeout(None),
         }
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let held = |flow: &Flow| flow.kept.len() + flow.conversation.held();
+        Held::incomplete(self.flows.get(&flow).map_or(0, held))
     }
 }

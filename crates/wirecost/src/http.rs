@@ -1,8 +1,12 @@
 //! The little of HTTP/1.1 (RFC 9112) that the program answers itself: one request of a connection, in bounded time and memory.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
+
+use wirecost_live::entrance::Entrance;
 
 /// How long a peer may take for its request, and as long again for what it is answered.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -10,6 +14,61 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub const HEAD: usize = 8_192;
 /// How many bytes after a request's head are read at most.
 const UNREAD: u64 = 65_536;
+
+/// How long to wait where no connection can be accepted, for example without a descriptor.
+const NO_CONNECTION: Duration = Duration::from_millis(100);
+
+/// Answers the request of every connection, each on a thread of its own, `most` at once. A further connection takes the place
+/// of one that stalls. Returns never.
+pub fn answer_all<F>(listener: &TcpListener, most: usize, answer: F)
+where
+    F: Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static,
+{
+    let (entrance, answer) = (Entrance::new(most), Arc::new(answer));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            thread::sleep(NO_CONNECTION);
+            continue;
+        };
+        let Ok(place) = entrance.enter(&stream) else {
+            continue;
+        };
+        let answer = Arc::clone(&answer);
+        let body = move || {
+            // A peer that leaves early does no harm.
+            drop(answer(stream));
+            drop(place);
+        };
+        // Without a thread, the end of the connection is the answer.
+        drop(thread::Builder::new().spawn(body));
+    }
+}
+
+/// Whether the value of a field `Host` is an address or localhost, with or without a port (RFC 9110, section 7.2): names of
+/// other sites can lead here too. Only an IPv6 address stands in brackets (RFC 3986, section 3.2.2: no other IP literal has a
+/// meaning).
+pub fn names_this_machine(host: &str) -> bool {
+    let (name, port, is_address) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let Some((literal, behind)) = rest.split_once(']') else {
+                return false;
+            };
+            let port = match behind.strip_prefix(':') {
+                Some(port) => port,
+                None if behind.is_empty() => "",
+                None => return false,
+            };
+            (literal, port, literal.parse::<Ipv6Addr>().is_ok())
+        }
+        None => {
+            let (name, port) = host.split_once(':').unwrap_or((host, ""));
+            (name, port, name.parse::<Ipv4Addr>().is_ok())
+        }
+    };
+    let is_port =
+        port.is_empty() || port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    is_port && (is_address || !host.starts_with('[') && name.eq_ignore_ascii_case("localhost"))
+}
 
 /// Text that is not an address to listen on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,13 +123,16 @@ impl Request {
         target.split('?').next().unwrap_or_default()
     }
 
-    /// The value of a field; empty without one.
+    /// The value of a field; empty without one, and if there are several (RFC 9112, section 3.2, for `Host`).
     pub fn field(&self, name: &str) -> &str {
-        self.head
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .find(|(other, _)| other.eq_ignore_ascii_case(name))
-            .map_or("", |(_, value)| value.trim())
+        // What follows the empty line is content.
+        let fields = self.head.lines().skip(1).take_while(|line| !line.is_empty());
+        let fields = fields.filter_map(|line| line.split_once(':'));
+        let mut values = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        match (values.next(), values.next()) {
+            (Some((_, value)), None) => value.trim(),
+            _ => "",
+        }
     }
 
     /// Whether the request is for content, which `GET` gets and `HEAD` does not.
@@ -190,6 +252,53 @@ mod tests {
         assert_eq!(address(":9464"), Ok(([127, 0, 0, 1], 9464).into()));
         assert_eq!(address("0.0.0.0:1"), Ok(([0, 0, 0, 0], 1).into()));
         assert!(address("localhost").is_err());
+    }
+
+    #[test]
+    fn only_addresses_and_localhost_name_this_machine() {
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "[::1]",
+            "[::1]:8080",
+            "localhost",
+            "LocalHost:1",
+            "10.0.0.7:",
+            "[::1]:",
+        ] {
+            assert!(names_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:80",
+            "[evil.example]",
+            "[evil.example]:80",
+            "[localhost]",
+            "[127.0.0.1]",
+            "::1",
+            "[::1",
+            "[::1]80",
+            "[::1]:x",
+            "[::1%eth0]",
+            "[v1.fe80::1]",
+            "localhost:80:90",
+            "localhost:+80",
+            "localhost:65536",
+            "127.0.0.1@evil.example",
+            "localhost.evil.example",
+            "[[::1]]",
+        ] {
+            assert!(!names_this_machine(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_there_twice_or_in_the_content_has_no_value() {
+        let twice = request(b"GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n").unwrap();
+        assert_eq!(twice.field("host"), "");
+        let content = request(b"POST / HTTP/1.1\r\nAccept: b\r\n\r\nHost: localhost\r\n").unwrap();
+        assert_eq!((content.field("host"), content.field("accept")), ("", "b"));
     }
 
     fn request(bytes: &[u8]) -> io::Result<Request> {

@@ -1,7 +1,7 @@
 //! The endpoint for Prometheus, which only answers `GET /metrics` over HTTP/1.1 (RFC 9112) while a load runs.
 //!
-//! One thread answers one request after the other and closes each connection. A slow peer is dropped ([`crate::http`]). The
-//! load only waits for it to add a second's counts.
+//! Each request has a thread, which closes its connection. A slow peer is dropped, and the oldest one if there are too many
+//! ([`crate::http`]). The load only waits for it to add a second's counts.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,10 @@ use std::thread;
 use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_results::metrics::{Format, Metrics};
 
-use crate::http::{Request, Response};
+use crate::http::{self, Request, Response};
+
+/// The most connections whose request is not answered yet.
+const CONNECTIONS: usize = 8;
 
 /// The endpoint and its metrics.
 pub struct Endpoint {
@@ -32,10 +35,7 @@ impl Endpoint {
         };
         let metrics = Arc::clone(&endpoint.metrics);
         let body = move || {
-            for stream in listener.incoming().flatten() {
-                // A peer that leaves early does no harm.
-                drop(answer(stream, &metrics));
-            }
+            http::answer_all(&listener, CONNECTIONS, move |stream| answer(stream, &metrics));
         };
         thread::Builder::new().name("prometheus".into()).spawn(body)?;
         Ok(endpoint)

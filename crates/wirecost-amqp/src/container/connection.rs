@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use wirecost_proto::{FlowId, Instant};
+use wirecost_proto::{FlowId, Held, Instant};
 
 use super::Config;
 use super::link::{Link, Sending};
@@ -12,6 +12,11 @@ use crate::codec::frame::MIN_MAX_FRAME_SIZE;
 use crate::codec::{Attribution, Condition, Open, Performative};
 use crate::frames::{Frames, Timer, milliseconds};
 use crate::session::Session;
+
+/// The links that a connection may have before they count as held.
+const USUAL_LINKS: usize = 16;
+/// What a link takes, in bytes.
+const LINK_BYTES: usize = 256;
 
 /// The state of a connection.
 #[derive(Debug)]
@@ -165,6 +170,22 @@ impl Connection {
             }));
         }
         senders
+    }
+
+    /// What has arrived of an incomplete frame and of messages of several frames, and what unusually many links take.
+    pub(super) fn held(&self) -> Held {
+        let (mut incomplete, mut links) = (self.frames.framer.held(), 0);
+        for session in self.sessions.values() {
+            let SessionState::Mapped(_, attached) = session else {
+                continue;
+            };
+            links += attached.len();
+            incomplete += attached.values().map(Link::incoming_bytes).sum::<usize>();
+        }
+        Held::incomplete(incomplete).and(Held {
+            bytes: links.saturating_sub(USUAL_LINKS) * LINK_BYTES,
+            is_unfinished: false,
+        })
     }
 
     /// The session on this channel with its links, unless one side has ended it.

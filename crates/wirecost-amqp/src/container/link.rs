@@ -65,6 +65,19 @@ pub(super) struct Outgoing {
     pub(super) sections: Sections,
 }
 
+impl Link {
+    /// Bytes of a message that has partly arrived.
+    pub(super) fn incoming_bytes(&self) -> usize {
+        match self {
+            Self::Receiving(receiving) => {
+                let incoming = receiving.current.as_ref();
+                incoming.map_or(0, |incoming| incoming.message.len())
+            }
+            Self::Sending(_) | Self::Detached => 0,
+        }
+    }
+}
+
 impl Sending {
     pub(super) fn new(queue: QueueId, settled: bool) -> Self {
         Self {

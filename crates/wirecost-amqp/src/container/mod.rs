@@ -35,7 +35,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output};
 
 pub use config::Config;
 pub use event::{Event, Stats};
@@ -378,5 +378,14 @@ impl Endpoint for Container {
             self.deliver();
         }
         Output::Timeout(self.wakes.first().map(|(at, _)| *at))
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let connection = self.connections.get(&flow);
+        connection.map_or(Held::default(), Connection::held)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.shared.queues.bytes()
     }
 }

@@ -125,6 +125,11 @@ impl Queues {
         }
     }
 
+    /// Bytes of all unfinished messages.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The queue at `address`, which is created if necessary; `None` if there are too many queues.
     pub(super) fn at(&mut self, address: &str) -> Option<QueueId> {
         if let Some(id) = self.ids.get(address) {

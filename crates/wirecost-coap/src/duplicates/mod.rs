@@ -22,14 +22,14 @@ fn key((flow, message_id, _): Message) -> u64 {
     u64::from(flow.0) << 16 | u64::from(message_id)
 }
 
-/// The limit of the memory for messages of either kind, in bytes. Above it the oldest ids are forgotten, so that a late
+/// The default limit of the memory for messages of either kind, in bytes. Above it the oldest ids are forgotten, so that a late
 /// duplicate counts as new. 50,000 requests/s reach the limit in half a minute. The last retransmission of a CON
 /// follows within 45 s (RFC 7252 section 4.8.2).
-const MAXIMUM_HELD: usize = 256 << 20;
+pub(crate) const MAXIMUM_HELD: usize = 256 << 20;
 /// The memory for a message without its answer: its entry, and up to four slots of the index.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * Index::SLOT_BYTES;
 
-/// Records the messages of all peers until their ids are free again, within [`MAXIMUM_HELD`].
+/// Records the messages of all peers until their ids are free again, within a limit.
 #[derive(Debug)]
 pub(crate) struct Duplicates {
     confirmable: Window,
@@ -44,6 +44,13 @@ impl Duplicates {
             confirmable: Window::new(parameters.exchange_lifetime(), seed),
             non_confirmable: Window::new(parameters.non_lifetime(), seed),
         }
+    }
+
+    /// The same with this limit of the memory for messages of either kind.
+    pub(crate) const fn within(mut self, maximum_held: usize) -> Self {
+        self.confirmable.maximum_held = maximum_held;
+        self.non_confirmable.maximum_held = maximum_held;
+        self
     }
 
     /// Finds a duplicate. Writes its answer to `answer` and returns the layout of the answer, or `Some(None)` if it was
@@ -73,6 +80,11 @@ impl Duplicates {
             Type::Confirmable => &mut self.confirmable,
             _ => &mut self.non_confirmable,
         }
+    }
+
+    /// The memory for all messages, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.confirmable.held() + self.non_confirmable.held()
     }
 
     /// The number of recorded messages.

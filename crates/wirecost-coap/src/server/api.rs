@@ -7,6 +7,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Front, Rng};
 
 use crate::code::Method;
+use crate::duplicates::MAXIMUM_HELD;
 use crate::oscore::Context;
 use crate::parameters::TransmissionParameters;
 use crate::stream::MAX_MESSAGE_BYTES;
@@ -32,6 +33,8 @@ pub struct Config {
     pub max_observers: usize,
     /// The number of observations per peer. A further registration is answered as a plain GET.
     pub max_observers_per_peer: usize,
+    /// The memory of duplicate detection in bytes, for CON and for NON each. Above it, the oldest message ids are forgotten.
+    pub max_duplicate_bytes: usize,
     /// The delay of the response of `/separate`.
     pub separate_delay: Duration,
     /// How often the observable resources change on their own.
@@ -55,6 +58,7 @@ impl Config {
             max_assemblies_per_peer: 4,
             max_observers: 65_536,
             max_observers_per_peer: 1_024,
+            max_duplicate_bytes: MAXIMUM_HELD,
             separate_delay: Duration::from_secs(1),
             observe_interval: Duration::from_secs(5),
             oscore: Vec::new(),

@@ -109,6 +109,11 @@ impl Assemblies {
         }
     }
 
+    /// Bytes of the unfinished bodies of a peer.
+    pub(super) fn held(&self, flow: FlowId) -> usize {
+        self.kept.held(flow, |assembly| assembly.body.len())
+    }
+
     /// Drops the bodies of a peer that is gone.
     pub(super) fn forget(&mut self, flow: FlowId) {
         self.kept.forget(flow);

@@ -86,6 +86,11 @@ impl<T> Kept<T> {
         }
     }
 
+    /// Bytes of a peer's entries, each of which has `bytes`.
+    pub(super) fn held(&self, flow: FlowId, bytes: impl Fn(&T) -> usize) -> usize {
+        self.of_peer(flow).map(|(_, (_, entry))| bytes(entry)).sum()
+    }
+
     /// The number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

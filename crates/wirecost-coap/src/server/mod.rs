@@ -34,7 +34,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Rng};
 
 pub use self::api::{Config, Event, Stats};
 use self::assembly::Assemblies;
@@ -82,7 +82,8 @@ impl Server {
             released: BTreeSet::new(),
             message_ids: BTreeMap::new(),
             tree: resource::tree(),
-            duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0)),
+            duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0))
+                .within(config.max_duplicate_bytes),
             assemblies: Assemblies::default(),
             continuations: Kept::default(),
             observers: Observers::default(),
@@ -176,5 +177,19 @@ impl Endpoint for Server {
             Some(output) => output,
             None => Output::Timeout(self.next_timeout()),
         }
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let connection = self.connections.get(&flow);
+        let message = Held::incomplete(connection.map_or(0, |connection| connection.framer.held()));
+        // A body in blocks has a lifetime of its own, EXCHANGE_LIFETIME (RFC 7959 section 2.5).
+        message.and(Held {
+            bytes: self.assemblies.held(flow) + self.continuations.held(flow, Continuation::bytes),
+            is_unfinished: false,
+        })
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.duplicates.held()
     }
 }

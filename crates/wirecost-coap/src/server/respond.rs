@@ -83,6 +83,13 @@ pub(super) struct Continuation {
     body: Vec<u8>,
 }
 
+impl Continuation {
+    /// Bytes of its body.
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
+    }
+}
+
 impl Server {
     /// Sends an answer that does not depend on a resource.
     pub(super) fn respond_bare(&mut self, exchange: &Exchange, answer: &Answer, requested: &Requested) {

@@ -23,6 +23,9 @@ pub struct Transport {
     pub keep_alive: Option<Duration>,
     /// The most requests that a client may have open at a time.
     pub max_requests: u32,
+    /// The most bytes of a connection that are unacknowledged in one direction and unread in the other; `None` is QUIC's
+    /// default, which serves fast paths and lets a peer make us hold megabytes.
+    pub window_bytes: Option<u32>,
 }
 
 impl Default for Transport {
@@ -32,6 +35,7 @@ impl Default for Transport {
             idle_timeout: Duration::from_secs(60),
             keep_alive: None,
             max_requests: 100,
+            window_bytes: None,
         }
     }
 }
@@ -61,6 +65,12 @@ impl Transport {
             .max_concurrent_bidi_streams(VarInt::from_u32(requests))
             .max_concurrent_uni_streams(VarInt::from_u32(PEER_STREAMS))
             .datagram_receive_buffer_size(None);
+        if let Some(bytes) = self.window_bytes {
+            config
+                .send_window(bytes.into())
+                .receive_window(VarInt::from_u32(bytes))
+                .stream_receive_window(VarInt::from_u32(bytes));
+        }
         config
     }
 }

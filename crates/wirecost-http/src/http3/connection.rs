@@ -9,6 +9,7 @@ use wirecost_security::Epoch;
 
 use super::frame;
 use super::quic::attribution::{Attribution, cover_datagram};
+use super::quic::frame::Kind;
 use super::quic::packet::CONNECTION_ID_BYTES;
 use super::quic::tap::{Packet, Tap};
 use super::reader::{Part, Reader};
@@ -28,6 +29,9 @@ pub(crate) struct Connection {
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, unidirectional::Reader>,
     opened: unidirectional::PeerStreams,
+    /// Bytes of streams that have arrived, some perhaps twice, and that were read.
+    arrived_bytes: usize,
+    read_bytes: usize,
 }
 
 /// A message that is being written to a stream.
@@ -67,7 +71,26 @@ impl Connection {
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
             opened,
+            arrived_bytes: 0,
+            read_bytes: 0,
         }
+    }
+
+    /// Notes the bytes of streams in received packets.
+    pub(crate) fn note_arrived(&mut self, packets: &[Packet]) {
+        let frames = packets.iter().flat_map(|packet| &packet.frames);
+        let stream = frames.filter(|frame| matches!(frame.kind, Kind::Stream { .. }));
+        self.arrived_bytes += stream.map(|frame| frame.data).sum::<usize>();
+    }
+
+    /// Bytes of streams that wait for earlier ones, at most.
+    pub(crate) const fn unread_bytes(&self) -> usize {
+        self.arrived_bytes.saturating_sub(self.read_bytes)
+    }
+
+    /// Notes that nothing waits: what is left was sent again.
+    pub(crate) const fn all_is_read(&mut self) {
+        self.arrived_bytes = self.read_bytes;
     }
 
     /// Whether the handshake resumed an earlier session. False until that is known.
@@ -216,8 +239,9 @@ impl Connection {
         mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let reader = self.incoming.entry(id).or_default();
-        let opened = &mut self.opened;
+        let (opened, read_bytes) = (&mut self.opened, &mut self.read_bytes);
         let progress = read(&mut self.quic, id, |bytes| {
+            *read_bytes += bytes.len();
             reader.read(bytes, opened, &mut on_go_away)
         })?;
         if progress != Progress::Open {
@@ -239,7 +263,9 @@ impl Connection {
         reader: &mut Reader,
         mut handle: impl FnMut(Part<'_>) -> Result<(), Fault>,
     ) -> Result<Progress, Fault> {
+        let read_bytes = &mut self.read_bytes;
         let progress = read(&mut self.quic, id, |bytes| {
+            *read_bytes += bytes.len();
             let mut rest = bytes;
             while let Some(part) = reader.next(&mut rest)? {
                 handle(part)?;

@@ -42,6 +42,11 @@ impl Log {
         self.first_key + self.messages.len() as u64
     }
 
+    /// Bytes of content of all messages.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn push(&mut self, content_type: Option<&str>, bytes: &[u8]) {
         let mut message = self.make_room(bytes.len()).unwrap_or_default();
         copy_text(&mut message.content_type, content_type);

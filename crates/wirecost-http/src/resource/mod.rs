@@ -125,6 +125,11 @@ impl Resources {
         &self.config
     }
 
+    /// The bytes of content that are kept.
+    pub fn stored_bytes(&self) -> usize {
+        self.stored.as_ref().map_or(0, |stored| stored.bytes.len()) + self.log.bytes()
+    }
+
     /// The number of messages posted so far.
     pub fn posted(&self) -> u64 {
         self.log.posted()

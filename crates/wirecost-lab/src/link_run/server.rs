@@ -293,7 +293,7 @@ fn builtin(
         let service = Service {
             address,
             transport: stack.transport(),
-            endpoint: Server::new(stack, Clients::Anyone { held_bytes: None }, &channels, seed)
+            endpoint: Server::new(stack, Clients::Anyone { stored_bytes: None }, &channels, seed)
                 .map_err(io::Error::other)?,
         };
         let server = ServerLoop::new(vec![service], clock, Discard, false)?;

@@ -1,5 +1,6 @@
 //! The servers' loop: one thread, one poll instance, any number of services with any number of flows.
 
+mod budget;
 mod connections;
 mod flows;
 mod listening;
@@ -23,6 +24,7 @@ use super::stream::{CONGESTION_CONTROL, Stream};
 use super::wakes::Wakes;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::timerfd::TimerFd;
+use budget::{Budget, STALL};
 use connections::Lingering;
 use flows::Flows;
 use listening::{Listener, Port, Running, listen};
@@ -52,8 +54,15 @@ pub struct ServerLoop<E: Endpoint, O> {
     writing: Writing,
     services: Vec<Running<E>>,
     flows: Flows,
-    /// Connections that may have unread data.
+    /// Connections that may have unread data, because something has arrived.
     unread: Vec<FlowId>,
+    /// Connections whose turn ended before everything was read. They share [`BACKLOG_TIME`] of each turn of the loop.
+    backlog: VecDeque<FlowId>,
+    /// When the turn of the connection that is being read ends.
+    turn_ends: Option<Instant>,
+    budget: Budget,
+    /// Flows that have ended for want of room, and whose endpoints do not know it yet.
+    doomed: Vec<FlowId>,
     /// Services that may have new connections or datagrams.
     unheard: Vec<usize>,
     /// Connections with queued output that the kernel has not received.
@@ -71,6 +80,8 @@ pub struct ServerLoop<E: Endpoint, O> {
     /// Connections that this side has closed, in the order of their next check.
     lingering: VecDeque<Lingering>,
     linger: Duration,
+    /// How long nothing may move on a flow on which something is unfinished, if there is a budget.
+    stall: Duration,
     max_peers: usize,
     out: Buffer,
     /// The receive buffer of datagrams; `None` while its datagrams are handled, and before the first.
@@ -85,6 +96,11 @@ const STOP_TOKEN: Token = Token(usize::MAX - 2);
 const LISTENERS: usize = usize::MAX / 2;
 /// The most reads of one socket before other sockets, the timers and the stopper have their turn.
 const READS_PER_TURN: usize = 64;
+/// How long one connection is read off the link before others have their turn. The pieces of a read may cause any number of
+/// answers, so that a number of reads limits nothing.
+const TURN_TIME: Duration = Duration::from_micros(250);
+/// How long connections are read, within a turn of the loop, that had a turn before and have more.
+const BACKLOG_TIME: Duration = Duration::from_millis(5);
 /// The default number of peers that a datagram service remembers.
 const MAX_PEERS: usize = 65_536;
 /// The default time that a client may leave its side open after the server has closed.
@@ -137,6 +153,10 @@ where
             writing: Writing::default(),
             flows: Flows::default(),
             unread: Vec::new(),
+            backlog: VecDeque::new(),
+            turn_ends: None,
+            budget: Budget::new(None),
+            doomed: Vec::new(),
             unheard: Vec::new(),
             unflushed: Vec::new(),
             at_hand: None,
@@ -148,6 +168,7 @@ where
             wakes: Wakes::default(),
             lingering: VecDeque::new(),
             linger: LINGER,
+            stall: STALL,
             max_peers: MAX_PEERS,
             out: Buffer::new(),
             received: None,
@@ -217,11 +238,14 @@ where
             std::mem::swap(&mut self.unread, &mut reading);
             for flow in reading.drain(..) {
                 self.read(flow, &mut buffer)?;
+                self.end_doomed()?;
             }
+            self.read_backlog(&mut buffer)?;
             std::mem::swap(&mut self.unheard, &mut hearing);
             for service in hearing.drain(..) {
                 self.hear(service)?;
             }
+            self.end_doomed()?;
         }
     }
 
@@ -240,17 +264,21 @@ where
         let now = self.clock.now();
         self.lap();
         while let Some(owner) = self.wakes.due(now) {
-            // The owner after the last service handles closed connections.
+            // The owners after the last service handle closed and stalled connections.
             if owner < self.services.len() {
                 self.input(owner, None, Input::Timeout, &[])?;
+            } else if owner > self.services.len() {
+                self.end_stalled(now);
             }
         }
+        self.end_doomed()?;
         self.end_lingering(now)
     }
 
     /// Sets the timer to the next deadline. Returns how long the poll may last.
     fn arm(&mut self) -> io::Result<Option<Duration>> {
-        if !self.unread.is_empty() || !self.unheard.is_empty() || !self.unflushed.is_empty() {
+        let is_busy = !self.unread.is_empty() || !self.backlog.is_empty();
+        if is_busy || !self.unheard.is_empty() || !self.unflushed.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
         // An early timer costs less than setting it for each message.
@@ -312,6 +340,7 @@ where
         self.out = out;
         if let Some(flow) = flow {
             self.charge(flow);
+            self.weigh(flow);
         }
         Ok(())
     }
@@ -324,11 +353,11 @@ where
     }
 
     fn note_consumed(&mut self, flow: FlowId, received: &[u8], out: &Buffer) {
-        if !self.on_link {
+        let Some(flow) = self.flows.get_mut(flow) else {
             return;
-        }
-        let flow = self.flows.get_mut(flow);
-        if let Some(account) = flow.and_then(|flow| flow.account.as_mut()) {
+        };
+        flow.holding.has_spoken |= !out.spans().is_empty();
+        if let Some(account) = flow.account.as_mut() {
             account.log.consumed(Direction::Up, received, out);
         }
     }

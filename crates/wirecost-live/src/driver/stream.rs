@@ -267,6 +267,13 @@ impl Stream {
         self.fin_sent && self.fin_received
     }
 
+    /// Drops the unsent bytes and sends no more: the socket closes with an RST.
+    pub(super) fn give_up(&mut self) {
+        self.refusal = Some(ResetReason::Local);
+        self.unsent = None;
+        self.abort();
+    }
+
     /// Makes the socket close with an RST.
     pub(super) fn abort(&self) {
         let socket = socket2::SockRef::from(&self.socket);

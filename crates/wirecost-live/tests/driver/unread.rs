@@ -1,6 +1,6 @@
 //! Servers: foreign clients that do not read, or do not close.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,9 +16,11 @@ use wirecost_live::driver::Stopper;
 use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Device, Service, ServiceObserver};
+use wirecost_proto::driver::{Device, Ended, Service, ServiceObserver};
 use wirecost_proto::script::{Context, Script, Step};
-use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
+use wirecost_proto::{
+    Buffer, Cause, Endpoint, FlowId, Held, Input, Instant, Layer, Output, Phase, ResetReason,
+};
 
 use crate::rig::{free_address, loopback, watch};
 
@@ -260,6 +262,128 @@ fn a_reader_that_falls_behind_is_reset_before_memory_fills() {
         Some(ErrorKind::ConnectionReset),
         "not an end that could be taken for a whole"
     );
+    stop.wake().expect("the loop runs");
+}
+
+/// Holds what it has received of each flow.
+#[derive(Default)]
+struct Keeper {
+    held: BTreeMap<FlowId, usize>,
+    resets: VecDeque<Output<()>>,
+}
+
+impl Endpoint for Keeper {
+    type Command = Infallible;
+    type Event = ();
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, _: Instant) -> Result<(), Infallible> {
+        match input {
+            Input::Received { flow, bytes } => *self.held.entry(flow).or_default() += bytes.len(),
+            Input::Reset { flow, .. } => {
+                self.held.remove(&flow);
+                self.resets.push_back(Output::Event(()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, _: &mut Buffer) -> Output<()> {
+        self.resets.pop_front().unwrap_or(Output::Timeout(None))
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        Held::incomplete(self.held.get(&flow).copied().unwrap_or_default())
+    }
+}
+
+/// Tells why the loop ended flows.
+struct Ends(Sender<(SocketAddr, usize, Ended)>);
+
+impl<E: Endpoint<Event = ()>> ServiceObserver<E> for Ends {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {}
+
+    fn ended(&mut self, peer: SocketAddr, held_bytes: usize, why: Ended) {
+        // A test that has seen enough no longer listens.
+        let _ = self.0.send((peer, held_bytes, why));
+    }
+}
+
+/// A server with a budget on its own thread: its address, its stopper, and the flows that it ends.
+fn serve_within<E>(
+    endpoint: E,
+    bytes: usize,
+    stall: Duration,
+) -> (SocketAddr, Stopper, Receiver<(SocketAddr, usize, Ended)>)
+where
+    E: Endpoint<Event = (), Error = Infallible, Command = Infallible> + Send + 'static,
+{
+    let (address, transport) = (free_address(Transport::Stream), Transport::Stream);
+    let service = Service {
+        address,
+        transport,
+        endpoint,
+    };
+    let (ending, ends) = mpsc::channel();
+    let server = ServerLoop::new(vec![service], Clock::start(), Ends(ending), false).expect("listens");
+    let server = server.with_budget(bytes).with_stall(stall);
+    let stop = server.stopper();
+    thread::spawn(move || server.run().map(drop));
+    (address, stop, ends)
+}
+
+#[test]
+fn above_the_budget_the_largest_holder_is_reset_and_the_others_stay() {
+    let (address, stop, ends) = serve_within(Keeper::default(), 100_000, Duration::from_secs(60));
+    let mut clients: Vec<TcpStream> = [30_000, 50_000, 10_000]
+        .into_iter()
+        .map(|bytes| {
+            let mut client = TcpStream::connect(address).expect("the server listens");
+            client.write_all(&vec![0; bytes]).expect("it is read");
+            client
+        })
+        .collect();
+    clients[0].write_all(&[0; 15_000]).expect("it is read");
+    let (peer, held, why) = ends.recv_timeout(PATIENCE).expect("the server ends one");
+    assert_eq!(Some(peer), clients[1].local_addr().ok());
+    assert_eq!((held, why), (50_000, Ended::LargestHolder));
+    let end = clients[1].read(&mut [0]).expect_err("a reset");
+    assert_eq!(end.kind(), ErrorKind::ConnectionReset);
+    assert!(ends.try_recv().is_err());
+    stop.wake().expect("the loop runs");
+}
+
+#[test]
+fn unread_answers_count_for_the_client_that_does_not_read_them() {
+    let (address, stop, ends) = serve_within(FanOut::default(), 1 << 20, Duration::from_secs(60));
+    let reader = TcpStream::connect(address).expect("the server listens");
+    let mut writer = TcpStream::connect(address).expect("the server listens");
+    writer.write_all(&vec![0; MUCH / 4]).expect("it is read");
+    let (peer, held, why) = ends.recv_timeout(PATIENCE).expect("the server ends one");
+    assert_eq!(
+        (Some(peer), why),
+        (reader.local_addr().ok(), Ended::LargestHolder)
+    );
+    assert!(held < 2 << 20, "{held} B are held, and the limit is 1 MiB");
+    stop.wake().expect("the loop runs");
+}
+
+#[test]
+fn a_flow_on_which_nothing_moves_ends_if_something_is_unfinished() {
+    let stall = Duration::from_millis(200);
+    let (address, stop, ends) = serve_within(Keeper::default(), 1 << 20, stall);
+    let silent = TcpStream::connect(address).expect("the server listens");
+    let mut half = TcpStream::connect(address).expect("the server listens");
+    half.write_all(b"half").expect("it is read");
+    let (peer, held, why) = ends.recv_timeout(PATIENCE).expect("the server ends one");
+    assert_eq!(Some(peer), half.local_addr().ok());
+    assert_eq!((held, why), (4, Ended::Stalled(stall)));
+    assert!(
+        ends.recv_timeout(2 * stall).is_err(),
+        "a silent flow holds nothing"
+    );
+    drop(silent);
     stop.wake().expect("the loop runs");
 }
 

@@ -31,6 +31,8 @@ use crate::workers::worker;
 
 /// How long the coordinator may take to accept a connection, for the handshake and to answer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an agent waits before its second attempt to take part; twice as long before each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// How long the coordinator, which asks once a second, may be silent: less than an agent may be, which has then stopped when it
 /// is given up.
 pub const SILENCE: Duration = Duration::from_secs(4);
@@ -97,14 +99,7 @@ pub struct AgentContext<'a> {
 /// [`AgentError`] says why it could not.
 pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentError> {
     let limits = Limits::read()?;
-    let clock = Clock::start();
-    let (channel, mut lines) = match dial(file, clock, context.interrupted) {
-        // The interruption ended the wait.
-        Err(_) if (context.interrupted)() => return Ok(Ended::Interrupted),
-        dialled => dialled?,
-    };
-    join(&channel, file, &context, &limits).map_err(|error| unreachable(file, &error))?;
-    let Some(number) = welcome(&mut lines, file, &context)? else {
+    let Some((channel, mut lines, number)) = enter(file, &context, &limits)? else {
         return Ok(Ended::Interrupted);
     };
     (context.note)(&format!("agent {number} of the load at {}", file.coordinator));
@@ -122,27 +117,68 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
     })
 }
 
+/// Connects until the coordinator lets this agent take part: it may have ended the connection to make room for others. Returns
+/// its number; `None` if its user has ended it.
+fn enter(
+    file: &JoinFile,
+    context: &AgentContext<'_>,
+    limits: &Limits,
+) -> Result<Option<(Arc<Channel>, Lines, u32)>, AgentError> {
+    let (began, clock) = (Instant::now(), Clock::start());
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let entered = dial(file, clock, context.interrupted).and_then(|(channel, mut lines)| {
+            join(&channel, file, context, limits)?;
+            let number = welcome(&mut lines, file, context)?;
+            Ok(number.map(|number| (channel, lines, number)))
+        });
+        match entered {
+            Ok(entered) => return Ok(entered),
+            // The interruption ended the attempt.
+            Err(_) if (context.interrupted)() => return Ok(None),
+            Err(Failed::Cut(_)) if began.elapsed() + pause < PATIENCE => {}
+            Err(Failed::Cut(reason)) => return Err(unreachable(file, &reason)),
+            Err(Failed::Final(error)) => return Err(error),
+        }
+        thread::sleep(pause);
+        pause *= 2;
+    }
+}
+
+/// Why an attempt to take part has failed.
+enum Failed {
+    /// The connection was refused or has ended: another attempt may succeed.
+    Cut(String),
+    Final(AgentError),
+}
+
+impl Failed {
+    fn of(file: &JoinFile, error: ChannelError) -> Self {
+        match error {
+            ChannelError::Closed | ChannelError::Socket(_) => Self::Cut(error.to_string()),
+            ChannelError::Session(SessionError::OtherCertificate) => {
+                Self::Final(AgentError::OtherRun(file.coordinator.clone()))
+            }
+            ChannelError::Silent(_)
+            | ChannelError::Session(SessionError::Tls(_))
+            | ChannelError::Line(_)
+            | ChannelError::Message(_) => Self::Final(unreachable(file, &error)),
+        }
+    }
+}
+
 fn dial(
     file: &JoinFile,
     clock: Clock,
     interrupted: &dyn Fn() -> bool,
-) -> Result<(Arc<Channel>, Lines), AgentError> {
-    let unreachable = |reason: String| AgentError::Unreachable {
-        coordinator: file.coordinator.clone(),
-        reason,
-    };
+) -> Result<(Arc<Channel>, Lines), Failed> {
     let patience = Patience::new(PATIENCE, interrupted);
     let addresses = addresses_of(&file.coordinator, patience);
-    let addresses = addresses.map_err(|error| unreachable(error.to_string()))?;
+    let addresses = addresses.map_err(|error| Failed::Final(unreachable(file, &error)))?;
     let connected = connect(&addresses, patience);
-    let (stream, _) = connected.map_err(|error| unreachable(error.to_string()))?;
-    let session = Session::client(file.pin).map_err(|error| unreachable(error.to_string()))?;
-    Channel::open(stream, session, clock, PATIENCE).map_err(|error| match error {
-        ChannelError::Session(SessionError::OtherCertificate) => {
-            AgentError::OtherRun(file.coordinator.clone())
-        }
-        other => unreachable(other.to_string()),
-    })
+    let (stream, _) = connected.map_err(|error| Failed::Cut(error.to_string()))?;
+    let session = Session::client(file.pin).map_err(|error| Failed::Final(unreachable(file, &error)))?;
+    Channel::open(stream, session, clock, PATIENCE).map_err(|error| Failed::of(file, error))
 }
 
 fn unreachable(file: &JoinFile, error: &dyn std::fmt::Display) -> AgentError {
@@ -158,11 +194,11 @@ fn join(
     file: &JoinFile,
     context: &AgentContext<'_>,
     limits: &Limits,
-) -> Result<(), ChannelError> {
+) -> Result<(), Failed> {
     let mut bytes = [0; 16];
     Entropy::system()
         .fill(&mut bytes)
-        .map_err(|error| SessionError::Tls(error.to_string()))?;
+        .map_err(|error| Failed::Final(error.into()))?;
     let nonce: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let proof = file.secret.proof(&nonce);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
@@ -174,27 +210,25 @@ fn join(
         cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
         sockets: limits.sockets_per_process,
     };
-    Ok(channel.send(to_line(&FromAgent::Join(join)))?)
+    let sent = channel.send(to_line(&FromAgent::Join(join)));
+    sent.map_err(|error| Failed::Cut(error.to_string()))
 }
 
 /// Waits until the coordinator lets this agent take part. Returns its number; `None` if its user has ended it.
-fn welcome(
-    lines: &mut Lines,
-    file: &JoinFile,
-    context: &AgentContext<'_>,
-) -> Result<Option<u32>, AgentError> {
+fn welcome(lines: &mut Lines, file: &JoinFile, context: &AgentContext<'_>) -> Result<Option<u32>, Failed> {
+    let refused = |error: &ChannelError| Failed::Final(unreachable(file, error));
     let asked = Instant::now();
     loop {
-        let next = lines.next(LOOK).map_err(|error| unreachable(file, &error))?;
+        let next = lines.next(LOOK).map_err(|error| Failed::of(file, error))?;
         match next.map(|(line, _)| (ToAgent::from_line(&line), line)) {
             Some((Some(ToAgent::Welcome { number }), _)) => return Ok(Some(number)),
             Some((Some(ToAgent::Refused { reason }), _)) => {
-                return Err(AgentError::Refused(PeerText::new(&reason)));
+                return Err(Failed::Final(AgentError::Refused(PeerText::new(&reason))));
             }
-            Some((_, line)) => return Err(unreachable(file, &ChannelError::Message(PeerText::new(&line)))),
+            Some((_, line)) => return Err(refused(&ChannelError::Message(PeerText::new(&line)))),
             None if (context.interrupted)() => return Ok(None),
             None if asked.elapsed() >= PATIENCE => {
-                return Err(unreachable(file, &ChannelError::Silent(PATIENCE)));
+                return Err(refused(&ChannelError::Silent(PATIENCE)));
             }
             None => {}
         }

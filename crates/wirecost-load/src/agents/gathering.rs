@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use wirecost_live::Clock;
+use wirecost_live::entrance::Entrance as Places;
 use wirecost_proto::PeerText;
 use wirecost_security::certificate::{self, Authority, Identity};
 use wirecost_security::entropy::NoEntropy;
@@ -21,9 +22,9 @@ use super::line::NotALine;
 use super::member::{FIRST_ROUND, Member, ROUND};
 use super::message::{FromAgent, Join, ToAgent, to_line};
 
-/// How long an agent may take from its connection to its first message.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How many connections may be on their way to being let in.
+/// How long an agent may take from its connection to its first message, with the handshake.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many connections may be on their way to being let in. Further ones take the places of those that stall.
 const MOST_AT_ONCE: usize = 64;
 /// How often the listener, and a coordinator that waits, look around.
 const LOOK: Duration = Duration::from_millis(20);
@@ -117,7 +118,7 @@ struct Entrance {
     asked: u32,
     clock: Clock,
     is_over: AtomicBool,
-    entering: AtomicUsize,
+    entering: Arc<Places>,
     inside: Mutex<Inside>,
 }
 
@@ -160,7 +161,7 @@ impl Gathering {
             asked,
             clock: Clock::start(),
             is_over: AtomicBool::new(false),
-            entering: AtomicUsize::new(0),
+            entering: Places::new(MOST_AT_ONCE),
             inside: Mutex::default(),
         });
         let own = Arc::clone(&entrance);
@@ -344,28 +345,23 @@ impl Entrance {
 
     /// Lets a connection in on a thread of its own: the other connections do not wait for a peer that sends nothing.
     fn enter(self: &Arc<Self>, stream: TcpStream, address: SocketAddr) {
-        if self.entering.fetch_add(1, Ordering::SeqCst) >= MOST_AT_ONCE {
-            self.entering.fetch_sub(1, Ordering::SeqCst);
+        // A connection that has ended needs no place.
+        let Ok(place) = self.entering.enter(&stream) else {
             return;
-        }
+        };
         let own = Arc::clone(self);
         let entering = move || {
             let entered = stream.set_nonblocking(false).map_err(ChannelError::from);
             let entered = entered.and_then(|()| own.admit(stream, address));
-            own.entering.fetch_sub(1, Ordering::SeqCst);
+            drop(place);
             // A stranger learns nothing, and the user hears of agents alone.
             if let Ok(Some((member, mut lines))) = entered {
                 member.begin_round(FIRST_ROUND);
                 member.read(&mut lines);
             }
         };
-        if thread::Builder::new()
-            .name("agent".into())
-            .spawn(entering)
-            .is_err()
-        {
-            self.entering.fetch_sub(1, Ordering::SeqCst);
-        }
+        // Without a thread, the connection ends, and the agent tries again.
+        drop(thread::Builder::new().name("agent".into()).spawn(entering));
     }
 
     /// Takes a connection through its handshake and its first message.
@@ -375,8 +371,9 @@ impl Entrance {
         address: SocketAddr,
     ) -> Result<Option<(Arc<Member>, Lines)>, ChannelError> {
         let session = Session::server(&self.identity)?;
+        let began = Instant::now();
         let (channel, mut lines) = Channel::open(stream, session, self.clock, PATIENCE)?;
-        let Some((line, _)) = lines.next(PATIENCE)? else {
+        let Some((line, _)) = lines.next(PATIENCE.saturating_sub(began.elapsed()))? else {
             return Err(ChannelError::Silent(PATIENCE));
         };
         let Some(FromAgent::Join(join)) = FromAgent::from_line(&line) else {

@@ -16,11 +16,6 @@ impl Memory {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The number of bytes of `maximum` that are free.
-    pub(super) fn free(&self, maximum: usize) -> usize {
-        maximum.saturating_sub(self.held())
-    }
-
     /// Reserves `bytes`.
     pub(super) fn reserve(&self, bytes: usize) -> Reservation {
         let mut reservation = Reservation {
@@ -72,7 +67,7 @@ mod tests {
         let mut one = memory.reserve(10);
         let other = memory.reserve(5);
         one.set(20);
-        assert_eq!((memory.held(), memory.free(100), memory.free(7)), (25, 75, 0));
+        assert_eq!(memory.held(), 25);
         drop(other);
         one.set(1);
         assert_eq!((memory.held(), one.bytes()), (1, 1));

@@ -31,7 +31,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output};
 
 pub use config::{Config, MAXIMUM_HELD_BYTES};
 pub use event::{Command, Event, Limit, Stats};
@@ -69,6 +69,8 @@ pub struct Broker {
     actions: VecDeque<Action>,
     now: Instant,
     memory: Memory,
+    /// The memory of incomplete packets.
+    incomplete: Memory,
     /// The number of client identifiers assigned so far.
     assigned: u64,
     /// Scratch for the subscriptions that one message matches.
@@ -91,6 +93,7 @@ impl Broker {
             actions: VecDeque::new(),
             now: Instant::START,
             memory: Memory::default(),
+            incomplete: Memory::default(),
             assigned: 0,
             matches: Vec::new(),
             properties: PropertiesBuf::new(),
@@ -116,22 +119,27 @@ impl Broker {
     /// The number of bytes held for all clients together: messages, once each, and their queue entries; sessions with
     /// their subscriptions and wills; incomplete packets.
     pub fn held_bytes(&self) -> usize {
-        self.memory.held()
+        self.memory.held() + self.incomplete.held()
+    }
+
+    /// The bytes of `maximum` that are free.
+    fn free_of(&self, maximum: usize) -> usize {
+        maximum.saturating_sub(self.held_bytes())
     }
 
     fn free_memory(&self) -> usize {
-        self.memory.free(self.config.maximum_held_bytes)
+        self.free_of(self.config.maximum_held_bytes)
     }
 
     /// The memory that is free for messages. A quarter of the limit is reserved, so that clients can connect, subscribe
     /// and publish even if others read nothing.
     fn free_for_messages(&self) -> usize {
-        self.memory.free(self.config.maximum_held_bytes / 4 * 3)
+        self.free_of(self.config.maximum_held_bytes / 4 * 3)
     }
 
     fn open(&mut self, flow: FlowId) {
         let limit = self.largest_packet().min(self.config.maximum_connect_size);
-        let connection = Connection::new(limit, self.now, &self.memory);
+        let connection = Connection::new(limit, self.now, &self.incomplete);
         self.connections.insert(flow, connection);
         self.timers
             .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
@@ -208,5 +216,14 @@ impl Endpoint for Broker {
             }
         }
         Output::Timeout(self.timers.next())
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let connection = self.connections.get(&flow);
+        Held::incomplete(connection.map_or(0, |connection| connection.partial.bytes()))
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.memory.held()
     }
 }

@@ -262,4 +262,8 @@ impl Endpoint for Gateway {
             Action::Event(event) => Output::Event(event),
         }
     }
+
+    fn stored_bytes(&self) -> usize {
+        self.held_bytes
+    }
 }

@@ -51,7 +51,13 @@ pub(super) struct Connection {
     is_established: bool,
     /// A server's, whose client has yet to return its cookie.
     unproven: Option<Unproven>,
+    /// Bytes that arrived during the handshake: the engine keeps fragments of incomplete messages.
+    arrived: usize,
 }
+
+/// What an engine for certificates and one for pre-shared keys take for a handshake, in bytes.
+const CERTIFICATE_HANDSHAKE_BYTES: usize = 24 << 10;
+const PSK_HANDSHAKE_BYTES: usize = 6 << 10;
 
 impl From<Dimpl> for Connection {
     fn from(engine: Dimpl) -> Self {
@@ -76,6 +82,7 @@ impl Connection {
             earlier: 0,
             is_established: false,
             unproven: None,
+            arrived: 0,
         }
     }
 
@@ -85,6 +92,15 @@ impl Connection {
             unproven: Some(Unproven::new(until)),
             ..self
         }
+    }
+
+    /// What an incomplete handshake takes, in bytes.
+    pub(super) fn handshake_bytes(&self) -> usize {
+        let engine = match &self.machine {
+            Machine::Dimpl(_) => CERTIFICATE_HANDSHAKE_BYTES,
+            Machine::Psk(_) => PSK_HANDSHAKE_BYTES,
+        };
+        engine + self.arrived
     }
 
     /// The version, once it is negotiated.
@@ -184,6 +200,9 @@ impl Connection {
         classified: &mut Vec<Classified>,
     ) -> Result<(), Fault> {
         self.learn_client_random(datagram);
+        if !self.is_established {
+            self.arrived += datagram.len();
+        }
         self.earlier = self.undelivered;
         if let Some(unproven) = &mut self.unproven {
             unproven.received(datagram.len());

@@ -7,7 +7,7 @@ mod routes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Peer, ResetReason};
 
 use self::routes::Routes;
 use super::config::Version;
@@ -57,6 +57,20 @@ enum Stage {
 }
 
 impl Stage {
+    /// What is held of incomplete handshakes.
+    fn held(&self) -> Held {
+        match self {
+            Self::Handshake(connection)
+            | Self::Established {
+                successor: Some(connection),
+                ..
+            } => Held::incomplete(connection.handshake_bytes()),
+            Self::AwaitClientHello | Self::Established { .. } | Self::AwaitCloseNotify { .. } => {
+                Held::default()
+            }
+        }
+    }
+
     fn deadline(&self) -> Option<Instant> {
         match self {
             Self::AwaitClientHello => None,
@@ -155,6 +169,18 @@ impl<E: Endpoint> Endpoint for Flows<E> {
         }
         let deadline = self.deadlines.first().map(|(at, _)| *at);
         Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let layer = self
+            .flows
+            .get(&flow)
+            .map_or(Held::default(), |flow| flow.stage.held());
+        layer.and(self.inner.endpoint.held(flow))
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.inner.endpoint.stored_bytes()
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use rustls::Connection;
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Peer, ResetReason};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Peer, ResetReason};
 
 use super::fault;
 use super::flow::{Arrival, Flow, Scratch, Stage};
@@ -97,6 +97,12 @@ impl<E: Endpoint> Engine<E> {
 
     pub(super) const fn inner_mut(&mut self) -> &mut E {
         &mut self.inner
+    }
+
+    /// What layer and inner endpoint hold for a flow.
+    pub(super) fn held(&self, flow: FlowId) -> Held {
+        let layer = self.flows.get(&flow).map_or(Held::default(), Flow::held);
+        layer.and(self.inner.held(flow))
     }
 
     /// The negotiated parameters of a flow.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use rustls::Connection;
-use wirecost_proto::{Buffer, Cause, Instant, Layer, Peer, Phase, Span};
+use wirecost_proto::{Buffer, Cause, Held, Instant, Layer, Peer, Phase, Span};
 
 use super::connection::{self, Opened};
 use super::fault;
@@ -12,6 +12,9 @@ use super::record::{Header, MAX_PLAINTEXT_BYTES};
 use crate::Start;
 use crate::interleave::Interleaver;
 use crate::layer::Fault;
+
+/// What the library takes for a handshake, in bytes.
+const HANDSHAKE_BYTES: usize = 12 << 10;
 
 /// One connection, and the data waiting on either side.
 pub(super) struct Flow {
@@ -27,6 +30,8 @@ pub(super) struct Flow {
     connection: Box<Connection>,
     /// An incomplete record.
     partial: Vec<u8>,
+    /// Bytes that arrived during the handshake: the library keeps incomplete messages.
+    arrived: usize,
     received: Interleaver,
     /// Plaintext that cannot be sent yet, message by message.
     held: VecDeque<Buffer>,
@@ -90,6 +95,7 @@ impl Flow {
             fin: false,
             connection,
             partial: Vec::new(),
+            arrived: 0,
             received: Interleaver::default(),
             held: VecDeque::new(),
             early: Vec::new(),
@@ -98,6 +104,19 @@ impl Flow {
 
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// What is held of an incomplete handshake or record, and plaintext that cannot be sent yet.
+    pub(super) fn held(&self) -> Held {
+        let handshake = match self.deadline() {
+            Some(_) => HANDSHAKE_BYTES + self.arrived,
+            None => 0,
+        };
+        let waiting: usize = self.held.iter().map(|message| message.bytes().len()).sum();
+        Held::incomplete(handshake + self.partial.len()).and(Held {
+            bytes: waiting,
+            is_unfinished: false,
+        })
     }
 
     /// The deadline of the handshake.
@@ -112,6 +131,9 @@ impl Flow {
 
     /// Handles received bytes. Appends plaintext to `plain` and the effects to `arrivals`.
     pub(super) fn receive(&mut self, bytes: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) {
+        if self.deadline().is_some() {
+            self.arrived += bytes.len();
+        }
         if self.partial.is_empty() {
             let opened = self.open_records(bytes, plain, arrivals);
             self.partial.extend_from_slice(&bytes[opened..]);
@@ -120,6 +142,10 @@ impl Flow {
         let mut joined = std::mem::take(&mut self.partial);
         joined.extend_from_slice(bytes);
         let opened = self.open_records(&joined, plain, arrivals);
+        if opened == 0 {
+            self.partial = joined;
+            return;
+        }
         // Drops the buffer if there is no incomplete record, as on most connections.
         self.partial.extend_from_slice(&joined[opened..]);
     }

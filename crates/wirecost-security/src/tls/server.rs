@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::Connection;
 use rustls::server::ServerConnection;
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Peer};
 
 use super::config::ServerConfig;
 use super::engine::Engine;
@@ -71,5 +71,13 @@ impl<E: Endpoint> Endpoint for Server<E> {
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
         self.engine.poll(out)
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        self.engine.held(flow)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.engine.inner().stored_bytes()
     }
 }

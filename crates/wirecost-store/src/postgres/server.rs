@@ -126,6 +126,10 @@ impl ServerDialect for Conversation {
         }
         Ok(reply)
     }
+
+    fn held(&self) -> usize {
+        self.pending.len()
+    }
 }
 
 fn ready_for_query(out: &mut Vec<u8>) -> Result<(), TooLong> {

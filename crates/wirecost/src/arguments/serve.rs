@@ -88,9 +88,10 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections: Option<u32>,
 
-    /// Memory limit for all messages, sessions and subscriptions (mqtt) [default: 256MiB]
-    #[arg(long, value_name = "SIZE")]
-    pub max_held: Option<ByteSize>,
+    /// Memory limit for everything that is held for all clients together: incomplete messages, unread answers, and what the
+    /// server stores. Above it, the client that holds most is disconnected
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub max_held: ByteSize,
 
     /// Run as one of several processes, with settings from standard input
     #[arg(long, hide = true)]

@@ -13,9 +13,10 @@ use std::time::Duration;
 use wirecost_live::Clock;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
+use wirecost_live::limits;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::Instant;
-use wirecost_proto::driver::{Service, ServiceObserver};
+use wirecost_proto::driver::{Ended, Service, ServiceObserver};
 use wirecost_security::KeyLog;
 use wirecost_security::entropy::Entropy;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
@@ -37,6 +38,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     OpenFiles::raise().map_err(Failure::internal)?;
+    // What a client held is of use to others, not to the allocator.
+    limits::spare_memory();
     let stack = stack_for(arguments)?;
     let share = arguments.worker.then(Share::read).transpose()?;
     let address = match &share {
@@ -100,6 +103,7 @@ fn listening(
         _ => ServerLoop::sharing_ports(vec![service], clock, Log { quiet }),
     };
     let server = server.map_err(|error| Failure::cannot_listen(&error, error.kind(), "--listen"))?;
+    let server = server.with_budget(budget(arguments));
     Ok(match arguments.connections {
         Some(connections) => server.with_max_peers(connections as usize),
         None => server,
@@ -147,10 +151,15 @@ fn endpoint(
     let channels = ServerChannels::admitting(admission, clock.epoch(), key_log, options);
     // The connection ids of QUIC must not be predictable.
     let seed = random()?;
-    let held_bytes = arguments
-        .max_held
-        .map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX));
-    Server::new(stack, Clients::Anyone { held_bytes }, &channels, seed).map_err(Failure::usage)
+    // A quarter is left for what connections hold, so that clients can connect and send although everything is stored that
+    // may be.
+    let stored_bytes = Some(budget(arguments) / 4 * 3);
+    Server::new(stack, Clients::Anyone { stored_bytes }, &channels, seed).map_err(Failure::usage)
+}
+
+/// The limit of what the server holds for all clients together, in bytes.
+fn budget(arguments: &ServeArguments) -> usize {
+    usize::try_from(arguments.max_held.bytes()).unwrap_or(usize::MAX)
 }
 
 /// An unpredictable number.
@@ -321,6 +330,26 @@ impl ServiceObserver<Server> for Log {
         }
         let from = peer.map(|peer| peer.to_string()).unwrap_or_default();
         output::note(format_args!("{now} {from} {}", described(&event)));
+    }
+
+    fn ended(&mut self, peer: SocketAddr, held_bytes: usize, why: Ended) {
+        if self.quiet {
+            return;
+        }
+        let held = held_bytes as f64 / 1e6;
+        match why {
+            Ended::LargestHolder => output::note(format_args!(
+                "{peer} ended: it held {held:.1} MB, more than any other client, and all together held more than --max-held"
+            )),
+            Ended::Stalled(time) => output::note(format_args!(
+                "{peer} ended: its message was incomplete, or answers were unread, and nothing moved for {} s",
+                time.as_secs()
+            )),
+            Ended::Silent(time) => output::note(format_args!(
+                "{peer} ended: it said nothing for {} s, and another connection needs its descriptor",
+                time.as_secs()
+            )),
+        }
     }
 }
 

@@ -176,6 +176,24 @@ fn strangers_do_not_keep_a_coordinator_from_its_agents() {
 }
 
 #[test]
+fn idle_connections_do_not_take_the_places_of_agents() {
+    let target = Target::start("mqtt-qos1");
+    let coordinator = Coordinator::start(&format!("{} -c 4 -r 100/s -d 1s --agents 2", target.url("mqtt")));
+    let text = coordinator.waits();
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let address = value["coordinator"].as_str().expect("an address");
+    let idle: Vec<std::net::TcpStream> = (0..100)
+        .map(|_| std::net::TcpStream::connect(address).expect("a connection"))
+        .collect();
+    let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
+    coordinator.end().ended_well();
+    agents
+        .into_iter()
+        .for_each(|agent| assert_eq!(agent.end().code, Some(0)));
+    drop(idle);
+}
+
+#[test]
 fn loads_that_agents_cannot_run_are_refused_before_anybody_waits() {
     let home = tempfile::TempDir::new().expect("a folder");
     let refused = |arguments: &str, code: i32, sentence: &str| {

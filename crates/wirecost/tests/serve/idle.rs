@@ -15,10 +15,15 @@ const CONNECTIONS: usize = 10_000;
 /// Of each connection, the broker's session with it.
 const BYTES_PER_CONNECTION: usize = 4 << 10;
 
-/// Resident memory of a process in bytes (proc_pid_status(5)).
+/// Resident memory of a process in bytes.
 fn resident(pid: u32) -> usize {
+    memory(pid, "VmRSS:")
+}
+
+/// A figure of the memory of a process in bytes (proc_pid_status(5)).
+pub(crate) fn memory(pid: u32, name: &str) -> usize {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the server runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok());
     kibibytes.expect("a number") << 10
 }

@@ -9,6 +9,7 @@ mod amqp;
 mod bad_input;
 mod coap;
 mod files;
+mod held;
 mod http;
 mod idle;
 mod mqtt;

@@ -289,6 +289,13 @@ fn the_server_of_the_page_is_bounded_and_answers_for_nobody_else() {
             ),
             "421",
         ),
+        (
+            format!(
+                "GET /events HTTP/1.1\r\nHost: [readings.example]:{}\r\n\r\n",
+                host.port()
+            ),
+            "421",
+        ),
         ("GET /".repeat(4_000), "421"),
     ] {
         let answer = shown.answer(&request);
@@ -302,9 +309,11 @@ fn the_server_of_the_page_is_bounded_and_answers_for_nobody_else() {
     for part in ["default-src 'none'", "frame-ancestors 'none'", "nosniff"] {
         assert!(page.contains(part), "{part}");
     }
-    // Many connections that ask for nothing, then as many listeners as there may be.
-    let idle: Vec<TcpStream> = (0..40).map(|_| shown.ask("GET")).collect();
-    drop(idle);
+    // Connections that stall while a person comes, then as many listeners as there may be.
+    let stalling: Vec<TcpStream> = (0..40).map(|_| shown.ask("GET")).collect();
+    let page = shown.answer(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page:.60}");
+    drop(stalling);
     let events = format!("GET /events HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let mut listeners = Vec::new();
     eventually("as many listen as may", || {

@@ -1,6 +1,6 @@
 //! The server's state of one connection.
 
-use wirecost_proto::{FlowId, Front, Instant};
+use wirecost_proto::{FlowId, Front, Held, Instant};
 
 use super::ServerConfig;
 use crate::http1::body::Body;
@@ -133,6 +133,18 @@ impl Connection {
             Stage::AwaitHead => self.collector.held() > 0,
             Stage::AwaitBody { .. } => true,
             Stage::Waiting { .. } | Stage::Lingering { .. } => false,
+        }
+    }
+
+    /// What is held of requests that are incomplete, or wait behind another one. Time-outs end these.
+    pub(super) fn held(&self) -> Held {
+        let behind = match &self.stage {
+            Stage::Waiting { held } => held.len(),
+            Stage::AwaitHead | Stage::AwaitBody { .. } | Stage::Lingering { .. } => 0,
+        };
+        Held {
+            bytes: self.collector.held() + self.content.len() + behind,
+            is_unfinished: self.is_within_request(),
         }
     }
 

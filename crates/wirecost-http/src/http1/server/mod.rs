@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::time::Duration;
 
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Layer, Output, Phase};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Layer, Output, Phase};
 
 use super::emit;
 use super::head::MAXIMUM_HEAD_BYTES;
@@ -332,5 +332,14 @@ impl Endpoint for Server {
         let deadline = self.core.deadlines.first().map(|(at, _)| *at);
         let poll = self.core.resources.next_timeout();
         Output::Timeout(deadline.into_iter().chain(poll).min())
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let connection = self.connections.get(&flow);
+        connection.map_or(Held::default(), Connection::held)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.core.resources.stored_bytes()
     }
 }

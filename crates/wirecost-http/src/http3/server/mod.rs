@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use quinn_proto::{ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, Incoming};
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output};
 use wirecost_security::Start;
 use wirecost_security::layer;
 use wirecost_security::tls::{self, QuicServer};
@@ -161,6 +161,7 @@ impl Server {
             super::describe(bytes, &mut self.consumed);
             return self.forget_unused(flow);
         };
+        peer.connection.note_arrived(&opened);
         let early = peer.note_early(&opened);
         if early > 0 {
             self.report(layer::Event::EarlyData { flow, bytes: early });
@@ -387,5 +388,14 @@ impl Endpoint for Server {
                 return Output::Timeout(timeouts.into_iter().flatten().min());
             }
         }
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        let peer = self.flows.get(&flow).and_then(|flow| flow.peer.as_deref());
+        peer.map_or(Held::default(), Peer::held)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.resources.stored_bytes()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quinn_proto::{Dir, Side, StreamEvent, StreamId};
-use wirecost_proto::{Content, FlowId, Front, Instant, Output};
+use wirecost_proto::{Content, FlowId, Front, Held, Instant, Output};
 use wirecost_security::layer;
 
 use super::super::connection::{Connection, Progress};
@@ -16,6 +16,9 @@ use crate::fault::{Code, Fault};
 use crate::message::{Response, Status};
 use crate::resource::{self, Resources};
 use crate::server::Event;
+
+/// What the handshake of a connection takes, in bytes: two packet number spaces, TLS and the certificate in flight.
+const HANDSHAKE_BYTES: usize = 32 << 10;
 
 /// A connection and its requests.
 pub(super) struct Peer {
@@ -72,6 +75,19 @@ impl Peer {
             }
         }
         bytes
+    }
+
+    /// What the connection holds: its handshake, then requests that are incomplete. Time-outs of QUIC end these.
+    pub(super) fn held(&self) -> Held {
+        if matches!(self.stage, Stage::Handshaking { .. }) {
+            return Held::incomplete(HANDSHAKE_BYTES);
+        }
+        let exchanges = self.exchanges.values();
+        let bodies: usize = exchanges.map(|exchange| exchange.message.body.len()).sum();
+        Held {
+            bytes: bodies + self.connection.unread_bytes(),
+            is_unfinished: self.exchanges.values().any(|exchange| !exchange.is_waiting),
+        }
     }
 
     /// Handles an event of a stream.
@@ -188,6 +204,9 @@ impl Peer {
             return;
         };
         let method = exchange.method();
+        if self.exchanges.is_empty() {
+            self.connection.all_is_read();
+        }
         let is_head = method == crate::message::Method::Head;
         let head = encode_response(response, is_head);
         let content = response.content.clone().filter(|_| !is_head);

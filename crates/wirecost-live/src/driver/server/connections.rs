@@ -7,7 +7,12 @@ use wirecost_proto::driver::{ServiceObserver, UNSENT_LIMIT};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::super::stream::{MAX_UNSENT, Readable};
-use super::{READS_PER_TURN, ServerLoop};
+use super::flows::Rest;
+use super::{BACKLOG_TIME, READS_PER_TURN, ServerLoop, TURN_TIME};
+
+/// The most bytes of a stream that an endpoint receives at once off the link. A piece is answered whole, also for a client
+/// that does not read, and answers can be a hundred times as long as requests.
+const PIECE_BYTES: usize = 1_024;
 
 /// A connection that is closed on this side.
 #[derive(Clone, Copy)]
@@ -58,24 +63,57 @@ where
         connection.is_unread = false;
         let to_the_end = std::mem::take(&mut connection.to_the_end);
         self.at_hand = Some(flow);
+        self.turn_ends = (!self.on_link).then(|| self.clock.now() + TURN_TIME);
         let mut goes_on = true;
         for _ in 0..READS_PER_TURN {
             goes_on = self.read_once(flow, buffer, to_the_end)?;
-            if !goes_on {
+            if !goes_on || self.is_turn_over() {
                 break;
             }
         }
         self.settle(flow)?;
-        if goes_on {
-            self.read_later(flow, true);
+        match goes_on {
+            true if self.on_link => self.read_later(flow, true),
+            true => self.read_again(flow),
+            false => {}
         }
         self.charge(flow);
         Ok(())
     }
 
-    /// Reads once. Returns whether there may be more to read.
+    fn is_turn_over(&self) -> bool {
+        self.turn_ends.is_some_and(|end| self.clock.now() >= end)
+    }
+
+    /// Has a connection wait for its next turn.
+    fn read_again(&mut self, flow: FlowId) {
+        if let Some(connection) = self.flows.connection_mut(flow) {
+            connection.to_the_end = true;
+            if !std::mem::replace(&mut connection.is_unread, true) {
+                self.backlog.push_back(flow);
+            }
+        }
+    }
+
+    /// Reads connections that had a turn before, for a while: those on which something has just arrived come first.
+    pub(super) fn read_backlog(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        if self.backlog.is_empty() {
+            return Ok(());
+        }
+        let end = self.clock.now() + BACKLOG_TIME;
+        while let Some(flow) = self.backlog.pop_front() {
+            self.read(flow, buffer)?;
+            self.end_doomed()?;
+            if self.clock.now() >= end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the rest of an earlier read on, or reads once. Returns whether there may be more to read.
     fn read_once(&mut self, flow: FlowId, buffer: &mut [u8], to_the_end: bool) -> io::Result<bool> {
-        let Some(found) = self.flows.get_mut(flow) else {
+        let Some(found) = self.flows.get_mut(flow).filter(|found| !found.is_doomed) else {
             return Ok(false);
         };
         let service = found.service;
@@ -87,10 +125,18 @@ where
         if connection.congested || (stream.fin_received && !stream.is_refused()) {
             return Ok(false);
         }
+        if connection.rest.len() > 0 {
+            let rest = std::mem::take(&mut connection.rest);
+            return self.pass_rest(service, flow, rest);
+        }
         match stream.read(buffer) {
             Readable::Bytes(len) => {
-                let bytes = &buffer[..len];
-                self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
+                self.note_moved(flow);
+                let taken = self.pass(service, flow, &buffer[..len])?;
+                if taken < len {
+                    let bytes = buffer[taken..len].to_vec();
+                    return Ok(self.keep_rest(flow, Rest { bytes, taken: 0 }));
+                }
                 // A read that does not fill the buffer has read everything (epoll(7)).
                 return Ok(len == buffer.len() || to_the_end);
             }
@@ -103,6 +149,58 @@ where
             Readable::Reset(reason) => self.lost(flow, reason)?,
         }
         Ok(false)
+    }
+
+    /// Passes received bytes to the endpoint, until the turn is over or the client must read answers first. Returns how many.
+    fn pass(&mut self, service: usize, flow: FlowId, bytes: &[u8]) -> io::Result<usize> {
+        let piece = if self.on_link { bytes.len() } else { PIECE_BYTES };
+        let mut taken = 0;
+        for bytes in bytes.chunks(piece.max(1)) {
+            if taken > 0 && (self.is_turn_over() || !self.takes_more(flow)) {
+                break;
+            }
+            self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
+            taken += bytes.len();
+        }
+        Ok(taken)
+    }
+
+    /// Whether a connection still exists and its client reads its answers.
+    fn takes_more(&mut self, flow: FlowId) -> bool {
+        let found = self.flows.get_mut(flow).filter(|found| !found.is_doomed);
+        let connection = found.and_then(|found| found.connection.as_mut());
+        connection.is_some_and(|connection| !connection.congested)
+    }
+
+    fn pass_rest(&mut self, service: usize, flow: FlowId, mut rest: Rest) -> io::Result<bool> {
+        rest.taken += self.pass(service, flow, &rest.bytes[rest.taken..])?;
+        if rest.len() > 0 {
+            return Ok(self.keep_rest(flow, rest));
+        }
+        self.weigh(flow);
+        Ok(true)
+    }
+
+    /// Keeps the rest of a read for the connection's next turn. Returns whether it may have one now.
+    fn keep_rest(&mut self, flow: FlowId, rest: Rest) -> bool {
+        let takes_more = self.takes_more(flow);
+        if let Some(found) = self.flows.get_mut(flow).filter(|found| !found.is_doomed)
+            && let Some(connection) = &mut found.connection
+        {
+            connection.rest = rest;
+            self.weigh(flow);
+        }
+        takes_more
+    }
+
+    /// Notes that bytes have arrived or left.
+    pub(super) fn note_moved(&mut self, flow: FlowId) {
+        if self.budget.is_limited() {
+            let now = self.clock.now();
+            if let Some(flow) = self.flows.get_mut(flow) {
+                flow.holding.moved = now;
+            }
+        }
     }
 
     /// Passes bytes to a connection. On the link, each transmission is its own write. Elsewhere all answers to one read
@@ -130,7 +228,11 @@ where
                 self.unflushed.push(flow);
             }
         }
-        connection.note_congestion()
+        let (is_new, is_congested) = (connection.note_congestion(), connection.congested);
+        if is_congested {
+            self.weigh(flow);
+        }
+        is_new
     }
 
     /// Sends the collected answers of the current connection. Returns whether too much is unsent.
@@ -144,6 +246,7 @@ where
         });
         answer.clear();
         self.answer = answer;
+        self.weigh(flow);
         is_congested
     }
 
@@ -180,12 +283,12 @@ where
         let Some(connection) = self.flows.connection_mut(flow) else {
             return Ok(());
         };
-        if connection.stream.flush(self.writing).is_err() {
+        let Ok(sent) = connection.stream.flush(self.writing) else {
             // Earlier data of the peer comes first, even of one that was not read because it did not read.
             connection.congested = false;
             self.read_later(flow, true);
             return Ok(());
-        }
+        };
         if connection.congested && !connection.stream.is_congested() {
             connection.congested = false;
             self.read_later(flow, true);
@@ -193,6 +296,10 @@ where
                 self.input(service, Some(flow), Input::Writable { flow }, &[])?;
             }
         }
+        if sent > 0 {
+            self.note_moved(flow);
+        }
+        self.weigh(flow);
         self.drop_closed(flow);
         Ok(())
     }
@@ -232,14 +339,6 @@ where
         self.drop_closed(flow);
     }
 
-    fn lost(&mut self, flow: FlowId, reason: ResetReason) -> io::Result<()> {
-        let Some(service) = self.flows.get(flow).map(|found| found.service) else {
-            return Ok(());
-        };
-        self.drop_connection(flow);
-        self.input(service, Some(flow), Input::Reset { flow, reason }, &[])
-    }
-
     fn drop_closed(&mut self, flow: FlowId) {
         let connection = self.flows.connection_mut(flow);
         if connection.is_some_and(|connection| connection.stream.is_closed()) {
@@ -247,10 +346,11 @@ where
         }
     }
 
-    fn drop_connection(&mut self, flow: FlowId) {
+    pub(super) fn drop_connection(&mut self, flow: FlowId) {
         let Some(mut gone) = self.flows.remove(flow) else {
             return;
         };
+        self.budget.remove(flow, &gone.holding);
         if self.at_hand == Some(flow) {
             self.answer.clear();
             self.at_hand = None;

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirecost_proto::FlowId;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_proto::log::FlowLog;
+use wirecost_proto::{FlowId, Instant};
 
 use super::super::stream::Stream;
+use super::budget::Holding;
 
 /// A connection of a service, or a peer that sends datagrams to it.
 pub(super) struct Flow {
@@ -18,6 +19,9 @@ pub(super) struct Flow {
     pub(super) connection: Option<Connection>,
     /// The log of the flow, if logs are enabled.
     pub(super) account: Option<Box<Account>>,
+    pub(super) holding: Holding,
+    /// Whether it has ended for want of room, and its endpoint does not know it yet.
+    pub(super) is_doomed: bool,
 }
 
 pub(super) struct Connection {
@@ -30,6 +34,22 @@ pub(super) struct Connection {
     pub(super) to_the_end: bool,
     /// Whether it is queued for flushing.
     pub(super) is_unflushed: bool,
+    /// Bytes that were read and that the endpoint has not received, because too much is unsent or the turn was over.
+    pub(super) rest: Rest,
+}
+
+/// The rest of a read.
+#[derive(Default)]
+pub(super) struct Rest {
+    pub(super) bytes: Vec<u8>,
+    /// Bytes at the front that the endpoint has received since.
+    pub(super) taken: usize,
+}
+
+impl Rest {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.taken
+    }
 }
 
 /// The bytes of a flow and their CPU time.
@@ -39,14 +59,26 @@ pub(super) struct Account {
 }
 
 impl Connection {
-    pub(super) const fn new(stream: Stream) -> Self {
+    pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
             congested: false,
             is_unread: false,
             to_the_end: false,
             is_unflushed: false,
+            rest: Rest::default(),
         }
+    }
+
+    /// Bytes that the driver holds for the connection.
+    pub(super) fn held(&self) -> usize {
+        self.stream.unsent() + self.rest.len()
+    }
+
+    /// Drops what is held, and has the kernel reset the connection when it is closed.
+    pub(super) fn give_up(&mut self) {
+        self.rest = Rest::default();
+        self.stream.give_up();
     }
 
     /// Updates the congestion state. Returns whether it became congested.
@@ -63,6 +95,7 @@ impl Flow {
         peer: SocketAddr,
         connection: Option<Connection>,
         has_account: bool,
+        now: Instant,
     ) -> Self {
         let transport = match connection {
             Some(_) => Transport::Stream,
@@ -79,6 +112,8 @@ impl Flow {
             peer,
             connection,
             account: has_account.then(account),
+            holding: Holding::new(now),
+            is_doomed: false,
         }
     }
 
@@ -187,7 +222,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn flow(port: u16) -> Flow {
-        Flow::new(0, SocketAddr::from((Ipv4Addr::LOCALHOST, port)), None, false)
+        let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Flow::new(0, peer, None, false, Instant::START)
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(super) struct Running<E> {
     pub(super) peers: BTreeMap<SocketAddr, FlowId>,
     /// Whether connections or datagrams may be waiting.
     pub(super) is_unheard: bool,
-    /// The index at which the search for the oldest peer starts.
-    oldest: usize,
+    /// The index at which the search for the oldest flow starts.
+    pub(super) oldest: usize,
 }
 
 pub(super) enum Listener {
@@ -123,14 +123,16 @@ where
                 // This connection is gone already (accept(2)). The next one may not be.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if is_out_of_descriptors(&error) && self.free_descriptor(service)? => continue,
                 // No descriptor is left. The poll reports this once, and again only with another connection.
                 Err(_) => {
                     self.starved.insert(service);
+                    self.wait_for_silence();
                     return Ok(());
                 }
             };
             let connection = Connection::new(Stream::accepted(socket, self.writing));
-            let flow = Flow::new(service, peer, Some(connection), self.on_link);
+            let flow = Flow::new(service, peer, Some(connection), self.on_link, self.clock.now());
             let Some(flow) = self.flows.insert(flow) else {
                 // The client sees its connection close.
                 continue;
@@ -201,7 +203,9 @@ where
         let Some(flow) = flow else {
             return Ok(());
         };
-        self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)
+        self.note_moved(flow);
+        self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
+        self.end_doomed()
     }
 
     /// Sends the batched datagrams. Refused datagrams are lost, and the protocol may repair the loss.
@@ -219,7 +223,8 @@ where
         if !self.on_link && self.services[service].peers.len() >= self.max_peers {
             self.drop_oldest_peer(service)?;
         }
-        let Some(flow) = self.flows.insert(Flow::new(service, peer, None, self.on_link)) else {
+        let opened = Flow::new(service, peer, None, self.on_link, self.clock.now());
+        let Some(flow) = self.flows.insert(opened) else {
             return Ok(None);
         };
         self.services[service].peers.insert(peer, flow);
@@ -235,16 +240,20 @@ where
             return Ok(());
         };
         self.services[service].oldest = next;
-        self.forget_peer(flow);
-        let reason = ResetReason::TimedOut;
-        self.input(service, Some(flow), Input::Reset { flow, reason }, &[])
+        self.lost(flow, ResetReason::TimedOut)
     }
 
     pub(super) fn forget_peer(&mut self, flow: FlowId) {
         let Some(gone) = self.flows.remove(flow) else {
             return;
         };
+        self.budget.remove(flow, &gone.holding);
         self.services[gone.service].peers.remove(&gone.peer);
         self.reports.extend(gone.into_report());
     }
+}
+
+/// Whether the process or the machine can open no more files (accept(2)).
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

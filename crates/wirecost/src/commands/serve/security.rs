@@ -51,14 +51,6 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
         let hint = "leave --user out, or serve mqtt or amqp".to_owned();
         return refused("--user", "its server knows no users", hint);
     }
-    if arguments.max_held.is_some() && !stack.publishes() {
-        let hint = "leave --max-held out, or serve mqtt or mqttsn".to_owned();
-        return refused(
-            "--max-held",
-            "what it holds for a client has a bound of its own",
-            hint,
-        );
-    }
     let add = |channels: &str| format!("add {channels}");
     if let Some(option) = certificate_option(arguments).filter(|_| !has_certificate(stack)) {
         return refused(

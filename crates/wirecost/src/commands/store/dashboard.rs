@@ -11,7 +11,7 @@ mod reading;
 mod stream;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -25,17 +25,15 @@ use wirecost_proto::Instant;
 use wirecost_security::entropy::Entropy;
 use wirecost_store::keeper::Counts;
 
-use crate::http::{Request, Response};
+use crate::http::{self, Request, Response, names_this_machine};
 use board::{Board, News};
 use reading::Present;
 use stream::{Listener, Wants};
 
 /// The time from one tick to the next.
 const TICK: Duration = Duration::from_millis(250);
-/// The most connections that are served at once, and the most listeners.
+/// The most connections whose request is not answered yet, of which the oldest goes first; and the most listeners.
 const CONNECTIONS: usize = 16;
-/// How long to wait where no connection can be accepted, for example without a descriptor.
-const NO_CONNECTION: Duration = Duration::from_millis(100);
 
 /// The page with its style and its script, and a place for the nonce of both.
 const PAGE: &str = include_str!("dashboard/page.html");
@@ -63,8 +61,6 @@ struct Shared {
     board: Mutex<Board>,
     /// Listeners that have come since the last tick.
     arrived: Mutex<Vec<Listener>>,
-    /// Connections whose request is not answered yet.
-    requests: AtomicUsize,
     listeners: AtomicUsize,
     is_over: AtomicBool,
     is_loopback: bool,
@@ -111,7 +107,6 @@ impl Dashboard {
         let shared = Arc::new(Shared {
             board: Mutex::default(),
             arrived: Mutex::default(),
-            requests: AtomicUsize::new(0),
             listeners: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
             is_loopback: address.ip().is_loopback(),
@@ -122,7 +117,8 @@ impl Dashboard {
         let telling = Arc::clone(&shared);
         let telling = named("dashboard").spawn(move || telling.tell())?;
         let accepting = Arc::clone(&shared);
-        named("dashboard-accept").spawn(move || accepting.accept(&listener))?;
+        let accept = move || http::answer_all(&listener, CONNECTIONS, move |stream| accepting.answer(stream));
+        named("dashboard-accept").spawn(accept)?;
         Ok(Self {
             shared,
             address,
@@ -214,30 +210,6 @@ impl Shared {
         })
     }
 
-    /// Gives each connection a thread, up to a bound.
-    fn accept(self: Arc<Self>, listener: &TcpListener) {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else {
-                thread::sleep(NO_CONNECTION);
-                continue;
-            };
-            if self.requests.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-                // The end of the connection is the answer: reading the request is what there is no room for.
-                self.requests.fetch_sub(1, Ordering::Relaxed);
-                continue;
-            }
-            let shared = Arc::clone(&self);
-            let body = move || {
-                // A peer that leaves early does no harm.
-                drop(shared.answer(stream));
-                shared.requests.fetch_sub(1, Ordering::Relaxed);
-            };
-            if thread::Builder::new().spawn(body).is_err() {
-                self.requests.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-    }
-
     fn answer(&self, stream: TcpStream) -> io::Result<()> {
         let request = Request::read(stream)?;
         if self.is_loopback && !names_this_machine(request.field("host")) {
@@ -297,13 +269,4 @@ fn nonce() -> io::Result<String> {
     let mut bytes = [0; 18];
     Entropy::system().fill(&mut bytes).map_err(io::Error::other)?;
     Ok(BASE64.encode(bytes))
-}
-
-/// Whether the field `Host` is an address or localhost, with or without a port: names of other sites can lead here too.
-fn names_this_machine(host: &str) -> bool {
-    if host.parse::<SocketAddr>().is_ok() || host.parse::<IpAddr>().is_ok() {
-        return true;
-    }
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name.eq_ignore_ascii_case("localhost") || (name.starts_with('[') && name.ends_with(']'))
 }

@@ -1,0 +1,402 @@
+//! What a server holds for clients that do not finish their messages, and for clients that do not read.
+
+#![allow(clippy::disallowed_macros, reason = "a test says what it does")]
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+use socket2::{Domain, SockRef, Socket, Type};
+use wirecost_live::environment::OpenFiles;
+use wirecost_security::certificate::{Authority, Identity};
+use wirecost_security::pinned::{Pin, Session};
+
+use crate::idle::memory;
+use crate::peers::{PATIENCE, Server, free_port};
+
+/// The most memory of a server, whatever its clients do.
+const MOST_BYTES: usize = 150 << 20;
+const UNFINISHED: usize = 600;
+const UNREAD: usize = 200;
+/// Bytes that each client sends of a message: more than twice the limit in all.
+const PART_BYTES: usize = 400_000;
+/// The announced length of such a message.
+const WHOLE_BYTES: u32 = 1_000_000;
+
+/// A protocol on a stream, and how its clients misbehave.
+struct Attack {
+    protocol: &'static str,
+    /// What comes before a message.
+    hello: &'static [u8],
+    /// The start of a message of [`WHOLE_BYTES`].
+    begun: fn() -> Vec<u8>,
+    /// A request, and what its answer contains.
+    asks: &'static [u8],
+    answer: &'static [u8],
+}
+
+const MQTT_CONNECT: &[u8] = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x00\x00\x00";
+const COAP_CSM: &[u8] = b"\x00\xe1";
+const AMQP_ATTACHED: &[u8] = b"AMQP\x00\x01\x00\x00\
+    \x00\x00\x00\x11\x02\x00\x00\x00\x00\x53\x10\xc0\x04\x01\xa1\x01x\
+    \x00\x00\x00\x1a\x02\x00\x00\x00\x00\x53\x11\xc0\x0d\x04\x40\x43\x70\x00\x00\x10\x00\x70\x00\x00\x10\x00\
+    \x00\x00\x00\x22\x02\x00\x00\x00\x00\x53\x12\xc0\x15\x0a\xa1\x01l\x43\x42\x40\x40\x40\x00\x53\x29\xc0\x04\x01\xa1\x01q\
+    \x40\x40\x43";
+const POSTGRES_STARTUP: &[u8] = b"\x00\x00\x00\x13\x00\x03\x00\x00user\x00me\x00\x00\x00\x00";
+
+const ATTACKS: &[Attack] = &[
+    Attack {
+        protocol: "mqtt",
+        hello: MQTT_CONNECT,
+        begun: || b"\x30\xc0\x84\x3d\x00\x01t".to_vec(),
+        asks: b"\xc0\x00",
+        answer: b"\xd0\x00",
+    },
+    Attack {
+        protocol: "amqp",
+        hello: AMQP_ATTACHED,
+        begun: || {
+            // Each frame says that more of the message follows.
+            let part = vec![b'x'; 60_000];
+            let frame = |fields: &[u8], content: &[u8]| {
+                let list = [b"\x00\x53\x14\xc0", &[fields.len() as u8 + 1, 6][..], fields].concat();
+                let length = (8 + list.len() + content.len()) as u32;
+                [&length.to_be_bytes(), &b"\x02\x00\x00\x00"[..], &list, content].concat()
+            };
+            let section = [b"\x00\x53\x75\xb0", &WHOLE_BYTES.to_be_bytes()[..], &part].concat();
+            let mut frames = frame(b"\x43\x43\xa0\x01\x01\x43\x42\x41", &section);
+            (0..PART_BYTES / part.len()).for_each(|_| frames.extend(frame(b"\x43\x40\x40\x40\x42\x41", &part)));
+            frames
+        },
+        // A flow frame of the session that asks for another one.
+        asks: b"\x00\x00\x00\x23\x02\x00\x00\x00\x00\x53\x13\xc0\x16\x0a\x43\x70\x00\x00\x10\x00\x43\x70\x00\x00\x10\x00\
+            \x40\x40\x40\x40\x42\x41",
+        answer: b"\x00\x53\x13",
+    },
+    Attack {
+        protocol: "http1",
+        hello: b"",
+        begun: || format!("POST /test HTTP/1.1\r\nHost: x\r\nContent-Length: {WHOLE_BYTES}\r\n\r\n").into_bytes(),
+        asks: b"GET /test HTTP/1.1\r\nHost: x\r\n\r\n",
+        answer: b"HTTP/1.1 ",
+    },
+    Attack {
+        protocol: "coap-tcp",
+        hello: COAP_CSM,
+        begun: || [&[0xf0][..], &(WHOLE_BYTES - 65_805).to_be_bytes(), b"\x03\xb4test\xff"].concat(),
+        asks: b"\x60\x01\xb5large",
+        answer: b"\x45",
+    },
+    Attack {
+        protocol: "tcp",
+        hello: b"",
+        begun: || WHOLE_BYTES.to_be_bytes().to_vec(),
+        asks: b"",
+        answer: b"",
+    },
+    Attack {
+        protocol: "postgres",
+        hello: POSTGRES_STARTUP,
+        begun: || [b"B", &WHOLE_BYTES.to_be_bytes()[..]].concat(),
+        asks: b"S\x00\x00\x00\x04",
+        answer: b"Z\x00\x00\x00\x05",
+    },
+    Attack {
+        protocol: "mariadb",
+        hello: b"\x01\x00\x00\x01x",
+        begun: || b"\x40\x42\x0f\x00\x17".to_vec(),
+        asks: b"\x01\x00\x00\x00\x0e",
+        answer: b"\x00\x00\x00\x02\x00",
+    },
+    Attack {
+        protocol: "mongodb",
+        hello: b"",
+        begun: || [&WHOLE_BYTES.to_le_bytes()[..], &[0; 8], &[0xdd, 7, 0, 0]].concat(),
+        asks: b"\x24\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00\
+            \x0f\x00\x00\x00\x10hello\x00\x01\x00\x00\x00",
+        answer: b"maxWireVersion",
+    },
+];
+
+fn connect(address: SocketAddr) -> TcpStream {
+    // A small window: what the kernel takes for a client is not what the server holds.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.set_recv_buffer_size(4_096).expect("an open socket");
+    socket.connect(&address.into()).expect("the server listens");
+    socket.into()
+}
+
+/// Asks once, and waits for the answer.
+fn is_answered(address: SocketAddr, attack: &Attack) {
+    let mut stream = connect(address);
+    stream.set_read_timeout(Some(PATIENCE)).expect("an open socket");
+    stream
+        .write_all(&[attack.hello, attack.asks].concat())
+        .expect("the server reads");
+    let (mut answer, mut chunk) = (Vec::new(), [0; 4_096]);
+    while !answer
+        .windows(attack.answer.len().max(1))
+        .any(|part| part == attack.answer)
+    {
+        if attack.answer.is_empty() {
+            return;
+        }
+        let read = stream.read(&mut chunk).expect("an answer");
+        assert_ne!(
+            read, 0,
+            "{}: the server has closed after {answer:02x?}",
+            attack.protocol
+        );
+        answer.extend_from_slice(&chunk[..read]);
+    }
+}
+
+/// Writes to each its bytes until nothing is taken, to all in turns.
+fn write_to_all<B: AsRef<[u8]>>(streams: &mut [TcpStream], bytes: &[B]) {
+    let mut written = vec![0; streams.len()];
+    for _ in 0..20 {
+        let mut has_moved = false;
+        for ((stream, written), bytes) in streams.iter_mut().zip(&mut written).zip(bytes) {
+            stream.set_nonblocking(true).expect("an open socket");
+            let bytes = bytes.as_ref();
+            while *written < bytes.len() {
+                match stream.write(&bytes[*written..]) {
+                    Ok(taken) => *written += taken,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    // The server has ended this one.
+                    Err(_) => *written = bytes.len(),
+                }
+                has_moved = true;
+            }
+        }
+        if !has_moved {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn peak(server: &Server) -> usize {
+    memory(server.id(), "VmHWM:")
+}
+
+fn check(server: &Server, what: &str) {
+    let bytes = peak(server);
+    println!("{what}: {} MB at most", bytes / 1_000_000);
+    assert!(bytes < MOST_BYTES, "{what}: {bytes} B; {}", server.log());
+}
+
+fn unfinished(attack: &Attack) {
+    let server = Server::builtin(attack.protocol);
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let begun = [attack.hello, &(attack.begun)(), &vec![b'x'; PART_BYTES]].concat();
+    let mut clients: Vec<TcpStream> = (0..UNFINISHED).map(|_| connect(address)).collect();
+    for some in clients.chunks_mut(50) {
+        let each = vec![&begun; some.len()];
+        write_to_all(some, &each);
+    }
+    is_answered(address, attack);
+    check(&server, attack.protocol);
+}
+
+fn unread(attack: &Attack) {
+    let server = Server::builtin(attack.protocol);
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    if attack.protocol == "http1" {
+        let put = "PUT /test HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
+        let put = put.to_owned() + &"x".repeat(100_000);
+        let mut stream = connect(address);
+        stream.write_all(put.as_bytes()).expect("the server reads");
+        stream.read_exact(&mut [0; 12]).expect("an answer");
+    }
+    let asks = attack.asks.repeat(400_000 / attack.asks.len());
+    let mut clients: Vec<TcpStream> = (0..UNREAD).map(|_| connect(address)).collect();
+    write_to_all(&mut clients, &vec![[attack.hello, &asks].concat(); UNREAD]);
+    is_answered(address, attack);
+    check(&server, attack.protocol);
+}
+
+#[test]
+fn six_hundred_unfinished_messages_of_every_protocol_stay_within_the_limit() {
+    OpenFiles::raise().expect("limits");
+    ATTACKS.iter().for_each(unfinished);
+}
+
+#[test]
+fn two_hundred_clients_of_every_protocol_that_do_not_read_stay_within_the_limit() {
+    OpenFiles::raise().expect("limits");
+    ATTACKS
+        .iter()
+        .filter(|attack| !attack.asks.is_empty())
+        .for_each(unread);
+}
+
+/// A server with TLS and a certificate that the clients of the tests know.
+fn with_tls(protocol: &str) -> (Server, Pin) {
+    let identity = Identity::generate(&Authority::generate().expect("an authority")).expect("an identity");
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&certificate, identity.certificates_to_pem().expect("a text")).expect("a file");
+    std::fs::write(&key, identity.private_key_to_pem().expect("a text")).expect("a file");
+    let texts = [&certificate, &key].map(|path| path.to_str().expect("a text"));
+    let more = ["--tls", "--cert", texts[0], "--key", texts[1]];
+    (
+        Server::builtin_with(protocol, free_port(), &more),
+        Pin::of(&identity),
+    )
+}
+
+/// Completes a handshake, and returns what protects the next bytes.
+fn shake_hands(stream: &mut TcpStream, pin: Pin) -> Session {
+    stream.set_read_timeout(Some(PATIENCE)).expect("an open socket");
+    let mut session = Session::client(pin).expect("a session");
+    let mut chunk = [0; 8_192];
+    loop {
+        stream.write_all(&session.bytes()).expect("the server reads");
+        if !session.is_handshaking() {
+            return session;
+        }
+        let read = stream.read(&mut chunk).expect("the server answers");
+        session
+            .take(&chunk[..read], &mut Vec::new())
+            .expect("a handshake");
+    }
+}
+
+/// The layer is the same for every protocol.
+#[test]
+fn handshakes_and_messages_within_tls_stay_within_the_limit() {
+    OpenFiles::raise().expect("limits");
+    let mut attacks = ATTACKS.iter();
+    let attack = attacks
+        .find(|attack| attack.protocol == "http1")
+        .expect("HTTP/1.1");
+    let (server, pin) = with_tls(attack.protocol);
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    // A handshake record that is never complete.
+    let mut halves: Vec<TcpStream> = (0..UNFINISHED).map(|_| connect(address)).collect();
+    let half = [b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc", &[3; 16_000][..]].concat();
+    write_to_all(&mut halves, &vec![half; UNFINISHED]);
+    check(&server, "half handshakes");
+    let begun = [attack.hello, &(attack.begun)(), &vec![b'x'; PART_BYTES]].concat();
+    let mut clients: Vec<TcpStream> = (0..UNFINISHED / 2).map(|_| connect(address)).collect();
+    for some in clients.chunks_mut(50) {
+        let sealed: Vec<Vec<u8>> = some
+            .iter_mut()
+            .map(|client| shake_hands(client, pin).put(&begun))
+            .collect();
+        write_to_all(some, &sealed);
+    }
+    check(&server, "half messages within TLS");
+}
+
+#[test]
+fn a_client_that_holds_most_is_ended_and_named_and_others_are_not() {
+    let server = Server::builtin_with("postgres", free_port(), &["--max-held", "1MB"]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let begin = |bytes: usize| {
+        let mut stream = TcpStream::connect(address).expect("the server listens");
+        let begun = [POSTGRES_STARTUP, b"B\x00\x0f\x42\x40", &vec![b'x'; bytes]].concat();
+        stream.write_all(&begun).expect("the server reads");
+        stream
+    };
+    let small = begin(100_000);
+    let mut large = begin(800_000);
+    let largest = large.local_addr().expect("an address");
+    // However far the server has read, it has read more of the large one.
+    let _further = begin(300_000);
+    let named = format!("{largest} ended: it held 0.");
+    server.wait(|server| server.log().contains(&named));
+    large.set_read_timeout(Some(PATIENCE)).expect("an open socket");
+    let end = large.read_to_end(&mut Vec::new()).expect_err("a reset");
+    assert_eq!(end.kind(), ErrorKind::ConnectionReset);
+    assert_eq!(server.log().matches("ended").count(), 1, "{}", server.log());
+    assert!(
+        SockRef::from(&small)
+            .take_error()
+            .is_ok_and(|error| error.is_none())
+    );
+}
+
+/// Blocks of a body in datagrams that each wait for the next one.
+#[test]
+fn bodies_in_blocks_stay_within_the_limit() {
+    let server = Server::builtin_with("coap", free_port(), &["--max-held", "4MB"]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let payload = [b'x'; 1_024];
+    let mut peers = Vec::new();
+    for peer in 0_u16..40 {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        socket.connect(address).expect("loopback");
+        socket.set_read_timeout(Some(PATIENCE)).expect("an open socket");
+        for block in 0_u32..200 {
+            // CON PUT /large-update with Block1: the number, more to come, 1,024 B.
+            let value = (block << 4 | 0b1110).to_be_bytes();
+            let id = (peer * 200 + block as u16).to_be_bytes();
+            let head = [0x40, 3, id[0], id[1], 0xbc];
+            let datagram = [
+                &head[..],
+                b"large-update",
+                &[0xd3, 3],
+                &value[1..],
+                &[0xff],
+                &payload,
+            ]
+            .concat();
+            socket.send(&datagram).expect("loopback");
+            let _ = socket.recv(&mut [0; 64]).expect("an answer");
+        }
+        peers.push(socket);
+    }
+    assert!(server.log().contains("ended: it held"), "{}", server.log());
+    assert!(peak(&server) < 60 << 20, "{} B", peak(&server));
+}
+
+/// Handshakes from many addresses, of which none goes on.
+#[test]
+fn dtls_handshakes_stay_within_the_limit() {
+    OpenFiles::raise().expect("limits");
+    let server = Server::builtin_with("udp", free_port(), &["--psk", "me:secret", "--max-held", "1MB"]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let mut body = vec![0xfe, 0xfd];
+    body.extend([7; 32]);
+    // No session and no cookie; TLS_PSK_WITH_AES_128_CCM_8; no compression.
+    body.extend([0, 0, 0, 2, 0xc0, 0xa8, 1, 0]);
+    let length = body.len() as u8;
+    let message = [&[1, 0, 0, length, 0, 0, 0, 0, 0, 0, 0, length][..], &body].concat();
+    let record = [
+        &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, message.len() as u8][..],
+        &message,
+    ]
+    .concat();
+    let _peers: Vec<UdpSocket> = (0..UNFINISHED)
+        .map(|_| {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+            socket.connect(address).expect("loopback");
+            socket.send(&record).expect("loopback");
+            socket
+        })
+        .collect();
+    server.wait(|server| server.log().matches("ended: it held").count() > UNFINISHED / 2);
+}
+
+#[test]
+fn connections_that_say_nothing_make_room_when_no_descriptor_is_left() {
+    let port = free_port();
+    let mut command = std::process::Command::new("sh");
+    let line = "ulimit -n 64; exec \"$0\" serve tcp --listen 127.0.0.1:\"$1\"";
+    command.args(["-c", line, crate::common::WIRECOST, &port.to_string()]);
+    let server = Server::start(command, port);
+    server.wait(|server| server.log().contains("serving"));
+    let address = (Ipv4Addr::LOCALHOST, port).into();
+    let _silent: Vec<TcpStream> = (0..100).map(|_| connect(address)).collect();
+    // It waits until the others have been silent for long enough.
+    let mut client = connect(address);
+    client.write_all(&[0, 0, 0, 1, b'x']).expect("the kernel accepts");
+    server.wait(|server| server.log().contains("Message"));
+    assert!(
+        server.log().contains("ended: it said nothing for 5 s"),
+        "{}",
+        server.log()
+    );
+}
