@@ -70,13 +70,14 @@ fn results_are_written_to_paths_that_are_no_text() {
         ("man -o {}-man", "{}-man/wirecost.1"),
         ("study tcp-vs-mqtt --write {}-study", "{}-study/claims.yaml"),
         ("object keygen p256 {}", "{}.key"),
+        ("object keygen p256 plain", "plain.key"),
         ("object keygen sign {}-s", "{}-s.key"),
         (
-            "object seal --key {}-s.key --to {}.pub {}.yaml -o {}.sealed",
+            "object seal --key {}-s.key --to plain.pub {}.yaml -o {}.sealed",
             "{}.sealed",
         ),
         (
-            "object open --key {}.key --signer {}-s.pub {}.sealed -o {}.opened",
+            "object open --key plain.key --signer {}-s.pub {}.sealed -o {}.opened",
             "{}.opened",
         ),
         (

@@ -26,7 +26,9 @@ pub(super) fn run(arguments: &KeygenArguments) -> Result<(), Failure> {
     let public = with_ending(&arguments.file, ".pub");
     files::write_new(&private, &key.private, Readers::Owner)?;
     files::write_new(&public, &key.public, Readers::Everybody)?;
-    let made = json!({"id": key.id.to_string(), "private": private, "public": public});
+    // A path need not be text, and JSON has texts alone.
+    let shown = [&private, &public].map(|path| path.display().to_string());
+    let made = json!({"id": key.id.to_string(), "private": shown[0], "public": shown[1]});
     let text = || format!("{} {}\n", key.id, public.display());
     output::table_or_json(arguments.json.as_deref(), || Ok(format!("{made:#}")), text)
 }
