@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use wirecost_files::output;
 use wirecost_results::RunFolder;
 use wirecost_security::certificate;
 use wirecost_stack::Credentials;

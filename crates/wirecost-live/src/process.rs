@@ -30,7 +30,7 @@ use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
 use folder::ServerFolder;
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use usage::Usage;
 use wirecost_files::Input;
-use wirecost_files::output::{self, Existing, PUBLIC, SECRET};
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_proto::PeerText;
 
 /// The variable that names the pipe whose other end the process holds which this one must not outlive: `DESCRIPTOR:INODE`.

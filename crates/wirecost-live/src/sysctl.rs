@@ -1,7 +1,8 @@
 //! Network settings of a namespace (sysctls): written, read back, and recorded.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::{fs, io};
+
 use wirecost_files::system;
 
 /// Settings by their dotted name, as the kernel reads them back.

@@ -1,9 +1,11 @@
 //! The folder of a server: its configuration, its secrets and all that it writes. Nobody else can look into it.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, lchown};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
+
+use wirecost_files::output::{self, Existing};
 
 use super::user::ServerUser;
 use crate::error::{Doing, EnvironmentError};
@@ -117,8 +119,7 @@ impl ServerFolder {
         afterwards: Afterwards,
     ) -> Result<PathBuf, EnvironmentError> {
         let path = self.path.join(name);
-        let mut options = File::options();
-        let opened = options.write(true).create_new(true).mode(mode).open(&path);
+        let opened = output::own(&path, Existing::Refused, mode).map_err(io::Error::from);
         let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
         written.doing("write", || format!("write {}", path.display()))?;
         self.give(&path)?;

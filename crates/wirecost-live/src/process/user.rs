@@ -10,6 +10,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt as _;
 
+use wirecost_files::system;
 use wirecost_security::entropy::Entropy;
 
 use super::usage::processes;
@@ -143,8 +144,8 @@ impl Situation {
         // capabilities(7): CAP_CHOWN, CAP_SETGID and CAP_SETUID.
         const NEEDED: u64 = 1 | 1 << 6 | 1 << 7;
         let (user, group) = sys::user_and_group();
-        let map = |name: &str| extents(&fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default());
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let map = |name: &str| extents(&system::text(format!("/proc/self/{name}")).unwrap_or_default());
+        let status = system::text("/proc/self/status").unwrap_or_default();
         Self {
             user,
             group,
