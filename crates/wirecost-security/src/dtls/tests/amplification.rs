@@ -20,7 +20,7 @@ fn answers(datagrams: &[Vec<u8>], pause: Duration) -> Vec<usize> {
     let mut server = Server::new(config, bare::Server::new(Transport::Datagram));
     let (flow, mut now) = (FlowId(0), Instant::START);
     let mut sent = Vec::new();
-    let mut drain = |server: &mut Server<bare::Server>, sent: &mut Vec<usize>| loop {
+    let drain = |server: &mut Server<bare::Server>, sent: &mut Vec<usize>| loop {
         let mut out = Buffer::new();
         match server.poll_output(&mut out) {
             Output::Transmit { .. } => sent.push(out.bytes().len()),

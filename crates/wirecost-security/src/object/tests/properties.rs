@@ -13,7 +13,7 @@ proptest! {
         // The lengths at which the head of a byte string grows (RFC 8949 section 3) are among them.
         parts in vec(prop_oneof![
             4 => vec(any::<u8>(), 0..300),
-            1 => (65_500usize..65_600).prop_map(|len| vec_of(len)),
+            1 => (65_500usize..65_600).prop_map(vec_of),
         ], 1..4),
         owners in vec(0..3_usize, 4),
         seed: u64,
