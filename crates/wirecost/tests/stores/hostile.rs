@@ -44,7 +44,7 @@ impl Session {
         };
         session.input(Input::Opened {
             flow: FLOW,
-            peer: server.into(),
+            peer: server,
         });
         session.until(|event| *event == Event::Opened);
         session
