@@ -214,6 +214,14 @@ pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
     Some(value * 1_024)
 }
 
+/// The effective capabilities in /proc/PID/status (proc(5)).
+pub(crate) fn effective_capabilities(status: &str) -> u64 {
+    let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    digits
+        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
 fn load_average(text: &str) -> Option<[f64; 3]> {
     let mut values = text.split_whitespace().map_while(|word| word.parse().ok());
     Some([values.next()?, values.next()?, values.next()?])
@@ -233,6 +241,15 @@ mod tests {
         assert_eq!(load_average("0.50"), None);
         assert_eq!(port_range("32768\t60999\n"), Some([32_768, 60_999]));
         assert_eq!(port_range("1"), None);
+    }
+
+    #[test]
+    fn capabilities_are_read_from_their_line() {
+        assert_eq!(
+            effective_capabilities("CapPrm:\t1\nCapEff:\t00000000000000c1\n"),
+            0xc1
+        );
+        assert_eq!(effective_capabilities(""), 0);
     }
 
     #[test]

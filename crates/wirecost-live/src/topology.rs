@@ -19,13 +19,13 @@ use wirecost_proto::hosts::{
 };
 
 use crate::congestion::{Allowed, is_usable};
+use crate::environment::effective_capabilities;
 use crate::error::{Doing, EnvironmentError, Errno};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
 use crate::netlink::Netlink;
 use crate::netlink::link::VethEnd;
 use crate::netlink::route::Prefix;
 use crate::port::PacketPort;
-use crate::process::user::effective_capabilities;
 use crate::sysctl::{self, Settings};
 use crate::tun::{self, Tun};
 use crate::veth::VethPair;

@@ -14,6 +14,7 @@ use wirecost_files::system;
 use wirecost_security::entropy::Entropy;
 
 use super::usage::processes;
+use crate::environment::effective_capabilities;
 use crate::error::EnvironmentError;
 use crate::sys;
 
@@ -191,14 +192,6 @@ fn extents(map: &str) -> Vec<Extent> {
     map.lines().filter_map(extent).collect()
 }
 
-/// The effective capabilities in /proc/PID/status (proc(5)).
-pub(crate) fn effective_capabilities(status: &str) -> u64 {
-    let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    digits
-        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
-        .unwrap_or(0)
-}
-
 /// A random number of a range.
 fn random_of(range: &RangeInclusive<u32>) -> Result<u32, EnvironmentError> {
     let mut bytes = [0; 4];
@@ -268,14 +261,5 @@ mod tests {
         assert!(drawn.iter().all(|number| UNUSED.contains(number)), "{drawn:?}");
         assert!(drawn.iter().any(|number| *number != drawn[0]), "{drawn:?}");
         assert_ne!(secret().expect("a secret"), secret().expect("a secret"));
-    }
-
-    #[test]
-    fn capabilities_are_read_from_their_line() {
-        assert_eq!(
-            effective_capabilities("CapPrm:\t1\nCapEff:\t00000000000000c1\n"),
-            0xc1
-        );
-        assert_eq!(effective_capabilities(""), 0);
     }
 }
