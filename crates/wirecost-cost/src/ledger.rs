@@ -141,9 +141,20 @@ impl DeviceLedger {
     ///
     /// Call it for packets in the order in which they entered the link. Bytes that are not an IP packet are unattributed.
     pub fn packet(&mut self, direction: Direction, ip_bytes: &[u8], out: &mut Buffer) -> PacketVerdict {
+        self.captured(direction, ip_bytes, ip_bytes.len(), out)
+    }
+
+    /// The same of a packet that takes `link_bytes` bytes of its frame, of which a capture has `ip_bytes`: its headers at least.
+    pub fn captured(
+        &mut self,
+        direction: Direction,
+        ip_bytes: &[u8],
+        link_bytes: usize,
+        out: &mut Buffer,
+    ) -> PacketVerdict {
         self.content.clear();
-        let headers = Headers::parse(ip_bytes).unwrap_or(Headers {
-            wire_bytes: ip_bytes.len(),
+        let headers = Headers::parse(ip_bytes, link_bytes).unwrap_or(Headers {
+            wire_bytes: link_bytes,
             ip_header_bytes: 0,
             body: Body::Other,
         });

@@ -7,6 +7,7 @@ use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::Direction;
 use wirecost_wire::tcp;
 
+use crate::captured::Captured;
 use crate::span_list::{PerDirection, SpanList};
 use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
@@ -177,8 +178,8 @@ impl Connection {
     }
 
     /// Keeps the headers of a packet until `direction` is described up to `until`.
-    pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: &[u8], at_ns: Option<u64>) {
-        self.held.push(direction, until, headers, at_ns);
+    pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: Captured<'_>) {
+        self.held.push(direction, until, headers);
     }
 
     /// Whether more packets wait than the limit allows. If so, their bytes are given up for good.
@@ -187,7 +188,11 @@ impl Connection {
     }
 
     /// Moves the headers of the next packet that can be accounted into `out`. With `all` set, it takes any packet.
-    pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<(Direction, Option<u64>)> {
+    pub(crate) fn release<'a>(
+        &mut self,
+        all: bool,
+        out: &'a mut Vec<u8>,
+    ) -> Option<(Direction, Captured<'a>)> {
         let halves = &self.halves;
         let described = |direction| {
             if all {

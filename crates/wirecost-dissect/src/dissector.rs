@@ -9,22 +9,20 @@ use wirecost_wire::capture::Packet;
 use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, ip, tcp, udp};
 
+use crate::captured::{Captured, with_whole_headers};
+use crate::copies::CopyFinder;
 use crate::flow::{Buffers, Flow, Key};
-use crate::fragments::{Fragmented, Fragments};
-use crate::frame;
+use crate::fragments::{Fragmented, Fragments, Taken};
+use crate::quote::quoted;
 use crate::report::{Builder, Report};
 use crate::sightings::Sightings;
+use crate::{ends, frame};
 
 /// The most flows at a time. Beyond it, the quarter that was silent longest ends.
 const MAX_FLOWS: usize = 16_384;
 
 /// Bytes that all connections together may keep. The connection that exceeds the limit ends and starts anew.
 const MAX_KEPT_BYTES: u64 = 256 << 20;
-
-/// Ports of servers whose protocol this crate knows.
-const SERVER_PORTS: [u16; 14] = [
-    9, 80, 443, 1883, 4433, 5671, 5672, 5683, 5684, 8000, 8080, 8443, 8883, 10_009,
-];
 
 /// Attributes the bytes of packets that no endpoint described.
 ///
@@ -34,6 +32,7 @@ pub struct Dissector {
     secrets: Secrets,
     flows: BTreeMap<Key, Box<Flow>>,
     fragments: Fragments,
+    copies: CopyFinder,
     buffers: Buffers,
     builder: Builder,
     /// Bytes that all connections keep.
@@ -58,14 +57,57 @@ impl Dissector {
         self.secrets.add(key_log);
     }
 
+    /// Notes the name of an interface of the capture.
+    pub(crate) fn interface(&mut self, number: u32, name: Option<String>) {
+        self.copies.name(number, name);
+    }
+
+    /// Notes how many packets an interface has lost since the capture began.
+    pub(crate) fn lost(&mut self, interface: u32, packets: u64) {
+        self.builder.losses.of_interface(interface, packets);
+    }
+
+    /// Counts a block of the file that cannot be read.
+    pub(crate) fn unread_block(&mut self, block_type: u32) {
+        self.builder.unread_block(block_type);
+    }
+
     /// Handles the next packet of a capture.
     pub fn packet(&mut self, packet: &Packet<'_>) {
+        self.builder.losses.before_packet(packet);
+        let frame_bytes = packet.original_bytes as usize;
+        let framed = match frame::ip_packet(packet.link_type, packet.bytes) {
+            Ok(framed) => framed,
+            Err(what) => {
+                self.builder.packet(packet);
+                self.builder
+                    .no_packet(what, frame_bytes.max(packet.bytes.len()) as u64);
+                return;
+            }
+        };
+        let header_bytes = packet.bytes.len() - framed.bytes.len();
+        let link_bytes = frame_bytes.saturating_sub(header_bytes).max(framed.bytes.len());
+        let headers = with_whole_headers(framed.bytes, link_bytes);
+        let captured = Captured {
+            bytes: &headers,
+            link_bytes,
+            at_ns: packet.timestamp_ns,
+        };
+        let Some(ip_packet) = captured.packet() else {
+            self.builder.packet(packet);
+            self.builder.no_ip_header(link_bytes as u64);
+            return;
+        };
+        let end = ip_packet.total_bytes().min(framed.bytes.len());
+        let bytes = framed.bytes.get(..end).unwrap_or(framed.bytes);
+        let interface = (packet.interface, framed.interface);
+        if self.copies.is_copy(interface, bytes, packet.timestamp_ns) {
+            return;
+        }
         self.builder.packet(packet);
         self.buffers.now_ns = packet.timestamp_ns;
-        match frame::ip_packet(packet.link_type, packet.bytes) {
-            Ok(bytes) => self.ip_packet(bytes),
-            Err(what) => self.builder.no_packet(what, u64::from(packet.original_bytes)),
-        }
+        let is_cut = framed.bytes.len() < ip_packet.total_bytes();
+        self.ip_packet(&ip_packet, captured, is_cut);
     }
 
     /// Ends every flow and returns the report.
@@ -83,46 +125,62 @@ impl Dissector {
         }
         let mut sightings = self.buffers.sightings.take().unwrap_or_default();
         sightings.sort();
-        (self.builder.finish(&self.secrets), sightings)
+        let copies = self.copies.finish();
+        (self.builder.finish(&self.secrets, copies), sightings)
     }
 
-    fn ip_packet(&mut self, bytes: &[u8]) {
-        let Ok(packet) = ip::Packet::new(bytes) else {
-            self.builder
-                .no_packet("frames without an IP header", bytes.len() as u64);
-            return;
-        };
-        self.builder.truncated += u64::from(packet.is_truncated());
-        if let Some(fragment) = packet
-            .fragment()
-            .filter(|_| packet.protocol() == ip::Protocol::Udp)
-        {
-            if let Some(fragmented) = self
-                .fragments
-                .take(&packet, fragment, (self.buffers.now_ns, bytes))
-            {
-                self.fragmented(&fragmented);
-            }
+    /// Handles an IP packet. `is_cut` says that the capture lacks bytes of it.
+    fn ip_packet(&mut self, packet: &ip::Packet<'_>, captured: Captured<'_>, is_cut: bool) {
+        self.builder.truncated += u64::from(is_cut);
+        let lacks_length = ip::lacks_length(captured.bytes, captured.link_bytes);
+        self.builder.offload.unset_lengths += u64::from(lacks_length);
+        let fragment = packet.fragment();
+        if let Some(fragment) = fragment.filter(|_| packet.protocol() == ip::Protocol::Udp) {
+            self.fragment(packet, fragment, captured);
             return;
         }
-        let known = match Upper::new(&packet) {
+        let is_whole = !is_cut && !lacks_length;
+        let known = match Upper::new(packet) {
             Ok(Upper::Tcp(segment)) => {
-                self.segment(&packet, bytes, &segment);
+                self.segment(packet, captured, &segment, is_whole);
                 true
             }
             Ok(Upper::Udp(datagram)) => {
-                self.datagram(&packet, bytes, &datagram);
+                self.datagram(packet, captured, &datagram, is_cut, is_whole);
                 true
             }
-            Ok(Upper::Icmp(message)) => self.icmp(&packet, bytes, &message),
-            _ => false,
+            Ok(Upper::Icmp(message)) => self.icmp(packet, captured, &message),
+            Ok(Upper::Fragment(_) | Upper::Other(..)) => false,
+            Err(_) => self.cut_header(packet, captured),
         };
         if !known {
-            self.builder.no_flow(&packet);
+            self.builder.no_flow(packet);
         }
     }
 
-    fn segment(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], segment: &tcp::Segment<'_>) {
+    fn fragment(&mut self, packet: &ip::Packet<'_>, fragment: ip::Fragment, captured: Captured<'_>) {
+        match self.fragments.take(packet, fragment, captured) {
+            Taken::Waits => {}
+            Taken::Datagram(fragmented) => self.fragmented(&fragmented),
+            Taken::Again(source, destination) => {
+                let source = SocketAddr::new(packet.source(), source);
+                let destination = SocketAddr::new(packet.destination(), destination);
+                match self.flows.get_mut(&Key::new(source, destination, false)) {
+                    Some(flow) => flow.account_again(flow.direction(source), captured, &mut self.buffers),
+                    None => self.builder.no_flow(packet),
+                }
+            }
+            Taken::Refused => self.builder.no_flow(packet),
+        }
+    }
+
+    fn segment(
+        &mut self,
+        packet: &ip::Packet<'_>,
+        captured: Captured<'_>,
+        segment: &tcp::Segment<'_>,
+        is_whole: bool,
+    ) {
         let source = SocketAddr::new(packet.source(), segment.source_port());
         let destination = SocketAddr::new(packet.destination(), segment.destination_port());
         let key = Key::new(source, destination, true);
@@ -135,7 +193,8 @@ impl Dissector {
         }
         let number = self.builder.packets();
         let flow = self.flows.entry(key).or_insert_with(|| {
-            let (client, server) = ends_of_connection(source, destination, segment.flags());
+            let (client, server) =
+                ends::of_connection(source, destination, segment.flags(), segment.payload());
             let flow = Flow::connection(client, server);
             flow.start(&mut self.buffers);
             Box::new(flow)
@@ -148,7 +207,7 @@ impl Dissector {
         let limit = flow.limits.learn(direction, segment);
         if packet.fragment().is_none() {
             self.builder.offload.segment(packet, segment, len, limit);
-            if !packet.is_truncated() {
+            if is_whole {
                 self.builder
                     .offload
                     .checksum(segment.checksum(&packet.addresses()));
@@ -156,21 +215,33 @@ impl Dissector {
         }
         flow.segment(
             direction,
-            (packet, bytes),
+            (packet, captured),
             segment,
             len,
             (&self.secrets, &mut self.buffers),
         );
-        self.kept_bytes += flow.kept_bytes();
+        self.keep(&key);
+    }
+
+    /// Adds up the bytes that a connection keeps, and ends it if all keep too many.
+    fn keep(&mut self, key: &Key) {
+        self.kept_bytes += self.flows.get(key).map_or(0, |flow| flow.kept_bytes());
         if self.kept_bytes > MAX_KEPT_BYTES
-            && let Some(flow) = self.flows.remove(&key)
+            && let Some(flow) = self.flows.remove(key)
         {
             self.end(flow);
         }
         self.make_room();
     }
 
-    fn datagram(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], datagram: &udp::Datagram<'_>) {
+    fn datagram(
+        &mut self,
+        packet: &ip::Packet<'_>,
+        captured: Captured<'_>,
+        datagram: &udp::Datagram<'_>,
+        is_cut: bool,
+        is_whole: bool,
+    ) {
         self.builder.offload.datagram(packet);
         let (flow, direction) = flow_of_datagram(
             (&mut self.flows, &mut self.buffers),
@@ -178,31 +249,32 @@ impl Dissector {
             datagram,
             self.builder.packets(),
         );
-        if packet.is_truncated() {
-            flow.other(direction, bytes, &mut self.buffers);
+        if is_cut {
+            flow.other(direction, captured, &mut self.buffers);
         } else {
-            self.builder
-                .offload
-                .checksum(datagram.checksum(&packet.addresses()));
+            if is_whole {
+                self.builder
+                    .offload
+                    .checksum(datagram.checksum(&packet.addresses()));
+            }
             flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
-            flow.account(direction, self.buffers.now_ns, bytes, &mut self.buffers);
+            flow.account(direction, captured, &mut self.buffers);
         }
         self.make_room();
     }
 
     /// Handles the packets of a fragmented datagram, complete or given up.
     fn fragmented(&mut self, fragmented: &Fragmented) {
-        let first = fragmented.packets.iter().find_map(|(_, bytes)| {
-            let packet = ip::Packet::new(bytes).ok()?;
-            packet.has_upper_header().then_some(packet)
-        });
-        let datagram = udp::Datagram::new(&fragmented.bytes).ok();
-        let (Some(first), Some(datagram)) = (first, datagram) else {
-            let packets = fragmented
+        let packets = || {
+            fragmented
                 .packets
                 .iter()
-                .filter_map(|(_, bytes)| ip::Packet::new(bytes).ok());
-            packets.for_each(|packet| self.builder.no_flow(&packet));
+                .filter_map(|part| part.captured().packet())
+        };
+        let first = packets().find(ip::Packet::has_upper_header);
+        let datagram = udp::Datagram::new(&fragmented.bytes).ok();
+        let (Some(first), Some(datagram)) = (first, datagram) else {
+            packets().for_each(|packet| self.builder.no_flow(&packet));
             return;
         };
         let (flow, direction) = flow_of_datagram(
@@ -211,15 +283,21 @@ impl Dissector {
             &datagram,
             self.builder.packets(),
         );
-        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
-        for (at_ns, bytes) in &fragmented.packets {
-            flow.account(direction, *at_ns, bytes, &mut self.buffers);
+        if fragmented.is_whole() {
+            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
+        }
+        for part in &fragmented.packets {
+            if part.is_again {
+                flow.account_again(direction, part.captured(), &mut self.buffers);
+            } else {
+                flow.account(direction, part.captured(), &mut self.buffers);
+            }
         }
         self.make_room();
     }
 
     /// Accounts an ICMP error about a packet of a known flow. Returns whether the message was one.
-    fn icmp(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], message: &icmp::Message<'_>) -> bool {
+    fn icmp(&mut self, packet: &ip::Packet<'_>, captured: Captured<'_>, message: &icmp::Message<'_>) -> bool {
         let Some(quoted) = quoted(packet.version(), message) else {
             return false;
         };
@@ -234,8 +312,35 @@ impl Dissector {
             return false;
         };
         self.kept_bytes -= flow.kept_bytes();
-        flow.other(flow.direction(source).reverse(), bytes, &mut self.buffers);
+        flow.other(flow.direction(source).reverse(), captured, &mut self.buffers);
         self.kept_bytes += flow.kept_bytes();
+        true
+    }
+
+    /// Accounts a packet whose TCP or UDP header is cut off behind the ports. Returns whether it has ports.
+    fn cut_header(&mut self, packet: &ip::Packet<'_>, captured: Captured<'_>) -> bool {
+        let Some((source_port, destination_port)) = packet.ports() else {
+            return false;
+        };
+        let source = SocketAddr::new(packet.source(), source_port);
+        let destination = SocketAddr::new(packet.destination(), destination_port);
+        let is_tcp = packet.protocol() == ip::Protocol::Tcp;
+        let key = Key::new(source, destination, is_tcp);
+        let number = self.builder.packets();
+        let flow = self.flows.entry(key).or_insert_with(|| {
+            let (client, server) = ends::of_ports(source, destination);
+            let flow = if is_tcp {
+                Flow::connection(client, server)
+            } else {
+                Flow::datagrams(client, server, &[])
+            };
+            flow.start(&mut self.buffers);
+            Box::new(flow)
+        });
+        flow.last_packet = number;
+        self.kept_bytes -= flow.kept_bytes();
+        flow.other(flow.direction(source), captured, &mut self.buffers);
+        self.keep(&key);
         true
     }
 
@@ -271,7 +376,7 @@ fn flow_of_datagram<'a>(
     let flow = flows
         .entry(Key::new(source, destination, false))
         .or_insert_with(|| {
-            let (client, server) = ends_by_port(source, destination);
+            let (client, server) = ends::of_datagrams(source, destination, datagram.payload());
             let flow = Flow::datagrams(client, server, datagram.payload());
             flow.start(buffers);
             Box::new(flow)
@@ -279,49 +384,4 @@ fn flow_of_datagram<'a>(
     flow.last_packet = number;
     let direction = flow.direction(source);
     (flow, direction)
-}
-
-/// Client and server of a connection, from its first packet: the sender of a SYN is the client.
-fn ends_of_connection(
-    source: SocketAddr,
-    destination: SocketAddr,
-    flags: tcp::Flags,
-) -> (SocketAddr, SocketAddr) {
-    if !flags.contains(tcp::Flags::SYN) {
-        ends_by_port(source, destination)
-    } else if flags.contains(tcp::Flags::ACK) {
-        (destination, source)
-    } else {
-        (source, destination)
-    }
-}
-
-/// Client and server by port. The server has a known port, or else the lower port. With equal ports, the first sender
-/// is the client.
-fn ends_by_port(source: SocketAddr, destination: SocketAddr) -> (SocketAddr, SocketAddr) {
-    let rank = |end: SocketAddr| (!SERVER_PORTS.contains(&end.port()), end.port());
-    if rank(source) < rank(destination) {
-        (destination, source)
-    } else {
-        (source, destination)
-    }
-}
-
-/// The packet that an ICMP error quotes.
-fn quoted<'a>(version: ip::Version, message: &icmp::Message<'a>) -> Option<ip::Packet<'a>> {
-    let bytes = match message.repr() {
-        icmp::Repr::DestinationUnreachable { quoted, .. } | icmp::Repr::PacketTooBig { quoted, .. } => quoted,
-        icmp::Repr::Other { kind, body, .. } if is_error(version, kind) => body,
-        _ => return None,
-    };
-    ip::Packet::new(bytes).ok()
-}
-
-/// Whether an ICMP message of this type quotes a packet: destination unreachable, time exceeded, parameter problem,
-/// redirect, source quench (RFC 1122 section 3.2.2; RFC 4443 section 2.1).
-const fn is_error(version: ip::Version, kind: u8) -> bool {
-    match version {
-        ip::Version::V4 => matches!(kind, 3 | 4 | 5 | 11 | 12),
-        ip::Version::V6 => kind < 128,
-    }
 }

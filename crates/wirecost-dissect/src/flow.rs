@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
 use wirecost_http::http3::open::Secrets;
-use wirecost_proto::{Buffer, Direction, Span};
+use wirecost_proto::{Buffer, Cause, Direction, Span};
 use wirecost_wire::{ip, tcp};
 
+use crate::captured::Captured;
 use crate::connection::{Connection, Workspace};
 use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
@@ -132,7 +133,7 @@ impl Flow {
     pub(crate) fn segment(
         &mut self,
         direction: Direction,
-        (packet, ip_bytes): (&ip::Packet<'_>, &[u8]),
+        (packet, captured): (&ip::Packet<'_>, Captured<'_>),
         segment: &tcp::Segment<'_>,
         len: u64,
         (secrets, buffers): (&Secrets, &mut Buffers),
@@ -150,12 +151,15 @@ impl Flow {
         };
         let wait = connection.segment(direction, segment, len, &mut workspace);
         let Some(until) = wait else {
-            self.account(direction, buffers.now_ns, ip_bytes, buffers);
+            self.account(direction, captured, buffers);
             return;
         };
         let header_bytes = packet.header_bytes() + segment.header_bytes();
-        let headers = ip_bytes.get(..header_bytes).unwrap_or(ip_bytes);
-        connection.hold(direction, until, headers, buffers.now_ns);
+        let headers = Captured {
+            bytes: captured.bytes.get(..header_bytes).unwrap_or(captured.bytes),
+            ..captured
+        };
+        connection.hold(direction, until, headers);
         let all = connection.is_overfull();
         self.release(all, buffers);
     }
@@ -164,9 +168,9 @@ impl Flow {
     fn release(&mut self, all: bool, buffers: &mut Buffers) {
         let mut headers = std::mem::take(&mut buffers.headers);
         while let Carried::Connection(connection) = &mut self.carried
-            && let Some((direction, at_ns)) = connection.release(all, &mut headers)
+            && let Some((direction, captured)) = connection.release(all, &mut headers)
         {
-            self.account(direction, at_ns, &headers, buffers);
+            self.account(direction, captured, buffers);
         }
         buffers.headers = headers;
     }
@@ -200,35 +204,69 @@ impl Flow {
     }
 
     /// Handles a packet that needs no description: part of a datagram, or an ICMP error.
-    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
+    pub(crate) fn other(&mut self, direction: Direction, captured: Captured<'_>, buffers: &mut Buffers) {
         match &mut self.carried {
             Carried::Connection(connection) => {
-                connection.hold(direction, 0, ip_bytes, buffers.now_ns);
+                connection.hold(direction, 0, captured);
                 self.release(false, buffers);
             }
-            Carried::Datagrams(_) => self.account(direction, buffers.now_ns, ip_bytes, buffers),
+            Carried::Datagrams(_) => self.account(direction, captured, buffers),
         }
     }
 
-    /// Accounts a packet whose content is described or stays undescribed. It was captured at `at_ns`.
-    pub(crate) fn account(
+    /// Accounts a packet whose content is described or stays undescribed.
+    pub(crate) fn account(&mut self, direction: Direction, captured: Captured<'_>, buffers: &mut Buffers) {
+        let verdict = self.judge(direction, captured, buffers);
+        self.count(direction, captured.at_ns, &verdict, buffers);
+    }
+
+    /// Accounts a packet that repeats a fragment: whatever it carries was sent before.
+    pub(crate) fn account_again(
+        &mut self,
+        direction: Direction,
+        captured: Captured<'_>,
+        buffers: &mut Buffers,
+    ) {
+        let mut verdict = self.judge(direction, captured, buffers);
+        (verdict.cause, verdict.payload_bytes_original) = (Cause::Retransmission, 0);
+        buffers.described.clear();
+        buffers.described.extend(buffers.spans.spans());
+        buffers.spans.clear();
+        for span in &buffers.described {
+            buffers.spans.cover_span(Span {
+                cause: Cause::Retransmission,
+                ..*span
+            });
+        }
+        self.count(direction, captured.at_ns, &verdict, buffers);
+    }
+
+    /// What the ledger makes of a packet. Its spans are in the buffers.
+    fn judge(
+        &mut self,
+        direction: Direction,
+        captured: Captured<'_>,
+        buffers: &mut Buffers,
+    ) -> PacketVerdict {
+        buffers.spans.clear();
+        let Captured {
+            bytes, link_bytes, ..
+        } = captured;
+        self.ledger
+            .captured(direction, bytes, link_bytes, &mut buffers.spans)
+    }
+
+    fn count(
         &mut self,
         direction: Direction,
         at_ns: Option<u64>,
-        ip_bytes: &[u8],
+        verdict: &PacketVerdict,
         buffers: &mut Buffers,
     ) {
-        buffers.spans.clear();
-        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut buffers.spans);
-        self.totals.add_packet(direction, &verdict, buffers.spans.spans());
+        let spans = buffers.spans.spans();
+        self.totals.add_packet(direction, verdict, spans);
         if let Some(sightings) = &mut buffers.sightings {
-            sightings.packet(
-                at_ns,
-                self.client.ip(),
-                direction,
-                &verdict,
-                buffers.spans.spans(),
-            );
+            sightings.packet(at_ns, self.client.ip(), direction, verdict, spans);
         }
         let unattributed = u64::from(verdict.unattributed_bytes);
         self.unattributed_packets += u64::from(unattributed > 0);

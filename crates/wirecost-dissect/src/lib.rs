@@ -10,7 +10,8 @@
 //! - [`read`](mod@read): a whole capture
 //! - [`sightings`]: [`Sightings`] tells an observer what a device of the capture did
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
-//! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
+//! - [`copies`]: packets that several interfaces of the capture saw
+//! - `frame`, `captured`, `fragments`, `flow`, `ends`, `quote`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
@@ -26,7 +27,7 @@
 //!     0x40, 0, 0, 1, // CoAP
 //! ];
 //! let mut dissector = Dissector::new();
-//! dissector.packet(&Packet { timestamp_ns: Some(0), link_type: 101, bytes: &bytes, original_bytes: 32 });
+//! dissector.packet(&Packet::whole(101, Some(0), &bytes));
 //! let report = dissector.finish();
 //! assert_eq!(report.groups[0].protocol, "CoAP");
 //! let keep_alive = report.total.keep_alive.up;
@@ -35,15 +36,19 @@
 //! assert!(report.unattributed.is_empty());
 //! ```
 
+mod captured;
 mod connection;
+pub mod copies;
 mod crypto;
 mod datagram;
 pub mod dissector;
+mod ends;
 mod flow;
 mod fragments;
 mod frame;
 mod hello;
 pub mod offload;
+mod quote;
 pub mod read;
 pub mod report;
 pub mod sightings;
@@ -52,6 +57,7 @@ mod stream;
 pub mod table;
 mod tcp;
 
+pub use copies::Copies;
 pub use dissector::Dissector;
 pub use offload::Offload;
 pub use read::{Reading, observe, read};

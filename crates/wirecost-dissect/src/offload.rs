@@ -20,6 +20,8 @@ pub struct Offload {
     pub missing_headers: u64,
     /// Bytes of those headers, IP and transport.
     pub missing_header_bytes: u64,
+    /// Packets whose length field is zero, as a network card gets them. Their length is that of their frame.
+    pub unset_lengths: u64,
     /// Packets above 1,500 B that the connection's MSS allows, as on loopback.
     pub jumbo_packets: u64,
     /// Packets whose checksum the network card had yet to complete.

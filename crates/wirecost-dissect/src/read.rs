@@ -48,6 +48,9 @@ fn read_with(
                 dissector.add_secrets(&String::from_utf8_lossy(&secrets.data));
             }
             Ok(Some(Item::Secrets(_))) => {}
+            Ok(Some(Item::Interface { number, name })) => dissector.interface(number, name),
+            Ok(Some(Item::Lost { interface, packets })) => dissector.lost(interface, packets),
+            Ok(Some(Item::Unread { block_type })) => dissector.unread_block(block_type),
             Ok(None) => break None,
             Err(fault) => break Some(fault),
         }

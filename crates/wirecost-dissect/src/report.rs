@@ -1,5 +1,6 @@
 //! The report of a capture.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -11,22 +12,27 @@ use wirecost_proto::{Cause, Direction, Layer, Phase};
 use wirecost_wire::capture::Packet;
 use wirecost_wire::ip;
 
+use crate::copies::Copies;
 use crate::flow::Flow;
+use crate::frame::NoPacket;
 use crate::offload::Offload;
 
 /// The most groups of server and protocol. Flows beyond it share one group per protocol.
 const MAX_GROUPS: usize = 4_096;
 
+/// The most types of blocks that are told apart.
+const MAX_BLOCK_TYPES: usize = 64;
+
 /// A capture's bytes by server and protocol, and the bytes that could not be attributed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Packets of the capture, including frames without an IP packet.
+    /// Packets of the capture, including frames without an IP packet, without copies of other interfaces.
     pub packets: u64,
     /// Bytes of the groups' IP packets.
     pub wire_bytes: u64,
-    /// Timestamp of the first packet, in nanoseconds since 1970.
+    /// The earliest timestamp of a packet, in nanoseconds since 1970.
     pub first_ns: Option<u64>,
-    /// Timestamp of the last packet, in nanoseconds since 1970.
+    /// The latest timestamp of a packet, in nanoseconds since 1970.
     pub last_ns: Option<u64>,
     /// Packets that the capture holds only in part.
     pub truncated_packets: u64,
@@ -40,6 +46,32 @@ pub struct Report {
     pub unattributed: Vec<Unattributed>,
     /// Effects of offload on the capture.
     pub offload: Offload,
+    /// Packets that several interfaces of the capture saw. They count once.
+    pub copies: Copies,
+    /// Packets that the capture lost, as far as the file says.
+    pub lost_packets: u64,
+    /// Packets among [`Report::packets`] whose frames cannot be read.
+    pub unread_packets: u64,
+    /// Blocks of the file that cannot be read, by their type.
+    pub unread_blocks: Vec<UnreadBlocks>,
+}
+
+/// Blocks of a pcapng file that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadBlocks {
+    /// Their type; `None` for those of further types.
+    pub block_type: Option<u32>,
+    /// Their number.
+    pub blocks: u64,
+}
+
+impl Report {
+    /// Whether more than half of the file's packets and blocks cannot be read.
+    pub fn is_mostly_unread(&self) -> bool {
+        let blocks: u64 = self.unread_blocks.iter().map(|unread| unread.blocks).sum();
+        let unread = self.unread_packets + blocks;
+        2 * unread > self.packets + blocks
+    }
 }
 
 /// The flows of one protocol to one server.
@@ -107,8 +139,10 @@ pub struct Unattributed {
     pub why: &'static str,
     /// Packets that contain such bytes.
     pub packets: u64,
-    /// The number of those bytes. If they belong to a flow, its group includes them.
+    /// The number of those bytes.
     pub bytes: u64,
+    /// Whether they belong to a flow: its group includes them. Otherwise no figure does.
+    pub in_flow: bool,
 }
 
 impl Section {
@@ -149,8 +183,47 @@ pub(crate) struct Builder {
     last_ns: Option<u64>,
     pub(crate) truncated: u64,
     pub(crate) offload: Offload,
+    pub(crate) losses: Losses,
     groups: BTreeMap<GroupKey, (u64, Totals)>,
-    unattributed: BTreeMap<(String, &'static str), (u64, u64)>,
+    unattributed: BTreeMap<(Cow<'static, str>, &'static str, bool), (u64, u64)>,
+    unread_packets: u64,
+    unread_blocks: BTreeMap<Option<u32>, u64>,
+}
+
+/// Packets that the capture lost, by its interfaces.
+#[derive(Debug, Default)]
+pub(crate) struct Losses(BTreeMap<u32, Lost>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    /// The highest count of the interface's statistics.
+    counted: u64,
+    /// The sum of what the packets say was lost before them.
+    between: u64,
+}
+
+impl Losses {
+    /// Notes what an interface has lost since the capture began.
+    pub(crate) fn of_interface(&mut self, interface: u32, packets: u64) {
+        if packets > 0 {
+            let lost = self.0.entry(interface).or_default();
+            lost.counted = lost.counted.max(packets);
+        }
+    }
+
+    /// Notes what was lost before a packet.
+    pub(crate) fn before_packet(&mut self, packet: &Packet<'_>) {
+        if packet.lost_before > 0 {
+            let lost = self.0.entry(packet.interface).or_default();
+            lost.between = lost.between.saturating_add(packet.lost_before);
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        // Both count the same packets.
+        let each = self.0.values().map(|lost| lost.counted.max(lost.between));
+        each.fold(0, u64::saturating_add)
+    }
 }
 
 impl Builder {
@@ -160,25 +233,47 @@ impl Builder {
 
     pub(crate) fn packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
-        self.first_ns = self.first_ns.or(packet.timestamp_ns);
-        self.last_ns = packet.timestamp_ns.or(self.last_ns);
+        // Packets of several interfaces need not be in the order of their times.
+        let times = |known: Option<u64>| known.into_iter().chain(packet.timestamp_ns);
+        self.first_ns = times(self.first_ns).min();
+        self.last_ns = times(self.last_ns).max();
     }
 
-    /// Counts a frame of `bytes` bytes that carries `what` instead of an IP packet.
-    pub(crate) fn no_packet(&mut self, what: &'static str, bytes: u64) {
-        self.leave_out(what.to_owned(), "no IP packet", 1, bytes);
+    /// Counts a frame of `bytes` bytes that carries something else than an IP packet.
+    pub(crate) fn no_packet(&mut self, what: NoPacket, bytes: u64) {
+        let (what, why) = match what {
+            NoPacket::Other(what) => (what.into(), "no IP packet"),
+            NoPacket::Unread(what) => {
+                self.unread_packets += 1;
+                (what, "not read")
+            }
+        };
+        self.leave_out(what, why, false, (1, bytes));
+    }
+
+    /// Counts a packet of `bytes` bytes whose IP header cannot be read.
+    pub(crate) fn no_ip_header(&mut self, bytes: u64) {
+        self.no_packet(NoPacket::Unread("frames without an IP header".into()), bytes);
+    }
+
+    /// Counts a block of the file that cannot be read.
+    pub(crate) fn unread_block(&mut self, block_type: u32) {
+        let is_known = self.unread_blocks.contains_key(&Some(block_type));
+        let has_room = is_known || self.unread_blocks.len() < MAX_BLOCK_TYPES;
+        let block_type = Some(block_type).filter(|_| has_room);
+        *self.unread_blocks.entry(block_type).or_default() += 1;
     }
 
     /// Counts an IP packet that belongs to no flow.
     pub(crate) fn no_flow(&mut self, packet: &ip::Packet<'_>) {
         let what = match packet.protocol() {
-            _ if !packet.has_upper_header() => "fragments".to_owned(),
-            ip::Protocol::Icmp | ip::Protocol::Icmpv6 => "ICMP".to_owned(),
-            ip::Protocol::Tcp => "TCP".to_owned(),
-            ip::Protocol::Udp => "UDP".to_owned(),
-            ip::Protocol::Other(number) => format!("IP protocol {number}"),
+            _ if !packet.has_upper_header() => "fragments".into(),
+            ip::Protocol::Icmp | ip::Protocol::Icmpv6 => "ICMP".into(),
+            ip::Protocol::Tcp => "TCP".into(),
+            ip::Protocol::Udp => "UDP".into(),
+            ip::Protocol::Other(number) => format!("IP protocol {number}").into(),
         };
-        self.leave_out(what, "no flow", 1, packet.total_bytes() as u64);
+        self.leave_out(what, "no flow", false, (1, packet.total_bytes() as u64));
     }
 
     /// Counts a flow that has ended.
@@ -194,33 +289,37 @@ impl Builder {
         if flow.unattributed_bytes > 0 {
             let transport = if is_tcp { "TCP" } else { "UDP" };
             let what = format!("{} ({transport} port {})", flow.label(), flow.server.port());
-            self.leave_out(
-                what,
-                flow.reason(),
-                flow.unattributed_packets,
-                flow.unattributed_bytes,
-            );
+            let sums = (flow.unattributed_packets, flow.unattributed_bytes);
+            self.leave_out(what.into(), flow.reason(), true, sums);
         }
     }
 
-    fn leave_out(&mut self, what: String, why: &'static str, packets: u64, bytes: u64) {
-        let sums = self.unattributed.entry((what, why)).or_default();
+    fn leave_out(
+        &mut self,
+        what: Cow<'static, str>,
+        why: &'static str,
+        in_flow: bool,
+        (packets, bytes): (u64, u64),
+    ) {
+        let sums = self.unattributed.entry((what, why, in_flow)).or_default();
         sums.0 += packets;
         sums.1 += bytes;
     }
 
-    pub(crate) fn finish(self, secrets: &Secrets) -> Report {
+    pub(crate) fn finish(self, secrets: &Secrets, copies: Copies) -> Report {
         let mut all = Totals::new();
         self.groups.values().for_each(|(_, totals)| all += totals);
         let total = Phases::from(&all);
         let mut groups: Vec<Group> = self.groups.into_iter().map(group).collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.traffic.all.wire()));
-        let unattributed = |((what, why), (packets, bytes))| Unattributed {
-            what,
+        let unattributed = |((what, why, in_flow), (packets, bytes)): (_, _)| Unattributed {
+            what: Cow::into_owned(what),
             why,
             packets,
             bytes,
+            in_flow,
         };
+        let unread = |(block_type, blocks)| UnreadBlocks { block_type, blocks };
         let mut unattributed: Vec<Unattributed> = self.unattributed.into_iter().map(unattributed).collect();
         unattributed.sort_by_key(|entry| std::cmp::Reverse(entry.bytes));
         Report {
@@ -234,6 +333,10 @@ impl Builder {
             total,
             unattributed,
             offload: self.offload,
+            copies,
+            lost_packets: self.losses.sum(),
+            unread_packets: self.unread_packets,
+            unread_blocks: self.unread_blocks.into_iter().map(unread).collect(),
         }
     }
 }

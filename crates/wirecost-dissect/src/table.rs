@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wirecost_cost::Traffic;
 use wirecost_proto::units::plural;
-use wirecost_proto::{Cause, Layer};
+use wirecost_proto::{Cause, Layer, PeerText};
 
 use crate::report::{Group, Report, Section};
 
@@ -153,7 +153,10 @@ fn left_out(report: &Report, text: &mut String) {
         return;
     }
     text.push_str("unattributed, shown above as application where there is a flow:\n");
-    for entry in &report.unattributed {
+    let (shown, rest) = report
+        .unattributed
+        .split_at(report.unattributed.len().min(MAX_ROWS));
+    for entry in shown {
         let _ = writeln!(
             text,
             "  {}: {} B in {}: {}",
@@ -162,6 +165,12 @@ fn left_out(report: &Report, text: &mut String) {
             counted(entry.packets, "packet"),
             entry.why
         );
+    }
+    if !rest.is_empty() {
+        let packets = rest.iter().map(|entry| entry.packets).sum();
+        let bytes = rest.iter().map(|entry| entry.bytes).sum();
+        let (bytes, packets) = (grouped(bytes), counted(packets, "packet"));
+        let _ = writeln!(text, "  {} more kinds: {bytes} B in {packets}", rest.len());
     }
 }
 
@@ -173,7 +182,7 @@ fn warnings(report: &Report, text: &mut String) {
         }
     };
     let lacks = format!(
-        "larger than their receiver accepts: segmentation offload; the wire had {} more headers, {} B, that this \
+        "larger than the receiver accepts: segmentation offload; the wire had {} more headers, {} B, that this \
          capture lacks",
         grouped(offload.missing_headers),
         grouped(offload.missing_header_bytes)
@@ -184,6 +193,10 @@ fn warnings(report: &Report, text: &mut String) {
         "above 1,500 B, as on loopback: on Ethernet there would be more headers",
     );
     warn(
+        offload.unset_lengths,
+        "with a length field of zero, as before segmentation offload: counted with the length of the frame",
+    );
+    warn(
         offload.partial_checksums,
         "with a checksum that the network card had yet to complete: captured on the sender",
     );
@@ -192,6 +205,45 @@ fn warnings(report: &Report, text: &mut String) {
         report.truncated_packets,
         "truncated by the snap length: counted in full, content not read",
     );
+    warn(
+        report.lost_packets,
+        "lost by the capture itself, as the file says: the figures lack them",
+    );
+    copies(report, text);
+    for unread in &report.unread_blocks {
+        let kind = unread.block_type.map_or_else(
+            || "of further types".to_owned(),
+            |block_type| format!("of type 0x{block_type:08x}"),
+        );
+        let _ = writeln!(
+            text,
+            "warning: {} {kind} not read: whatever is in them is not counted",
+            counted(unread.blocks, "block")
+        );
+    }
+}
+
+fn copies(report: &Report, text: &mut String) {
+    let copies = &report.copies;
+    if copies.packets == 0 {
+        return;
+    }
+    let names: Vec<String> = copies
+        .interfaces
+        .iter()
+        .map(|name| PeerText::new(name).to_string())
+        .collect();
+    let names = names.join(" and ");
+    // Each packet is there twice, or some are.
+    let which = if copies.packets == report.packets && copies.interfaces.len() == 2 {
+        format!("every packet is there twice (interfaces {names}): each counts once")
+    } else {
+        format!(
+            "{} left out, which another interface saw before (interfaces {names}): each packet counts once",
+            counted(copies.packets, "packet")
+        )
+    };
+    let _ = writeln!(text, "warning: {which}");
 }
 
 /// A number and its noun.

@@ -119,8 +119,7 @@ proptest! {
     ) {
         let mut dissector = Dissector::new();
         for (link_type, bytes) in &frames {
-            let original_bytes = bytes.len() as u32;
-            dissector.packet(&Packet { timestamp_ns: None, link_type: *link_type, bytes, original_bytes });
+            dissector.packet(&Packet::whole(*link_type, None, bytes));
         }
         assert_adds_up(&dissector.finish());
     }

@@ -146,6 +146,7 @@ pub fn capture(bytes: &[u8]) -> bool {
         match block {
             Block::Packet(packet) => packets.push((packet.timestamp_ns, &packet.bytes, &packet.comment)),
             Block::Secrets(secrets) => yielded += secrets.data.len(),
+            Block::Statistics(_) => {}
             Block::Other { body_bytes, .. } => yielded += body_bytes,
             Block::Section(_) | Block::Interface(_) => {}
         }

@@ -10,6 +10,8 @@
 //! let file = writer.finish()?;
 //!
 //! let mut reader = Reader::new(file.as_slice())?;
+//! let Some(Item::Interface { number: 0, name: Some(name) }) = reader.item()? else { panic!("one interface") };
+//! assert_eq!(name, "lo");
 //! let Some(Item::Packet(packet)) = reader.item()? else { panic!("one packet") };
 //! assert_eq!((packet.timestamp_ns, packet.link_type, packet.bytes), (Some(42), 101, &[0x45, 0x00][..]));
 //! assert!(reader.item()?.is_none());
@@ -58,7 +60,7 @@ pub enum ReadError {
     Pcapng(#[from] pcapng::ReadError),
 }
 
-/// The packets and secrets of a capture, in their order.
+/// The packets of a capture and what is said about them, in their order.
 #[derive(Debug)]
 pub struct Reader<R>(Format<R>);
 
@@ -91,14 +93,14 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next packet or secrets; `None` at the end of the file.
+    /// The next item; `None` at the end of the file.
     ///
     /// # Errors
     /// The file is damaged or ends inside a packet. No further packet can be read.
     pub fn item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         match &mut self.0 {
             Format::Pcap(reader) => Ok(reader.packet()?.map(Item::Packet)),
-            Format::Pcapng(reader) => Ok(reader.packet_or_secrets()?),
+            Format::Pcapng(reader) => Ok(reader.item()?),
         }
     }
 }

@@ -63,12 +63,13 @@ pub enum Checksum {
 impl Checksum {
     /// The state of the checksum `field`. `all` adds the segment or datagram to the sum of the pseudo header.
     pub(crate) fn judge(field: u16, pseudo: Sum, all: impl FnOnce(Sum) -> Sum) -> Self {
+        // A correct checksum may happen to equal the sum of the pseudo header.
+        if all(pseudo).is_valid() {
+            return Self::Valid;
+        }
         // A network card gets the folded sum, not its complement.
         if field == !pseudo.finish() {
-            return Self::Partial;
-        }
-        if all(pseudo).is_valid() {
-            Self::Valid
+            Self::Partial
         } else {
             Self::Invalid
         }

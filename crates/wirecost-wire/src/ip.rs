@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 pub use crate::internet::{Addresses, DEFAULT_HOP_LIMIT, Fragment, Protocol, Version};
-use crate::{Error, bytes};
+use crate::{Error, bytes, tcp};
 
 pub mod ipv4;
 pub mod ipv6;
@@ -48,13 +48,37 @@ impl<'a> Packet<'a> {
             }
             got => return Err(Error::Version { got }),
         };
+        Ok(Self::of_header(header, header_bytes, total_bytes, bytes))
+    }
+
+    /// The packet at the start of `bytes`, which takes `link_bytes` bytes of its frame. A network card that cuts packets up may
+    /// get one with a length field of zero: its length is then that of the frame.
+    ///
+    /// # Errors
+    /// As [`Packet::new`].
+    pub fn captured(bytes: &'a [u8], link_bytes: usize) -> Result<Self, Error> {
+        if !lacks_length(bytes, link_bytes) {
+            return Self::new(bytes);
+        }
+        let (header, header_bytes) = if bytes.first().is_some_and(|first| first >> 4 == 4) {
+            let header = ipv4::Header::without_length(bytes)?;
+            (Header::V4(header), header.header_bytes())
+        } else {
+            let header = ipv6::Header::without_length(bytes)?;
+            (Header::V6(header), header.header_bytes())
+        };
+        let total_bytes = link_bytes.max(header_bytes);
+        Ok(Self::of_header(header, header_bytes, total_bytes, bytes))
+    }
+
+    fn of_header(header: Header<'a>, header_bytes: usize, total_bytes: usize, bytes: &'a [u8]) -> Self {
         let end = total_bytes.min(bytes.len());
-        Ok(Self {
+        Self {
             header,
             header_bytes,
             total_bytes,
             payload: bytes.get(header_bytes..end).unwrap_or_default(),
-        })
+        }
     }
 
     /// The header, for fields that only one version has.
@@ -148,6 +172,22 @@ impl<'a> Packet<'a> {
         let has_ports = matches!(self.protocol(), Protocol::Tcp | Protocol::Udp) && self.has_upper_header();
         let ports: &[u8; 4] = self.payload.first_chunk().filter(|_| has_ports)?;
         Some((bytes::u16_at(ports, 0), bytes::u16_at(ports, 2)))
+    }
+}
+
+/// Whether the length field of the packet in `link_bytes` bytes of a frame is zero, although the packet has content.
+pub fn lacks_length(bytes: &[u8], link_bytes: usize) -> bool {
+    /// The number that says that nothing follows the IPv6 header.
+    const NO_NEXT_HEADER: u8 = 59;
+    match bytes {
+        [first, _, high, low, ..] if first >> 4 == 4 => (*high, *low) == (0, 0),
+        [first, _, _, _, high, low, next, ..] if first >> 4 == 6 => {
+            // The padding of a short frame is no content.
+            (*high, *low) == (0, 0)
+                && *next != NO_NEXT_HEADER
+                && link_bytes > ipv6::HEADER_BYTES + tcp::HEADER_BYTES
+        }
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The items of a capture of either format.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The byte order of a file, or of a section of one: that of the machine that wrote it.
@@ -16,6 +17,10 @@ impl ByteOrder {
 
     pub(crate) fn u32(self, bytes: [u8; 4]) -> u32 {
         u32::from_be_bytes(self.big_endian(bytes))
+    }
+
+    pub(crate) fn u64(self, bytes: [u8; 8]) -> u64 {
+        u64::from_be_bytes(self.big_endian(bytes))
     }
 
     pub(crate) fn i64(self, bytes: [u8; 8]) -> i64 {
@@ -41,6 +46,24 @@ pub struct Packet<'a> {
     pub bytes: &'a [u8],
     /// Its length on the link, in bytes.
     pub original_bytes: u32,
+    /// The number of the interface that it was seen on, counted from 0 in the whole file.
+    pub interface: u32,
+    /// Packets that the capture lost between this one and the one before it on its interface, as far as the file says.
+    pub lost_before: u64,
+}
+
+impl<'a> Packet<'a> {
+    /// A packet that was captured whole, of the first interface.
+    pub const fn whole(link_type: u16, timestamp_ns: Option<u64>, bytes: &'a [u8]) -> Self {
+        Self {
+            timestamp_ns,
+            link_type,
+            bytes,
+            original_bytes: bytes.len() as u32,
+            interface: 0,
+            lost_before: 0,
+        }
+    }
 }
 
 /// An item that a reader of packets needs.
@@ -50,6 +73,25 @@ pub enum Item<'a> {
     Packet(Packet<'a>),
     /// Secrets for decryption.
     Secrets(Secrets),
+    /// The name of an interface. Its packets follow.
+    Interface {
+        /// Its number in the whole file.
+        number: u32,
+        /// Its name, if the file has one.
+        name: Option<String>,
+    },
+    /// What an interface lost until now.
+    Lost {
+        /// Its number in the whole file.
+        interface: u32,
+        /// Packets that the interface or the operating system dropped since the capture began.
+        packets: u64,
+    },
+    /// A block of a type that may carry packets and cannot be read.
+    Unread {
+        /// The block's type.
+        block_type: u32,
+    },
 }
 
 /// Secrets of one kind.

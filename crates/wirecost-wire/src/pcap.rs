@@ -129,6 +129,8 @@ impl<R: Read> Reader<R> {
             link_type: self.link_type,
             bytes,
             original_bytes,
+            interface: 0,
+            lost_before: 0,
         }))
     }
 }

@@ -24,7 +24,7 @@ mod fields;
 mod reader;
 mod writer;
 
-pub use blocks::{Block, Interface, Packet, Section};
+pub use blocks::{Block, Interface, Packet, Section, Statistics};
 
 pub use crate::packet::Secrets;
 pub use reader::{ReadError, Reader};
@@ -43,12 +43,17 @@ pub(crate) const SECTION_HEADER: u32 = block_type::SECTION_HEADER;
 mod block_type {
     pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
     pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
+    /// Obsolete, and written until 2010 or so: packets with a count of lost ones (appendix A).
+    pub(super) const PACKET: u32 = 2;
     pub(super) const SIMPLE_PACKET: u32 = 3;
+    pub(super) const NAME_RESOLUTION: u32 = 4;
+    pub(super) const INTERFACE_STATISTICS: u32 = 5;
     pub(super) const ENHANCED_PACKET: u32 = 6;
+    pub(super) const JOURNAL_EXPORT: u32 = 9;
     pub(super) const DECRYPTION_SECRETS: u32 = 0x0a;
 }
 
-/// Option codes, some of them per block type (draft-ietf-opsawg-pcapng sections 3.5, 4.1, 4.2, 4.3).
+/// Option codes, some of them per block type (draft-ietf-opsawg-pcapng sections 3.5, 4.1 to 4.3, 4.6).
 mod option_code {
     pub(super) const END_OF_OPTIONS: u16 = 0;
     pub(super) const COMMENT: u16 = 1;
@@ -59,6 +64,9 @@ mod option_code {
     pub(super) const INTERFACE_NAME: u16 = 2;
     pub(super) const INTERFACE_TIMESTAMP_RESOLUTION: u16 = 9;
     pub(super) const INTERFACE_TIMESTAMP_OFFSET: u16 = 14;
+    pub(super) const PACKET_DROP_COUNT: u16 = 4;
+    pub(super) const STATISTICS_INTERFACE_DROPS: u16 = 5;
+    pub(super) const STATISTICS_SYSTEM_DROPS: u16 = 7;
 }
 
 /// The start of a Section Header Block, in the byte order of its section.

@@ -77,8 +77,8 @@ pub(super) struct Quoted {
 
 impl<'a> Headers<'a> {
     /// The headers of the packet at the start of `bytes`; `None` if it is not an IP packet.
-    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
-        let packet = ip::Packet::new(bytes).ok()?;
+    pub(super) fn parse(bytes: &'a [u8], link_bytes: usize) -> Option<Self> {
+        let packet = ip::Packet::captured(bytes, link_bytes).ok()?;
         Some(Self {
             wire_bytes: packet.total_bytes(),
             ip_header_bytes: packet.header_bytes(),

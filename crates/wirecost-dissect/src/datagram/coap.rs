@@ -4,6 +4,8 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 
+use crate::captured::hash;
+use crate::ends::Sender;
 use crate::span_list::{PerDirection, Piece, SpanList};
 
 /// Messages remembered per direction. More are never in transmission at a time (RFC 7252 section 4.7).
@@ -92,7 +94,7 @@ impl Coap {
 
     /// Whether the same bytes were sent in this direction before. Remembers them.
     fn is_repetition(&mut self, direction: Direction, bytes: &[u8]) -> bool {
-        let mark = (bytes.len(), sum(bytes));
+        let mark = (bytes.len(), hash(bytes));
         let seen = self.seen.of_mut(direction);
         if seen.contains(&mark) {
             return true;
@@ -118,22 +120,21 @@ impl Coap {
     }
 }
 
-/// FNV-1a over words. It is not collision-resistant, but a sender of colliding datagrams only hides its own bytes.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, tail) = bytes.as_chunks::<8>();
-    let tail = tail.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
-    let words = words.iter().map(|word| u64::from_le_bytes(*word));
-    words.chain([tail]).fold(0xcbf2_9ce4_8422_2325, |sum: u64, word| {
-        (sum ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
-    })
-}
-
 /// Whether a datagram to an unknown port looks like CoAP: version 1, a token of at most 8 bytes, a defined code
 /// class, and a message that parses.
 pub(super) fn looks_alike(bytes: &[u8]) -> bool {
     let [first, code, ..] = *bytes else { return false };
     // RFC 7252 section 3: version in two bits, type in two, token length in four; classes 0, 2, 4 and 5.
     first >> 6 == 1 && first & 0x0f <= 8 && matches!(code >> 5, 0 | 2 | 4 | 5) && Repr::parse(bytes).is_ok()
+}
+
+/// Who sends a message: requests have codes of class 0, responses of the others (RFC 7252 section 3). An empty one does not tell.
+pub(super) fn sender(bytes: &[u8]) -> Option<Sender> {
+    match *bytes.get(1)? {
+        0 => None,
+        1..=0x1f => Some(Sender::Client),
+        0x20.. => Some(Sender::Server),
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use super::Datagrams;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
+use crate::ends::Sender;
 use crate::hello::{Handshake, ServerHello, client_id_bytes, handshake_type};
 use crate::span_list::{PerDirection, Purpose, SpanList};
 use crate::stream::Context;
@@ -36,6 +37,17 @@ pub(crate) struct Dtls {
 /// (RFC 9147 section 4.1).
 pub(super) fn is_record(bytes: &[u8]) -> bool {
     matches!(bytes, [20..=26, 0xfe, 0xfd | 0xff, ..])
+}
+
+/// Who sends a datagram that starts with a record of a handshake: its first message tells (RFC 6347 section 4.3.2).
+pub(super) fn sender(bytes: &[u8]) -> Option<Sender> {
+    const HEADER_BYTES: usize = 13;
+    match (bytes.first()?, *bytes.get(HEADER_BYTES)?) {
+        (22, handshake_type::CLIENT_HELLO) => Some(Sender::Client),
+        // HelloVerifyRequest.
+        (22, handshake_type::SERVER_HELLO | 3) => Some(Sender::Server),
+        _ => None,
+    }
 }
 
 impl Dtls {

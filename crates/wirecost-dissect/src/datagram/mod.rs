@@ -13,12 +13,33 @@ mod quic;
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
+use crate::ends::Sender;
 use crate::span_list::{Purpose, SpanList};
-use crate::stream::Context;
+use crate::stream::{Context, UNKNOWN, not_read};
 use coap::Coap;
 use dtls::Dtls;
 use mqtt_sn::MqttSn;
 use quic::Quic;
+
+/// Ports whose datagrams are not recognized by their content.
+const PORTS_ALONE: [u16; 7] = [9, 53, 67, 68, 123, 1883, 5353];
+
+/// Who sends a datagram, if it tells, and the ports of its protocol's servers.
+pub(crate) fn sender(ports: [u16; 2], bytes: &[u8]) -> (Option<Sender>, &'static [u16]) {
+    if ports.iter().any(|port| PORTS_ALONE.contains(port)) {
+        return (None, &[]);
+    }
+    if dtls::is_record(bytes) {
+        return (dtls::sender(bytes), &[443, 4433, 5684, 8443, 8883, 10_009]);
+    }
+    if quic::version(bytes).is_some() {
+        return (quic::sender(bytes), &[80, 443, 4433, 8443]);
+    }
+    if coap::looks_alike(bytes) {
+        return (coap::sender(bytes), &[5683, 5684]);
+    }
+    (None, &[])
+}
 
 /// The protocol that a flow's datagrams carry.
 #[derive(Debug)]
@@ -46,10 +67,18 @@ impl Datagrams {
             53 | 5353 => Self::Unknown("DNS"),
             67 | 68 => Self::Unknown("DHCP"),
             123 => Self::Unknown("NTP"),
-            _ if quic::is_long_header(bytes) => Self::Quic(Box::default()),
-            _ if coap::looks_alike(bytes) => Self::Coap(Box::default()),
-            _ => Self::Unknown("unknown"),
+            _ => Self::by_content(bytes),
         }
+    }
+
+    fn by_content(bytes: &[u8]) -> Self {
+        if let Some(version) = quic::version(bytes) {
+            return Self::Quic(Box::new(Quic::new(version)));
+        }
+        if coap::looks_alike(bytes) {
+            return Self::Coap(Box::default());
+        }
+        Self::Unknown("unknown")
     }
 
     /// The protocol inside a secure channel to `server_port`.
@@ -116,8 +145,9 @@ impl Datagrams {
             Self::MqttSn(_) => "not an MQTT-SN message",
             Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
-            Self::Quic(_) => "packets without matching secrets",
-            Self::Undecided | Self::Unknown(_) => "unknown protocol",
+            Self::Quic(quic) => quic.reason(),
+            Self::Undecided => UNKNOWN,
+            Self::Unknown(name) => not_read(name),
         }
     }
 }

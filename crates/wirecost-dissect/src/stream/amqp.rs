@@ -14,7 +14,7 @@ use super::Unreadable;
 use crate::span_list::{PerDirection, Purpose, Rest};
 
 /// Bytes of a frame header, and of a protocol header (AMQP 1.0 part 2 sections 2.2 and 2.3.1).
-const HEADER_BYTES: usize = 8;
+pub(super) const HEADER_BYTES: usize = 8;
 
 /// Descriptor codes of performatives (part 2 section 2.7) and of the data section (part 3 section 3.2.6).
 mod code {

@@ -8,7 +8,7 @@ use super::mongodb::Mongodb;
 use super::mqtt::Mqtt;
 use super::postgres::Postgres;
 use super::tls::{Tls, is_record};
-use super::{Protocol, coap as messages};
+use super::{Protocol, amqp, coap as messages};
 
 /// What the first bytes of a stream show.
 pub(super) enum Detected {
@@ -17,10 +17,13 @@ pub(super) enum Detected {
     TooFewBytes,
 }
 
-/// First bytes of requests and responses (RFC 9110 section 9, RFC 9112 section 4).
-const HTTP_STARTS: [&str; 10] = [
-    "GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ", "HTTP/1.",
+/// First bytes of requests (RFC 9110 section 9).
+pub(super) const REQUESTS: [&str; 9] = [
+    "GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ",
 ];
+
+/// First bytes of a response (RFC 9112 section 4).
+pub(super) const RESPONSE: &str = "HTTP/1.";
 
 /// First bytes and names of protocols that this crate cannot describe.
 const OTHERS: [(&str, &str); 5] = [
@@ -52,7 +55,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
             None => return Detected::TooFewBytes,
         }
     }
-    let by_content = [http1, amqp, other, mqtt, coap];
+    let by_content = [http1, amqp_1_0, amqp_0_9_1, other, mqtt, coap];
     let mut undecided = false;
     for found in by_content.iter().map(|detect| detect(bytes)) {
         match found {
@@ -64,18 +67,19 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
     if BARE_PORTS.contains(&server_port) && direction == Direction::Up {
         return Detected::Protocol(Protocol::Bare);
     }
-    if undecided && bytes.len() < ENOUGH_BYTES {
+    let is_amqp = matches!(server_port, 5671 | 5672);
+    if undecided && bytes.len() < ENOUGH_BYTES || is_amqp && bytes.len() < amqp::HEADER_BYTES {
         return Detected::TooFewBytes;
     }
-    Detected::Protocol(by_port(server_port))
+    Detected::Protocol(by_port(server_port, bytes))
 }
 
 /// The protocol of a connection that was open before the capture began, if its port determines one.
-fn by_port(server_port: u16) -> Protocol {
+fn by_port(server_port: u16, bytes: &[u8]) -> Protocol {
     match server_port {
         1883 | 8883 => Protocol::Mqtt(Mqtt::default()),
         5683 | 5684 => Protocol::Coap,
-        5671 | 5672 => Protocol::Amqp(Box::default()),
+        5671 | 5672 => amqp_of_port(bytes),
         5432 => Protocol::Postgres(Postgres::open()),
         3306 => Protocol::Mariadb(Mariadb::default()),
         27017 => Protocol::Mongodb(Mongodb::default()),
@@ -111,7 +115,7 @@ fn first_of<T>(bytes: &[u8], starts_with: impl Iterator<Item = (&'static str, T)
 }
 
 fn http1(bytes: &[u8]) -> Match {
-    let texts = HTTP_STARTS.into_iter().map(|text| (text, ()));
+    let texts = REQUESTS.into_iter().chain([RESPONSE]).map(|text| (text, ()));
     first_of(bytes, texts).map_or_else(|no| no, |()| Match::Yes(Protocol::Http1(Http1::default())))
 }
 
@@ -120,12 +124,41 @@ fn other(bytes: &[u8]) -> Match {
 }
 
 /// The protocol header (AMQP 1.0 part 2 section 2.2): the name, an identifier, and version 1.0.0.
-fn amqp(bytes: &[u8]) -> Match {
+fn amqp_1_0(bytes: &[u8]) -> Match {
     match (starts(bytes, "AMQP"), bytes.get(4..8)) {
         (Some(true), Some([_, 1, 0, 0])) => Match::Yes(Protocol::Amqp(Box::default())),
         (Some(true), Some(_)) => Match::Yes(Protocol::Unknown("AMQP 0-9-1")),
         (Some(_), _) => Match::Perhaps,
         (None, _) => Match::No,
+    }
+}
+
+/// Types of the frames of AMQP 0-9-1 (section 4.2.3): method, header, body, heartbeat.
+const FRAMES_0_9_1: [u8; 4] = [1, 2, 3, 8];
+
+/// A whole frame of AMQP 0-9-1 (section 4.2.3): type, channel and size in seven bytes, then the content and the byte 0xce.
+fn amqp_0_9_1(bytes: &[u8]) -> Match {
+    let Some([kind, _, _, a, b, c, d]) = bytes.first_chunk() else {
+        return Match::No;
+    };
+    let size = usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
+    let end = size.checked_add(7).and_then(|end| bytes.get(end));
+    // Methods belong to a class: connection, channel, access, exchange, queue, basic, confirm or tx.
+    let class = bytes.get(7..9);
+    let is_method = || matches!(class, Some([0, 10 | 20 | 30 | 40 | 50 | 60 | 85 | 90]));
+    if FRAMES_0_9_1.contains(kind) && end == Some(&0xce) && (*kind != 1 || is_method()) {
+        return Match::Yes(Protocol::Unknown("AMQP 0-9-1"));
+    }
+    Match::No
+}
+
+/// The version of AMQP in a connection that was open before the capture began. A frame of AMQP 1.0 starts with a size below
+/// 16 MiB, one of AMQP 0-9-1 with its type.
+fn amqp_of_port(bytes: &[u8]) -> Protocol {
+    match bytes {
+        [0, _, _, _, 2..=255, 0 | 1, ..] => Protocol::Amqp(Box::default()),
+        [kind, ..] if FRAMES_0_9_1.contains(kind) => Protocol::Unknown("AMQP 0-9-1"),
+        _ => Protocol::Unknown("AMQP"),
     }
 }
 

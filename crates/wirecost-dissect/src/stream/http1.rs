@@ -15,6 +15,16 @@ pub(crate) struct Http1 {
     next: PerDirection<Next>,
     /// For each request without a response, whether its method is HEAD.
     outstanding: VecDeque<bool>,
+    /// The protocol that the connection switched to.
+    switched: Option<Switched>,
+}
+
+/// A protocol that follows an answer with status 101 (RFC 9110 section 7.8). Its bytes are not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Switched {
+    WebSocket,
+    Http2,
+    Other,
 }
 
 /// The kind of the next part.
@@ -37,12 +47,25 @@ enum Content {
 impl Http1 {
     /// The part at the start of `bytes`, or `None` if too little of it has arrived.
     pub(crate) fn part(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+        if self.switched.is_some() {
+            return Err(Unreadable("recognized, not read"));
+        }
         let parts = match self.next.of(direction) {
             Next::Head => self.head(direction, bytes)?,
             Next::Chunk => self.chunk(direction, bytes)?,
             Next::Trailer => self.trailer(direction, bytes),
         };
         Ok(parts.map(|parts| Rest::new(parts, Purpose::MESSAGE)))
+    }
+
+    /// The protocol's name.
+    pub(crate) const fn label(&self) -> &'static str {
+        match self.switched {
+            None => "HTTP/1.1",
+            Some(Switched::WebSocket) => "WebSocket",
+            Some(Switched::Http2) => "HTTP/2",
+            Some(Switched::Other) => "HTTP/1.1 and another protocol",
+        }
     }
 
     /// Start line and fields, or `None` while they are incomplete.
@@ -81,7 +104,8 @@ impl Http1 {
     fn response(&mut self, head: &Head<'_>) -> Result<Content, Unreadable> {
         let status = head.status().ok_or(Unreadable("not an HTTP status"))?;
         if status == 101 {
-            return Err(Unreadable("an HTTP connection that switched protocols"));
+            self.switched = Some(head.switched());
+            return Ok(Content::Length(0));
         }
         if (100..200).contains(&status) {
             return Ok(Content::Length(0));
@@ -131,6 +155,21 @@ impl Head<'_> {
     fn status(&self) -> Option<u16> {
         let code = self.0.strip_prefix(b"HTTP/1.")?.get(2..5)?;
         std::str::from_utf8(code).ok()?.parse().ok()
+    }
+
+    /// The protocol that the field Upgrade names.
+    fn switched(&self) -> Switched {
+        let lines = self
+            .0
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::to_ascii_lowercase);
+        let mut upgrades = lines.filter_map(|line| line.strip_prefix(b"upgrade:").map(<[u8]>::to_vec));
+        let name = upgrades.next().unwrap_or_default();
+        match name.trim_ascii() {
+            b"websocket" => Switched::WebSocket,
+            b"h2c" => Switched::Http2,
+            _ => Switched::Other,
+        }
     }
 
     /// The framing that the fields announce. Transfer-Encoding overrides Content-Length (RFC 9112 section 6.3).

@@ -2,6 +2,7 @@
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
 //! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`], [`mariadb`], [`mongodb`]: the protocols
+//! - [`opening`]: who sends the first bytes
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -15,6 +16,7 @@ mod http1;
 mod mariadb;
 mod mongodb;
 mod mqtt;
+pub(crate) mod opening;
 mod postgres;
 pub(crate) mod tls;
 
@@ -37,6 +39,17 @@ use tls::Tls;
 /// Why the rest of a direction cannot be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
+
+/// Why the bytes of an unknown protocol are left out.
+pub(crate) const UNKNOWN: &str = "unknown protocol";
+
+/// Why the bytes of a protocol with this name are left out, which this crate does not read.
+pub(crate) fn not_read(name: &str) -> &'static str {
+    match name {
+        "unknown" => UNKNOWN,
+        _ => "recognized, not read",
+    }
+}
 
 /// Resources for reading.
 pub(crate) struct Context<'a> {
@@ -143,7 +156,7 @@ impl Stream {
             Protocol::Bare => "bare".to_owned(),
             Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
             Protocol::Coap => "CoAP over TCP".to_owned(),
-            Protocol::Http1(_) => "HTTP/1.1".to_owned(),
+            Protocol::Http1(http) => http.label().to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
             Protocol::Postgres(_) => "PostgreSQL".to_owned(),
             Protocol::Mariadb(_) => "MariaDB or MySQL".to_owned(),
@@ -225,7 +238,7 @@ impl Stream {
                 Protocol::Mariadb(mariadb) => mariadb.packet(direction, bytes)?,
                 Protocol::Mongodb(mongodb) => mongodb.message(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
-                Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
+                Protocol::Unknown(name) => return Err(Unreadable(not_read(name))),
             };
             let Some(next) = next else { return Ok(0) };
             *self.rests.of_mut(direction) = next;

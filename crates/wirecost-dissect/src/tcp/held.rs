@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use wirecost_proto::Direction;
 
+use crate::captured::Captured;
+
 /// A waiting packet.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
@@ -12,6 +14,8 @@ struct Waiting {
     until: u64,
     /// Bytes kept of the packet.
     bytes: usize,
+    /// Bytes of the whole packet on the link.
+    link_bytes: usize,
     /// When it was captured, in nanoseconds since 1970.
     at_ns: Option<u64>,
 }
@@ -38,22 +42,23 @@ impl Held {
     }
 
     /// Keeps the headers of a packet until `direction` is described up to `until`.
-    pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: &[u8], at_ns: Option<u64>) {
-        self.bytes.extend(headers);
+    pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: Captured<'_>) {
+        self.bytes.extend(headers.bytes);
         self.packets.push_back(Waiting {
             direction,
             until,
-            bytes: headers.len(),
-            at_ns,
+            bytes: headers.bytes.len(),
+            link_bytes: headers.link_bytes,
+            at_ns: headers.at_ns,
         });
     }
 
-    /// Moves the first packet into `out` if its direction is described far enough. Returns its direction and its time.
-    pub(crate) fn pop(
+    /// Moves the first packet into `out` if its direction is described far enough. Returns its direction.
+    pub(crate) fn pop<'a>(
         &mut self,
         described: impl Fn(Direction) -> u64,
-        out: &mut Vec<u8>,
-    ) -> Option<(Direction, Option<u64>)> {
+        out: &'a mut Vec<u8>,
+    ) -> Option<(Direction, Captured<'a>)> {
         let first = self.packets.front()?;
         if described(first.direction) < first.until {
             return None;
@@ -61,7 +66,12 @@ impl Held {
         let first = self.packets.pop_front()?;
         out.clear();
         out.extend(self.bytes.drain(..first.bytes.min(self.bytes.len())));
-        Some((first.direction, first.at_ns))
+        let captured = Captured {
+            bytes: out,
+            link_bytes: first.link_bytes,
+            at_ns: first.at_ns,
+        };
+        Some((first.direction, captured))
     }
 }
 
@@ -73,13 +83,22 @@ mod tests {
     fn packets_leave_in_order_once_they_are_described() {
         let mut held = Held::default();
         let mut out = Vec::new();
-        held.push(Direction::Up, 5, b"up", Some(1));
-        held.push(Direction::Down, 0, b"down", None);
-        assert_eq!(held.pop(|_| 4, &mut out), None);
-        assert_eq!(held.pop(|_| 5, &mut out), Some((Direction::Up, Some(1))));
-        assert_eq!(out, b"up");
-        assert_eq!(held.pop(|_| 0, &mut out), Some((Direction::Down, None)));
-        assert_eq!(out, b"down");
+        let packet = |bytes, at_ns| Captured {
+            bytes,
+            link_bytes: 100,
+            at_ns,
+        };
+        held.push(Direction::Up, 5, packet(b"up", Some(1)));
+        held.push(Direction::Down, 0, packet(b"down", None));
+        assert!(held.pop(|_| 4, &mut out).is_none());
+        for (described, expected) in [
+            (5, (Direction::Up, &b"up"[..], 100, Some(1))),
+            (0, (Direction::Down, &b"down"[..], 100, None)),
+        ] {
+            let (direction, packet) = held.pop(|_| described, &mut out).expect("a packet");
+            let found = (direction, packet.bytes, packet.link_bytes, packet.at_ns);
+            assert_eq!(found, expected);
+        }
         assert!(held.is_empty());
     }
 }

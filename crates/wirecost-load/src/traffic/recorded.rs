@@ -95,12 +95,8 @@ impl Passed {
         let index = self.at_device.len();
         self.indices.push(Some(index));
         // The dissector tells each packet with the time that it got. The index finds the times at the device.
-        self.dissector.packet(&Packet {
-            timestamp_ns: Some(index as u64),
-            link_type: RAW_IP,
-            bytes: &packet.bytes,
-            original_bytes: packet.bytes.len() as u32,
-        });
+        self.dissector
+            .packet(&Packet::whole(RAW_IP, Some(index as u64), &packet.bytes));
         let sent = (packet.direction == Direction::Up).then_some(packet.entered);
         self.at_device
             .push((packet.direction, sent.into_iter().collect()));

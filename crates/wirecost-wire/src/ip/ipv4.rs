@@ -31,13 +31,18 @@ impl<'a> Header<'a> {
     /// # Errors
     /// The header is cut short, or a length field is too small.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        let header = Self::without_length(bytes)?;
+        at_least("total length", header.header_bytes(), header.total_bytes())?;
+        Ok(header)
+    }
+
+    /// The header at the start of `bytes`, whatever its total length says.
+    pub(super) fn without_length(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("IPv4 header", bytes)?;
         let header_bytes = usize::from(fixed[0] & 0x0f) * 4;
         at_least("internet header length", HEADER_BYTES, header_bytes)?;
         let options = part("IPv4 options", bytes, HEADER_BYTES, header_bytes)?;
-        let header = Self { fixed, options };
-        at_least("total length", header_bytes, header.total_bytes())?;
-        Ok(header)
+        Ok(Self { fixed, options })
     }
 
     /// Differentiated services code point and ECN bits (RFC 2474, RFC 3168).

@@ -32,7 +32,16 @@ impl<'a> Header<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("IPv6 header", bytes)?;
         let end = (HEADER_BYTES + usize::from(u16_at(fixed, 4))).min(bytes.len());
-        let payload = bytes.get(HEADER_BYTES..end).unwrap_or_default();
+        Self::of_payload(fixed, bytes.get(HEADER_BYTES..end).unwrap_or_default())
+    }
+
+    /// The header at the start of `bytes`, whatever its payload length says.
+    pub(super) fn without_length(bytes: &'a [u8]) -> Result<Self, Error> {
+        let fixed: &[u8; HEADER_BYTES] = fixed_header("IPv6 header", bytes)?;
+        Self::of_payload(fixed, bytes.get(HEADER_BYTES..).unwrap_or_default())
+    }
+
+    fn of_payload(fixed: &'a [u8; HEADER_BYTES], payload: &'a [u8]) -> Result<Self, Error> {
         let chain = Chain::new(fixed[6], payload)?;
         Ok(Self { fixed, chain })
     }

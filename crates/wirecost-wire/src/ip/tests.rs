@@ -277,3 +277,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_length_of_zero_is_that_of_the_frame() {
+    let segment = tcp::Repr {
+        source_port: 1,
+        destination_port: 2,
+        sequence_number: 3,
+        acknowledgment_number: 0,
+        flags: tcp::Flags::PSH,
+        window: 9,
+        urgent_pointer: 0,
+        options: tcp::Options::default(),
+    };
+    for (source, destination, length_at) in [("10.0.0.1", "10.0.0.2", 2), ("2001:db8::1", "2001:db8::2", 4)] {
+        let addresses = Addresses::new(source.parse().unwrap(), destination.parse().unwrap()).unwrap();
+        let mut bytes = Vec::new();
+        let content = [7; 3_000];
+        Repr::new(addresses, Protocol::Tcp)
+            .emit_tcp(&segment, &content, &mut bytes)
+            .unwrap();
+        let len = bytes.len();
+        let with = Packet::captured(&bytes, len + 4).unwrap();
+        assert_eq!(
+            with.total_bytes(),
+            len,
+            "the length field counts, not the padding"
+        );
+        bytes[length_at..length_at + 2].fill(0);
+        assert!(lacks_length(&bytes, len));
+        // Cut to a snap length, of a frame with more bytes than the field could hold.
+        for (captured, link_bytes) in [(len, len), (100, len), (len, 100_000)] {
+            let packet = Packet::captured(&bytes[..captured], link_bytes).unwrap();
+            assert_eq!(packet.total_bytes(), link_bytes, "{source}");
+            assert_eq!(packet.ports(), Some((1, 2)), "{source}");
+            assert_eq!(packet.payload().len(), captured - packet.header_bytes());
+        }
+        // A packet of IPv6 without content has padding alone behind its header.
+        assert_eq!(lacks_length(&bytes, 46), length_at == 2);
+    }
+}

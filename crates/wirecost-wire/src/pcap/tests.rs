@@ -30,6 +30,8 @@ fn reads_both_byte_orders_and_both_resolutions() {
             link_type: 101,
             bytes: &[0xaa, 0xbb],
             original_bytes: 9,
+            interface: 0,
+            lost_before: 0,
         };
         assert_eq!(reader.packet().unwrap(), Some(expected), "{magic}");
         assert_eq!(reader.packet().unwrap(), None, "{magic}");

@@ -19,6 +19,8 @@ pub enum Block {
     Packet(Packet),
     /// Secrets for decryption.
     Secrets(Secrets),
+    /// What was counted on an interface.
+    Statistics(Statistics),
     /// A block of another type, without its content.
     Other {
         /// The block's type.
@@ -51,6 +53,17 @@ pub struct Interface {
     /// Its name.
     pub name: Option<String>,
     clock: Clock,
+}
+
+/// Counts of an interface since the capture began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The interface's position in the section.
+    pub interface: u32,
+    /// Packets that the interface dropped because it lacked resources.
+    pub dropped_by_interface: u64,
+    /// Packets that the operating system dropped.
+    pub dropped_by_system: u64,
 }
 
 /// A packet.
@@ -125,6 +138,32 @@ impl Interface {
     }
 }
 
+impl Statistics {
+    /// Reads interface, time and options (draft-ietf-opsawg-pcapng section 4.6). Damaged ones count nothing: no packet depends
+    /// on them.
+    pub(super) fn new(mut fields: Fields<'_>, order: ByteOrder) -> Self {
+        let mut statistics = Self {
+            interface: fields.u32().unwrap_or(u32::MAX),
+            ..Self::default()
+        };
+        let mut options = fields.padded(8).ok().map(|_| fields);
+        while let Some(Ok(Some((code, value)))) = options.as_mut().map(Fields::option) {
+            let slot = match code {
+                option_code::STATISTICS_INTERFACE_DROPS => &mut statistics.dropped_by_interface,
+                option_code::STATISTICS_SYSTEM_DROPS => &mut statistics.dropped_by_system,
+                _ => continue,
+            };
+            *slot = value.first_chunk().map_or(0, |bytes| order.u64(*bytes));
+        }
+        statistics
+    }
+
+    /// Packets that the capture lacks.
+    pub const fn dropped(&self) -> u64 {
+        self.dropped_by_interface.saturating_add(self.dropped_by_system)
+    }
+}
+
 /// A packet in its block, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketView<'a> {
@@ -134,6 +173,8 @@ pub(super) struct PacketView<'a> {
     bytes: &'a [u8],
     original_bytes: u32,
     options: Option<Fields<'a>>,
+    /// Packets lost before it, if its block has a field for them.
+    lost: Option<u16>,
 }
 
 impl<'a> PacketView<'a> {
@@ -151,6 +192,27 @@ impl<'a> PacketView<'a> {
             bytes: fields.padded(captured)?,
             original_bytes,
             options: Some(fields),
+            lost: None,
+        })
+    }
+
+    /// The packet of an obsolete Packet Block (draft-ietf-opsawg-pcapng appendix A).
+    pub(super) fn obsolete(mut fields: Fields<'a>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
+        let interface = u32::from(fields.u16()?);
+        let lost = fields.u16()?;
+        let decoding = decoding(interfaces, interface)?;
+        let units = u64::from(fields.u32()?) << 32 | u64::from(fields.u32()?);
+        let captured = fields.u32()? as usize;
+        let original_bytes = fields.u32()?;
+        Ok(Self {
+            interface,
+            link_type: decoding.link_type,
+            timestamp_ns: Some(decoding.clock.nanoseconds(units)),
+            bytes: fields.padded(captured)?,
+            original_bytes,
+            options: Some(fields),
+            // All ones say that the number is not known.
+            lost: Some(lost).filter(|lost| *lost != u16::MAX),
         })
     }
 
@@ -169,16 +231,20 @@ impl<'a> PacketView<'a> {
             bytes: fields.padded(captured as usize)?,
             original_bytes,
             options: None,
+            lost: None,
         })
     }
 
-    /// The packet without its options.
-    pub(super) const fn captured(&self) -> packet::Packet<'a> {
+    /// The packet without its comments, of a section after `interfaces_before` interfaces of others.
+    pub(super) fn captured(&self, interfaces_before: u32, order: ByteOrder) -> packet::Packet<'a> {
+        let option = || self.options.and_then(|options| drop_count(options, order));
         packet::Packet {
             timestamp_ns: self.timestamp_ns,
             link_type: self.link_type,
             bytes: self.bytes,
             original_bytes: self.original_bytes,
+            interface: interfaces_before.saturating_add(self.interface),
+            lost_before: self.lost.map(u64::from).or_else(option).unwrap_or(0),
         }
     }
 
@@ -198,6 +264,16 @@ impl<'a> PacketView<'a> {
             comment,
         })
     }
+}
+
+/// The number of packets lost before a packet (section 4.3, epb_dropcount). Options that are damaged end the search.
+fn drop_count(mut options: Fields<'_>, order: ByteOrder) -> Option<u64> {
+    while let Ok(Some((code, value))) = options.option() {
+        if code == option_code::PACKET_DROP_COUNT {
+            return value.first_chunk().map(|bytes| order.u64(*bytes));
+        }
+    }
+    None
 }
 
 /// The way in the flags, and the first comment, among `options`.

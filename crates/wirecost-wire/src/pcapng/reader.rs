@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use std::io::{self, Read};
 
-use super::blocks::{Block, Decoding, Interface, PacketView, Section};
+use super::blocks::{Block, Decoding, Interface, PacketView, Section, Statistics};
 use super::fields::Fields;
 use super::{BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, MAX_BLOCK_BYTES, MAX_INTERFACES, block_type};
 use crate::packet::{ByteOrder, Item, Secrets};
@@ -77,6 +77,8 @@ pub enum ReadError {
 pub struct Reader<R> {
     source: Window<R>,
     state: State,
+    /// Interfaces of the sections before this one.
+    interfaces_before: u32,
 }
 
 /// A block in the window.
@@ -105,34 +107,51 @@ impl<R: Read> Reader<R> {
         Self {
             source,
             state: State::AwaitSection,
+            interfaces_before: 0,
         }
     }
 
-    /// The next packet or secrets, without other blocks; `None` at the end of the file.
-    pub(crate) fn packet_or_secrets(&mut self) -> Result<Option<Item<'_>>, ReadError> {
+    /// The next item, without blocks that say nothing about packets; `None` at the end of the file.
+    pub(crate) fn item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         // A separate loop, so that the borrow checker sees that skipped blocks are not kept.
         while self.is_left_out()? {
             self.view()?;
         }
-        Ok(match self.view()? {
-            Some(View::Packet(packet)) => Some(Item::Packet(packet.captured())),
-            Some(View::Other(Block::Secrets(secrets))) => Some(Item::Secrets(secrets)),
-            _ => None,
-        })
+        let State::InSection { order, interfaces } = &self.state else {
+            return self.view().map(|_| None);
+        };
+        let (order, before, described) = (*order, self.interfaces_before, interfaces.len());
+        let number = |interface: u32| before.saturating_add(interface);
+        Ok(self.view()?.map(|view| match view {
+            View::Packet(packet) => Item::Packet(packet.captured(before, order)),
+            View::Other(Block::Secrets(secrets)) => Item::Secrets(secrets),
+            View::Other(Block::Interface(interface)) => Item::Interface {
+                number: number(u32::try_from(described).unwrap_or(u32::MAX)),
+                name: interface.name,
+            },
+            View::Other(Block::Statistics(statistics)) => Item::Lost {
+                interface: number(statistics.interface),
+                packets: statistics.dropped(),
+            },
+            View::Other(Block::Other { block_type, .. }) => Item::Unread { block_type },
+            View::Other(Block::Section(_) | Block::Packet(_)) => Item::Unread {
+                block_type: block_type::SECTION_HEADER,
+            },
+        }))
     }
 
-    /// Whether the next block is neither a packet nor secrets.
+    /// Whether the next block is known to say nothing about packets.
     fn is_left_out(&mut self) -> Result<bool, ReadError> {
         let kind = self.source.peek(4)?.first_chunk();
         let (Some(kind), State::InSection { order, .. }) = (kind, &self.state) else {
             return Ok(kind.is_some());
         };
-        let kept = [
-            block_type::ENHANCED_PACKET,
-            block_type::SIMPLE_PACKET,
-            block_type::DECRYPTION_SECRETS,
+        let left_out = [
+            block_type::SECTION_HEADER,
+            block_type::NAME_RESOLUTION,
+            block_type::JOURNAL_EXPORT,
         ];
-        Ok(!kept.contains(&order.u32(*kind)))
+        Ok(left_out.contains(&order.u32(*kind)))
     }
 
     fn view(&mut self) -> Result<Option<View<'_>>, ReadError> {
@@ -177,6 +196,10 @@ impl<R: Read> Reader<R> {
         let length = block_length(order, length)?;
         let body = read_body(&mut self.source, order, length, 12)?;
         let section = Section::new(Fields::new(order, body))?;
+        if let State::InSection { interfaces, .. } = &self.state {
+            let described = u32::try_from(interfaces.len()).unwrap_or(u32::MAX);
+            self.interfaces_before = self.interfaces_before.saturating_add(described);
+        }
         self.state = State::InSection {
             order,
             interfaces: Vec::new(),
@@ -222,7 +245,9 @@ fn decoded<'a>(
             Block::Interface(interface)
         }
         block_type::ENHANCED_PACKET => return PacketView::enhanced(fields, interfaces).map(View::Packet),
+        block_type::PACKET => return PacketView::obsolete(fields, interfaces).map(View::Packet),
         block_type::SIMPLE_PACKET => return PacketView::simple(fields, interfaces).map(View::Packet),
+        block_type::INTERFACE_STATISTICS => Block::Statistics(Statistics::new(fields, order)),
         block_type::DECRYPTION_SECRETS => Block::Secrets(Secrets::new(fields)?),
         block_type => Block::Other {
             block_type,

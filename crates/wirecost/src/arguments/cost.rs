@@ -23,10 +23,10 @@ use wirecost_scenario::electric::{self, BatterySize};
     --meter reads CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
     units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \
-    14 the capture ends inside a packet (the figures cover the packets before it)."
+    14 the capture ends inside a packet (the figures cover the packets before it), or most of it cannot be read."
 )]
 pub struct CostArguments {
-    /// Capture file (pcap or pcapng), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims
+    /// Capture file (pcap or pcapng; - reads standard input), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims
     #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
     pub source: PathBuf,
 

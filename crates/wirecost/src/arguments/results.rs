@@ -11,11 +11,12 @@ use super::TableArguments;
 #[command(
     after_help = "The capture may contain MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0, PostgreSQL and bare messages, unencrypted or inside \
     TLS, DTLS 1.2 or QUIC. The report lists bytes that it cannot attribute. Secrets inside the capture are used, too.\n\n\
+    tcpdump -i eth0 -w - port 1883 | wirecost pcap -\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, \
-    14 the capture ends inside a packet (the report covers the packets before it)."
+    14 the capture ends inside a packet (the report covers the packets before it), or most of it cannot be read."
 )]
 pub struct PcapArguments {
-    /// Capture file (pcap or pcapng)
+    /// Capture file (pcap or pcapng); - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -15,12 +15,14 @@ use wirecost_stack::Stack;
 #[command(
     after_help = "A reading is payload that a device sends. Each stack is simulated with the sizes and the median interval of the \
     device's readings, with a connection for each reading and with one that is kept. Without the keys of an encrypted connection \
-    its records are the readings; handshakes are none.\n\n\
+    its records are the readings; handshakes are none. The first line below the tables says how many readings were found, and how sure \
+    that is.\n\n\
     wirecost what-if capture.pcapng --keylog keys.log coap-con+oscore mqtt-qos1+tls1.3\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 usage, or a capture without readings, 130 interrupted."
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, or a capture without readings, \
+    14 most of the capture cannot be read, 130 interrupted."
 )]
 pub struct WhatIfArguments {
-    /// Capture file (pcap or pcapng)
+    /// Capture file (pcap or pcapng); - reads standard input
     #[arg(value_name = "CAPTURE")]
     pub capture: PathBuf,
 

@@ -71,7 +71,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         },
     )?;
     let Some(fault) = &source.fault else {
-        return Ok(ExitCode::from(exit::OK));
+        return source.unread.map_or(Ok(ExitCode::from(exit::OK)), Err);
     };
     let shown = arguments.source.display();
     output::note(format_args!("error: {shown}: {fault}"));

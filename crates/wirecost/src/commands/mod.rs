@@ -25,6 +25,7 @@ fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
 }
 
 pub mod agent;
+pub mod captures;
 pub mod choose;
 pub mod claims;
 pub mod command_line;
@@ -46,6 +47,7 @@ pub mod new;
 pub mod object;
 pub mod pcap;
 pub mod probe;
+pub mod readings;
 pub mod report;
 pub mod run;
 pub mod serve;

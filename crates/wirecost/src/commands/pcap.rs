@@ -3,27 +3,24 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_files::{FileFault, Input};
+use wirecost_files::FileFault;
 use wirecost_proto::units::counted;
 
 use wirecost_dissect::{Reading, Report};
 
+use super::captures;
 use crate::arguments::PcapArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
-    let file = Input::Capture.open(&arguments.file);
-    let file = file.map_err(|fault| unreadable(&arguments.file, &fault))?;
-    let key_log = match &arguments.keylog {
-        Some(path) => Input::KeyLog
-            .lossy_text(path)
-            .map_err(|fault| unreadable(path, &fault))?,
-        None => String::new(),
-    };
-    let shown = arguments.file.display();
-    let Reading { report, fault } = wirecost_dissect::read(file, &key_log).map_err(|error| {
+    let source = captures::source(&arguments.file).map_err(|error| unreadable(&arguments.file, &error))?;
+    let keys = arguments.keylog.as_deref();
+    let key_log =
+        captures::key_log(keys).map_err(|error| unreadable(keys.unwrap_or(Path::new("")), &error))?;
+    let shown = captures::name(&arguments.file);
+    let Reading { report, fault } = wirecost_dissect::read(source, &key_log).map_err(|error| {
         Failure::usage(format!("{shown}: {error}"))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote")
     })?;
@@ -36,7 +33,10 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
         output::note("warning: the key log has no secret that is known here");
     }
     let Some(fault) = fault else {
-        return Ok(ExitCode::from(exit::OK));
+        return match captures::mostly_unread(&arguments.file, &report) {
+            Some(failure) => Err(failure),
+            None => Ok(ExitCode::from(exit::OK)),
+        };
     };
     output::note(format_args!(
         "error: {shown}: after {}: {fault}",
@@ -52,7 +52,7 @@ pub fn table(capture: &Path, report: &Report) -> String {
     let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);
     format!(
         "{}: {} in {seconds:.3} s, {}\n\n{}",
-        capture.display(),
+        captures::name(capture),
         counted(report.packets, "packet"),
         counted(report.secrets, "secret"),
         wirecost_dissect::table(report)
@@ -60,5 +60,5 @@ pub fn table(capture: &Path, report: &Report) -> String {
 }
 
 fn unreadable(path: &Path, error: &FileFault) -> Failure {
-    Failure::usage(format!("cannot read {}: {error}", path.display()))
+    Failure::usage(format!("cannot read {}: {error}", captures::name(path)))
 }

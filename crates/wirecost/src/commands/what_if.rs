@@ -1,6 +1,5 @@
 //! `wirecost what-if`: the readings of a capture over other stacks, in virtual time.
 
-mod readings;
 mod rows;
 mod table;
 mod today;
@@ -49,7 +48,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     if !arguments.quiet {
         output::note(format_args!("evidence: {}/report.html", out.display()));
     }
-    Ok(ExitCode::from(exit::OK))
+    today.unread.map_or(Ok(ExitCode::from(exit::OK)), Err)
 }
 
 /// The comparison that is simulated: a connection for each reading, and one that is kept as long as in the capture.

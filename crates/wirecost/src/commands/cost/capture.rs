@@ -4,13 +4,15 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use wirecost_cost::Observer;
-use wirecost_dissect::{Reading, Sightings};
+use wirecost_dissect::{Reading, Report, Sightings};
 use wirecost_energy::Device;
-use wirecost_files::{FileFault, Input};
+use wirecost_files::FileFault;
 use wirecost_proto::units::counted;
 
 use super::traffic::{Source, Traffic, activity, cycle};
 use crate::arguments::CostArguments;
+use crate::commands::captures;
+use crate::commands::readings::{Hidden, Readings};
 use crate::exit::Failure;
 
 /// The most devices of a capture that have rows.
@@ -19,30 +21,24 @@ const MAX_DEVICES: usize = 40;
 /// Reads a capture with the secrets of a key log. Every packet has a time.
 pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
     let unreadable = |path: &Path, error: FileFault| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()))
+        Failure::usage(format!("cannot read {}: {error}", captures::name(path)))
             .with_hint("give a capture file, or the results folder of a comparison")
     };
     if path.is_dir() {
         return Err(Failure::usage(format!("{} is a folder", path.display()))
             .with_hint(format!("give its capture, e.g. {}", in_folder(path).display())));
     }
-    let file = Input::Capture
-        .open(path)
-        .map_err(|error| unreadable(path, error))?;
-    let key_log = match key_log {
-        Some(path) => Input::KeyLog
-            .lossy_text(path)
-            .map_err(|error| unreadable(path, error))?,
-        None => String::new(),
-    };
-    let (reading, sightings) = wirecost_dissect::observe(file, &key_log).map_err(|error| {
-        Failure::usage(format!("{}: {error}", path.display()))
+    let source = captures::source(path).map_err(|error| unreadable(path, error))?;
+    let keys = key_log.unwrap_or(Path::new(""));
+    let key_log = captures::key_log(key_log).map_err(|error| unreadable(keys, error))?;
+    let (reading, sightings) = wirecost_dissect::observe(source, &key_log).map_err(|error| {
+        Failure::usage(format!("{}: {error}", captures::name(path)))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
     })?;
     if sightings.untimed() > 0 {
         let untimed = counted(sightings.untimed(), "packet");
         return Err(
-            Failure::usage(format!("{}: {untimed} without a time", path.display()))
+            Failure::usage(format!("{}: {untimed} without a time", captures::name(path)))
                 .with_hint("capture with times: energy depends on when a packet is sent"),
         );
     }
@@ -54,35 +50,60 @@ pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source
     let (reading, sightings) = open(&arguments.source, arguments.keylog.as_deref())?;
     let mut source = Source {
         fault: reading.fault.map(|fault| fault.to_string()),
+        unread: captures::mostly_unread(&arguments.source, &reading.report),
         ..Source::default()
     };
-    let other: u64 = reading
-        .report
-        .unattributed
-        .iter()
-        .filter(|left| left.why == "no flow")
-        .map(|left| left.packets)
-        .sum();
+    let left_out = |in_flow| {
+        let unattributed = reading.report.unattributed.iter();
+        unattributed.filter(move |left| left.in_flow == in_flow)
+    };
+    let other: u64 = left_out(false).map(|left| left.packets).sum();
     if other > 0 {
+        let bytes: u64 = left_out(false).map(|left| left.bytes).sum();
         source.notes.push(format!(
-            "{} belong to no device and are left out",
+            "{} ({bytes} B) belong to no device: no figure has them (wirecost pcap says what they are)",
             counted(other, "packet")
         ));
     }
-    let undescribed = reading
-        .report
-        .unattributed
-        .iter()
-        .filter(|left| left.why != "no flow");
-    let undescribed: u64 = undescribed.map(|left| left.bytes).sum();
+    source.notes.extend(of_capture(&reading.report));
+    let undescribed: u64 = left_out(true).map(|left| left.bytes).sum();
     if undescribed > 0 {
         source.notes.push(format!(
             "{} could not be described (wirecost pcap says why): they count as application, and their messages are not seen",
             counted(undescribed, "byte")
         ));
     }
-    devices(arguments, device, &sightings, &mut source)?;
-    Ok(source)
+    devices(arguments, device, (&reading.report, &sightings), &mut source)?;
+    match source.unread.take_if(|_| source.traffic.is_empty()) {
+        Some(failure) => Err(failure),
+        None => Ok(source),
+    }
+}
+
+/// What makes the capture differ from what was on the link.
+pub fn of_capture(report: &Report) -> Vec<String> {
+    let packets = |count| counted(count, "packet");
+    let mut notes = Vec::new();
+    if report.offload.oversized_packets > 0 {
+        notes.push(format!(
+            "{} larger than the receiver accepts, as before segmentation offload: the link had {} B of headers more",
+            packets(report.offload.oversized_packets),
+            report.offload.missing_header_bytes
+        ));
+    }
+    if report.copies.packets > 0 {
+        notes.push(format!(
+            "{} that several interfaces of the capture saw count once",
+            packets(report.copies.packets)
+        ));
+    }
+    if report.lost_packets > 0 {
+        notes.push(format!(
+            "the capture itself lost {}, as the file says: no figure has them",
+            packets(report.lost_packets)
+        ));
+    }
+    notes
 }
 
 /// The capture of a results folder.
@@ -112,7 +133,7 @@ pub fn no_client(shown: &str, client: IpAddr, sightings: &Sightings) -> Failure 
 fn devices(
     arguments: &CostArguments,
     device: Option<&Device>,
-    sightings: &Sightings,
+    (report, sightings): (&Report, &Sightings),
     source: &mut Source,
 ) -> Result<(), Failure> {
     let mut found: Vec<_> = sightings.devices().into_iter().collect();
@@ -137,6 +158,16 @@ fn devices(
     let every = arguments.interval.map(|interval| interval.as_secs_f64());
     for (address, _) in found {
         let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
+        let mut readings = Readings::default();
+        sightings.tell(address, &mut readings);
+        let found = readings.found(Hidden::of(report));
+        source.notes.push(format!("{address}: {}", found.counted()));
+        if every.is_some() && found.readings.len() > 1 {
+            source.notes.push(format!(
+                "{address}: --interval repeats the whole capture, with all of its {}",
+                counted(found.readings.len() as u64, "reading")
+            ));
+        }
         let (cycle, observed) = cycle(device, every, tell);
         if every.is_none() && observed.duration().is_zero() {
             return Err(Failure::usage(format!(

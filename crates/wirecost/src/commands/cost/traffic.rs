@@ -157,6 +157,8 @@ pub struct Source {
     pub traffic: Vec<Traffic>,
     /// What to know about the figures.
     pub notes: Vec<String>,
+    /// That most of the capture could not be read.
+    pub unread: Option<Failure>,
     /// Whether a message of a comparison carries several readings, of which there is then one message at each interval.
     pub has_batches: bool,
     /// Why the capture could not be read to its end.

@@ -84,6 +84,9 @@ pub fn json(today: &Today, rows: &[Row]) -> Value {
     json!({
         "device": today.device.to_string(),
         "readings": today.readings,
+        "readings_least": today.bounds[0],
+        "readings_most": today.bounds[1],
+        "readings_by": if today.has_payload { "payload" } else { "encrypted records" },
         "connections": today.connects,
         "size_bytes": today.size,
         "sizes": sizes.map(|(size, readings)| json!({"bytes": size, "readings": readings})).collect::<Vec<Value>>(),

@@ -4,20 +4,19 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
-use wirecost_dissect::{Report, Sightings};
+use wirecost_dissect::Sightings;
 use wirecost_proto::units::counted;
 
-use super::readings::{self, Reading, Readings};
 use crate::arguments::WhatIfArguments;
+use crate::commands::captures;
 use crate::commands::choose::MOST_READINGS;
 use crate::commands::cost::capture::{self, no_client};
 use crate::commands::cost::table::time;
+use crate::commands::readings::{self, Found, Hidden, Reading, Readings};
 use crate::exit::Failure;
 
 /// The most sizes that are simulated.
 const MOST_SIZES: usize = 8;
-/// The port of MQTT over TLS, whose first record on a connection is CONNECT (MQTT 5, section 3.1).
-const SECURE_MQTT: u16 = 8883;
 
 /// What a device sends today.
 pub struct Today {
@@ -37,26 +36,39 @@ pub struct Today {
     pub connects: u64,
     /// Bytes of IP packets per reading, both ways, by layer.
     pub layers: [f64; 5],
+    /// The fewest and the most readings that it may have sent.
+    pub bounds: [u64; 2],
+    /// How many readings were found, how, and how sure that is.
+    pub counted: String,
+    /// Whether the readings are payload; otherwise they are encrypted records.
+    pub has_payload: bool,
+    /// That most of the capture could not be read.
+    pub unread: Option<Failure>,
     notes: Vec<String>,
 }
 
 impl Today {
     /// Finds the readings of a device in the capture.
     pub fn read(arguments: &WhatIfArguments) -> Result<Self, Failure> {
-        let shown = arguments.capture.display().to_string();
+        let shown = captures::name(&arguments.capture);
         let (reading, sightings) = capture::open(&arguments.capture, arguments.keylog.as_deref())?;
         if let Some(fault) = &reading.fault {
             return Err(Failure::usage(format!("{shown}: {fault}"))
                 .with_hint("give a whole capture: the bytes of each reading are needed"));
         }
+        let unread = || captures::mostly_unread(&arguments.capture, &reading.report);
         let device = device(&sightings, arguments.client).ok_or_else(|| match arguments.client {
             Some(client) => no_client(&shown, client, &sightings),
-            None => none(&shown, "packets of a device".to_owned()),
+            None => unread().unwrap_or_else(|| none(&shown, "packets of a device".to_owned())),
         })?;
         let mut found = Readings::default();
         sightings.tell(device, &mut found);
-        let mut notes = Vec::new();
-        let seen = seen(&found, &reading.report, &mut notes);
+        let mut notes = capture::of_capture(&reading.report);
+        let of_device = found.found(Hidden::of(&reading.report));
+        notes.extend(of_device.notes());
+        let (counted, bounds) = (of_device.counted(), of_device.bounds());
+        let has_payload = of_device.has_payload();
+        let Found { readings: seen, .. } = of_device;
         let sizes: Vec<u64> = seen.iter().map(|(_, size)| *size).collect();
         let size = readings::median(sizes).ok_or_else(|| no_readings(&shown, device, &found))?;
         let every = every(arguments, device, &seen)?;
@@ -78,6 +90,10 @@ impl Today {
             down: down(&found),
             connects: found.connects,
             layers: found.layers.map(|bytes| bytes as f64 / count as f64),
+            bounds,
+            counted,
+            has_payload,
+            unread: unread(),
             notes,
         })
     }
@@ -107,6 +123,7 @@ impl Today {
             sizes => format!("{} sizes in their shares,", sizes.len()),
         };
         let mut notes = vec![
+            self.counted.clone(),
             "bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes"
                 .to_owned(),
             format!(
@@ -163,43 +180,6 @@ fn others(sightings: &Sightings, device: IpAddr) -> Option<String> {
         "{} in the capture left out, e.g. --client {first}",
         counted(named.len() as u64, "other device")
     ))
-}
-
-/// The readings that a device sends: those with payload, or, where nothing could be decrypted, its records.
-fn seen(found: &Readings, report: &Report, notes: &mut Vec<String>) -> Vec<Reading> {
-    let hidden = report.unattributed.iter().any(|left| left.why != "no flow");
-    if !hidden {
-        return found.seen.clone();
-    }
-    if !found.seen.is_empty() {
-        notes.push(
-            "some content could not be described: readings in it are not seen, but its bytes count"
-                .to_owned(),
-        );
-        return found.seen.clone();
-    }
-    let servers = report.groups.iter().filter(|group| group.transport == "tcp");
-    let mut ports = servers
-        .filter_map(|group| group.server)
-        .map(|server| server.port());
-    let is_mqtt =
-        ports.next().is_some_and(|port| port == SECURE_MQTT) && ports.all(|port| port == SECURE_MQTT);
-    let (records, left_out) = found.encrypted(is_mqtt);
-    notes.push("the content could not be decrypted: each packet up that starts a record counts as a reading of its records' size, with headers of the application and tags; --keylog gives the payloads".to_owned());
-    if left_out > 0 {
-        let connect = if is_mqtt {
-            ", or the first one of a connection to port 8883 (CONNECT)"
-        } else {
-            ""
-        };
-        notes.push(format!(
-            "{} up left out: too small for a reading (below {} B, in QUIC {} B){connect}",
-            counted(left_out, "encrypted record"),
-            readings::SMALLEST_RECORD,
-            readings::SMALLEST_QUIC
-        ));
-    }
-    records
 }
 
 fn every(arguments: &WhatIfArguments, device: IpAddr, seen: &[Reading]) -> Result<Duration, Failure> {

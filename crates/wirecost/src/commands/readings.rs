@@ -1,17 +1,26 @@
 //! The readings of a device in a capture.
 
+mod found;
+
 use std::time::Duration;
 
 use wirecost_cost::messages::UDP_HEADER;
 use wirecost_cost::{DeviceEvent, Messages, ObservedPacket, Observer};
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
+use found::By;
+pub use found::{Found, Hidden};
+
 /// The fewest bytes of an encrypted record that may hold a reading. A TLS 1.3 record has 17 B beside its content, one of TLS 1.2
 /// or DTLS 1.2 at most 24 B: smaller ones have room for an alert, for MQTT's PINGREQ, DISCONNECT and acknowledgements, and for
 /// AMQP's empty frame.
-pub const SMALLEST_RECORD: u64 = 33;
+const SMALLEST_RECORD: u64 = 33;
 /// The same of a QUIC packet, whose header is encrypted too: smaller ones hold ACKs and the settings of HTTP/3.
-pub const SMALLEST_QUIC: u64 = 61;
+const SMALLEST_QUIC: u64 = 61;
+/// CONNACK of MQTT with the usual properties is below this, with TLS; a ticket of TLS is not (RFC 8446 section 4.6.1).
+const LARGEST_CONNACK: u64 = 61;
+/// The port of MQTT in a secure channel, whose first record on a connection is CONNECT (MQTT 5, section 3.1).
+const SECURE_MQTT: u16 = 8883;
 /// A QUIC packet up of this size is full: the next one continues the reading.
 const FULL_QUIC: u64 = 1_100;
 
@@ -37,7 +46,7 @@ pub struct Readings {
 }
 
 /// A record up whose content is encrypted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Record {
     at: Instant,
     /// The number of the packet with its first byte.
@@ -45,32 +54,114 @@ struct Record {
     /// Bytes behind its header.
     bytes: u64,
     is_quic: bool,
+    /// Whether it is in a datagram: the answers of CoAP are as short as CONNACK.
+    is_datagram: bool,
     /// Whether it is the first one of a connection.
     is_first: bool,
+    /// The bytes of the records down between it and the next one up.
+    answers: Vec<u64>,
+}
+
+impl Record {
+    const fn is_small(&self) -> bool {
+        let smallest = match self.is_quic {
+            true => SMALLEST_QUIC,
+            false => SMALLEST_RECORD,
+        };
+        self.bytes < smallest
+    }
+
+    fn has_answer_below(&self, bytes: u64) -> bool {
+        self.answers.iter().any(|answer| *answer < bytes)
+    }
+
+    fn has_large_answer(&self) -> bool {
+        self.answers.iter().any(|answer| *answer >= SMALLEST_RECORD)
+    }
+}
+
+/// Whether the first record of a connection opens it, as MQTT's CONNECT does, and is no reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Yes,
+    No,
+    Unclear,
+}
+
+impl Opening {
+    /// Judges a connection by its records up and what came down between them.
+    ///
+    /// A server of MQTT answers CONNECT with CONNACK, and publications with nothing or with acknowledgements, which are small
+    /// (MQTT 5, sections 3.2 and 3.4). The answers of HTTP are not: a status line and a field take more.
+    fn of(records: &[Record]) -> Self {
+        let Some((first, later)) = records.split_first() else {
+            return Self::No;
+        };
+        let is_alone = later.iter().all(Record::is_small);
+        // The only record of a connection is its reading. One that is small is left out in any case.
+        if first.is_quic || first.is_datagram || first.is_small() || is_alone {
+            return Self::No;
+        }
+        let large = later.iter().filter(|record| record.has_large_answer()).count();
+        if 2 * large > later.len() {
+            Self::No
+        } else if first.has_answer_below(LARGEST_CONNACK) {
+            Self::Yes
+        } else {
+            Self::Unclear
+        }
+    }
 }
 
 impl Readings {
-    /// The encrypted records up that may hold readings, those of a packet as one, and how many records are left out: the small
-    /// ones, and with `mqtt` the first one of each connection, which is its CONNECT.
-    pub fn encrypted(&self, mqtt: bool) -> (Vec<Reading>, u64) {
+    /// The readings that the device sends: its payload or, where nothing could be decrypted, its records.
+    pub fn found(&self, hidden: Hidden) -> Found {
+        let of_payload = |by| Found {
+            readings: self.seen.clone(),
+            by,
+        };
+        match hidden {
+            Hidden::Nothing => of_payload(By::Payload),
+            Hidden::Content | Hidden::Mqtt if !self.seen.is_empty() => of_payload(By::SomePayload),
+            Hidden::Content => self.encrypted(false),
+            Hidden::Mqtt => self.encrypted(true),
+        }
+    }
+
+    /// The encrypted records up that may hold readings, those of a packet as one. With `mqtt` the first one of each connection is
+    /// CONNECT.
+    fn encrypted(&self, mqtt: bool) -> Found {
         let mut kept: Vec<(u64, Reading)> = Vec::new();
-        let mut left_out = 0;
-        for record in &self.records {
-            let smallest = if record.is_quic {
-                SMALLEST_QUIC
-            } else {
-                SMALLEST_RECORD
+        let [mut small, mut openings, mut unclear] = [0; 3];
+        for connection in self.records.chunk_by(|_, next| !next.is_first) {
+            let opening = match mqtt {
+                true => Opening::Yes,
+                false => Opening::of(connection),
             };
-            if record.bytes < smallest || (mqtt && record.is_first) {
-                left_out += 1;
-                continue;
-            }
-            match kept.last_mut().filter(|(packet, _)| *packet == record.packet) {
-                Some((_, (_, bytes))) => *bytes += record.bytes,
-                None => kept.push((record.packet, (record.at, record.bytes))),
+            for record in connection {
+                if record.is_small() {
+                    small += 1;
+                    continue;
+                }
+                if record.is_first && opening == Opening::Yes {
+                    openings += 1;
+                    continue;
+                }
+                unclear += u64::from(record.is_first && opening == Opening::Unclear);
+                match kept.last_mut().filter(|(packet, _)| *packet == record.packet) {
+                    Some((_, (_, bytes))) => *bytes += record.bytes,
+                    None => kept.push((record.packet, (record.at, record.bytes))),
+                }
             }
         }
-        (kept.into_iter().map(|(_, reading)| reading).collect(), left_out)
+        Found {
+            readings: kept.into_iter().map(|(_, reading)| reading).collect(),
+            by: By::Records {
+                small,
+                openings,
+                unclear,
+            },
+        }
     }
 
     fn payload(&mut self, packet: &ObservedPacket<'_>) {
@@ -86,17 +177,10 @@ impl Readings {
 
     /// Notes the records of a packet up without payload.
     fn closed(&mut self, packet: &ObservedPacket<'_>) {
-        let is_message = |span: &Span| span.phase == Phase::Message && span.cause == Cause::Original;
-        let mut begins = transport(packet, |_| true) == UDP_HEADER;
         let mut has_content = false;
-        for span in packet.spans.iter().filter(|span| is_message(span)) {
-            begins |= span.layer == Layer::Security;
-            if span.layer != Layer::Application {
-                continue;
-            }
+        for (bytes, begins) in records(packet) {
             has_content = true;
-            self.record(packet.at, span.len.into(), begins, false);
-            begins = false;
+            self.record(packet, bytes, begins, false);
         }
         let quic = u64::from(transport(packet, is_message).saturating_sub(UDP_HEADER));
         let is_connect = |span: &Span| span.phase == Phase::Connect;
@@ -104,25 +188,55 @@ impl Readings {
         // A header of TCP has at most 60 B.
         if !has_content && !is_handshake && quic >= SMALLEST_QUIC {
             let begins = !std::mem::replace(&mut self.quic_is_full, quic >= FULL_QUIC);
-            self.record(packet.at, quic, begins, true);
+            self.record(packet, quic, begins, true);
         }
     }
 
-    fn record(&mut self, at: Instant, bytes: u64, begins: bool, is_quic: bool) {
+    /// Notes the records of a packet down as answers to the last one up.
+    fn answer(&mut self, packet: &ObservedPacket<'_>) {
+        let Some(last) = self.records.last_mut().filter(|_| !self.is_new) else {
+            return;
+        };
+        for (bytes, begins) in records(packet) {
+            match last.answers.last_mut() {
+                Some(answer) if !begins => *answer += bytes,
+                _ => last.answers.push(bytes),
+            }
+        }
+    }
+
+    fn record(&mut self, packet: &ObservedPacket<'_>, bytes: u64, begins: bool, is_quic: bool) {
         match self.records.last_mut() {
             Some(last) if !begins => last.bytes += bytes,
             _ => {
                 let is_first = std::mem::take(&mut self.is_new);
                 self.records.push(Record {
-                    at,
+                    at: packet.at,
                     packet: self.packets,
                     bytes,
                     is_quic,
+                    is_datagram: transport(packet, |_| true) == UDP_HEADER,
                     is_first,
+                    answers: Vec::new(),
                 });
             }
         }
     }
+}
+
+/// Whether a span belongs to a message, for the first time.
+fn is_message(span: &Span) -> bool {
+    span.phase == Phase::Message && span.cause == Cause::Original
+}
+
+/// The records in a packet whose content is encrypted: their bytes in it, and whether they begin in it.
+fn records(packet: &ObservedPacket<'_>) -> impl Iterator<Item = (u64, bool)> {
+    let mut begins = transport(packet, |_| true) == UDP_HEADER;
+    let spans = packet.spans.iter().filter(|span| is_message(span));
+    spans.filter_map(move |span| {
+        begins |= span.layer == Layer::Security;
+        (span.layer == Layer::Application).then(|| (span.len.into(), std::mem::take(&mut begins)))
+    })
 }
 
 /// Bytes of the transport layer's spans that `is` selects.
@@ -139,8 +253,10 @@ impl Observer for Readings {
         }
         self.payload(packet);
         let has_payload = packet.spans.iter().any(|span| span.layer == Layer::Payload);
-        if packet.direction == Direction::Up && !has_payload {
-            self.closed(packet);
+        match packet.direction {
+            _ if has_payload => {}
+            Direction::Up => self.closed(packet),
+            Direction::Down => self.answer(packet),
         }
     }
 

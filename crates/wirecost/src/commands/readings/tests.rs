@@ -57,8 +57,11 @@ impl Told {
     }
 
     fn encrypted(&self, mqtt: bool) -> (Vec<(u64, u64)>, u64) {
-        let (records, left_out) = self.found.encrypted(mqtt);
-        (seconds(&records), left_out)
+        let found = self.found.encrypted(mqtt);
+        let By::Records { small, openings, .. } = found.by else {
+            panic!("records are no payload");
+        };
+        (seconds(&found.readings), small + openings)
     }
 }
 
