@@ -124,7 +124,11 @@ mod tests {
         }
         assert_eq!(ties.of_arrival(NOW), 10);
         assert_eq!(ties.of_arrival(Instant::from_millis(2)), 25);
-        assert_eq!(ties.of_arrival(Instant::from_nanos(2_500_000)), 0, "nothing arrives");
+        assert_eq!(
+            ties.of_arrival(Instant::from_nanos(2_500_000)),
+            0,
+            "nothing arrives"
+        );
         assert_eq!(ties.of_arrival(Instant::from_millis(3)), 30);
     }
 }
