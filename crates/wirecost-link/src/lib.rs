@@ -18,6 +18,7 @@
 //! - [`cell`]: a modelled NB-IoT cell in place of a link
 //! - [`link`]: the link itself
 //! - [`nat`]: an address translator, which forgets mappings that nothing uses
+//! - `ties`: which packet is first at a full queue in virtual time, if one enters as another leaves
 //! - [`medium`]: the interfaces of an emulated link on a real machine
 //! - [`counters`]: counters of packets and their fates
 //! - [`achieved`]: compares the behaviour of a link with its configuration
@@ -55,6 +56,7 @@ pub mod medium;
 pub mod nat;
 pub mod queue;
 pub mod reorder;
+mod ties;
 
 pub use achieved::{Achieved, FrequencyCheck};
 pub use cell::{CellProfile, NbiotCell};

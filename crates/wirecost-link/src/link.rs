@@ -9,12 +9,12 @@ use crate::config::LinkConfig;
 use crate::corrupt::CorruptStage;
 use crate::counters::Counters;
 use crate::delay::DelayStage;
-use crate::dice::{Dice, Purpose};
 use crate::duplicate::DuplicateStage;
 use crate::loss::LossStage;
 use crate::nat::Nat;
-use crate::queue::Queue;
+use crate::queue::{Moment, Queue};
 use crate::reorder::ReorderStage;
+use crate::ties::Lateness;
 
 /// A link between a device and a server. Its decisions are a function of its configuration, its random stream and, in each
 /// direction, the packets offered so far.
@@ -39,12 +39,15 @@ impl Link {
         }
     }
 
-    /// Resolves ties at a full queue at random: a packet enters at the instant at which another one leaves. For virtual time,
-    /// in which hosts answer at once. Hosts on a real machine answer some microseconds late, by a varying amount.
+    /// Decides ties at a full queue as hosts on a real machine do, which answer some microseconds late, by a varying amount. For
+    /// virtual time, in which hosts answer at once.
     #[must_use]
     pub fn with_chance_in_ties(mut self, rng: Rng) -> Self {
-        self.up.ties = Some(Dice::new(rng, Direction::Up, Purpose::Tie));
-        self.down.ties = Some(Dice::new(rng, Direction::Down, Purpose::Tie));
+        // Without a rate there is no queue.
+        if self.up.queue.is_some() || self.down.queue.is_some() {
+            self.up.ties = Some(Lateness::new(rng, Direction::Up));
+            self.down.ties = Some(Lateness::new(rng, Direction::Down));
+        }
         self
     }
 
@@ -70,11 +73,12 @@ impl Path for Link {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate {
-        let lane = match direction {
-            Direction::Up => &mut self.up,
-            Direction::Down => &mut self.down,
+        let (lane, other) = match direction {
+            Direction::Up => (&mut self.up, &mut self.down),
+            Direction::Down => (&mut self.down, &mut self.up),
         };
-        lane.enter(wire_bytes, now, deliveries)
+        let cause = other.ties.as_mut().map_or(0, |ties| ties.of_arrival(now));
+        lane.enter(wire_bytes, now, cause, deliveries)
     }
 
     fn translate(
@@ -92,17 +96,12 @@ impl Path for Link {
     }
 }
 
-/// The probability that, in a tie, the packet that enters was earlier than the one that leaves: a fifth of some 480 ties in
-/// live captures (Linux 6.18, a queue of three packets at 1 Mbit/s). It is below a half, because the packet that leaves was
-/// the first of its burst, and the packet that enters often is not.
-const EARLIER: f64 = 0.2;
-
 /// One direction: the stages in the order in which a packet meets them.
 #[derive(Clone, Debug)]
 struct Lane {
     mtu: usize,
     queue: Option<Queue>,
-    ties: Option<Dice>,
+    ties: Option<Lateness>,
     loss: LossStage,
     delay: DelayStage,
     reorder: ReorderStage,
@@ -128,8 +127,13 @@ impl Lane {
         }
     }
 
-    fn enter(&mut self, wire_bytes: usize, now: Instant, deliveries: &mut Vec<Delivery>) -> Fate {
+    /// Takes a packet; `cause`: the lateness of what arrived at its host at this instant.
+    fn enter(&mut self, wire_bytes: usize, now: Instant, cause: u64, deliveries: &mut Vec<Delivery>) -> Fate {
         let index = self.counters.offered.packets;
+        let now = match &mut self.ties {
+            Some(ties) => ties.enter(index, now, cause),
+            None => Moment::of(now),
+        };
         self.counters.offered.add(wire_bytes as u64);
         // Called for every packet, so that a drop before this stage does not shift the losses after it.
         let is_lost = self.loss.is_lost(index);
@@ -137,7 +141,7 @@ impl Lane {
             self.counters.too_large += 1;
             return Fate::TooLarge;
         }
-        let Some(departure) = self.serialise(index, wire_bytes as u64, now) else {
+        let Some(departure) = self.serialise(wire_bytes as u64, now) else {
             self.counters.queue_dropped += 1;
             return Fate::QueueDropped;
         };
@@ -145,18 +149,22 @@ impl Lane {
             self.counters.lost += 1;
             return Fate::Lost;
         }
-        let arrival = self.propagate(index, departure);
+        let arrival = self.propagate(index, departure.at);
+        if let Some(ties) = &mut self.ties {
+            ties.note_arrival(Moment {
+                at: arrival,
+                ..departure
+            });
+        }
         self.deliver(index, wire_bytes, arrival, deliveries)
     }
 
     /// When the packet's last bit is sent; `None` if the queue is full.
-    fn serialise(&mut self, index: u64, bytes: u64, now: Instant) -> Option<Instant> {
+    fn serialise(&mut self, bytes: u64, now: Moment) -> Option<Moment> {
         let Some(queue) = &mut self.queue else {
             return Some(now);
         };
-        let ties = self.ties;
-        let is_earlier = || ties.is_some_and(|dice| dice.packet(index).next_f64() < EARLIER);
-        let admitted = queue.admit(bytes, now, is_earlier)?;
+        let admitted = queue.admit(bytes, now)?;
         self.counters.serialised.add(bytes);
         self.counters.busy += admitted.service;
         self.counters.raise_high_water(admitted.backlog);

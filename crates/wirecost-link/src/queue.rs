@@ -29,6 +29,21 @@ impl QueueLimit {
     }
 }
 
+/// An instant, and the order of what happens at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) at: Instant,
+    /// How late it is among those of the instant, see [`ties`](crate::ties).
+    pub(crate) late: u64,
+}
+
+impl Moment {
+    /// The moment of an instant at which nothing else happens.
+    pub(crate) const fn of(at: Instant) -> Self {
+        Self { at, late: 0 }
+    }
+}
+
 /// The queue and the line of one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -42,7 +57,7 @@ pub(crate) struct Queue {
 /// The departure of a packet in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
-    departs: Instant,
+    departs: Moment,
     bytes: u64,
 }
 
@@ -50,7 +65,7 @@ struct Booking {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Admitted {
     /// When its last bit is sent.
-    pub(crate) departs: Instant,
+    pub(crate) departs: Moment,
     /// How long sending it takes.
     pub(crate) service: Duration,
     /// The queue's content, including the packet.
@@ -67,52 +82,38 @@ impl Queue {
         }
     }
 
-    /// Accepts a packet that enters at `now`; `None` if the queue is full. A packet that leaves at `now` has left, unless the
-    /// entering packet `is_earlier`; this is only called if it matters. `now` must not go back.
-    pub(crate) fn admit(
-        &mut self,
-        bytes: u64,
-        now: Instant,
-        is_earlier: impl FnOnce() -> bool,
-    ) -> Option<Admitted> {
-        self.forget_before(now);
-        let mut backlog = self.backlog(now);
-        if !self.limit.admits(backlog, bytes) {
+    /// Accepts a packet that enters at `now`; `None` if the queue is full. A packet that leaves at `now` has left. `now` must
+    /// not go back.
+    pub(crate) fn admit(&mut self, bytes: u64, now: Moment) -> Option<Admitted> {
+        self.forget_until(now);
+        if !self.limit.admits(self.booked, bytes) {
             return None;
         }
-        if !self.limit.admits(self.booked, bytes) && is_earlier() {
-            return None;
-        }
-        backlog.add(bytes);
         let service = self.rate.time_for(bytes);
         let departs = self.book(bytes, now, service);
         Some(Admitted {
             departs,
             service,
-            backlog,
+            backlog: self.booked,
         })
     }
 
-    /// Drops the departures before `now`.
-    fn forget_before(&mut self, now: Instant) {
-        while let Some(first) = self.bookings.front().filter(|first| first.departs < now) {
+    /// Drops the departures until `now`.
+    fn forget_until(&mut self, now: Moment) {
+        while let Some(first) = self.bookings.front().filter(|first| first.departs <= now) {
             self.booked.remove(first.bytes);
             self.bookings.pop_front();
         }
     }
 
-    /// The packets that have not left at `now`.
-    fn backlog(&self, now: Instant) -> Traffic {
-        let mut backlog = self.booked;
-        let departed = self.bookings.iter().take_while(|booking| booking.departs <= now);
-        departed.for_each(|booking| backlog.remove(booking.bytes));
-        backlog
-    }
-
     /// Adds a packet after all others, with `service` as its sending time; returns its departure.
-    fn book(&mut self, bytes: u64, now: Instant, service: Duration) -> Instant {
+    fn book(&mut self, bytes: u64, now: Moment, service: Duration) -> Moment {
         let free = self.bookings.back().map_or(now, |last| last.departs);
-        let departs = free.max(now) + service;
+        let starts = free.max(now);
+        let departs = Moment {
+            at: starts.at + service,
+            ..starts
+        };
         self.bookings.push_back(Booking { departs, bytes });
         self.booked.add(bytes);
         departs
@@ -133,8 +134,8 @@ mod tests {
     }
 
     fn departs(queue: &mut Queue, bytes: u64, at: u64) -> Option<u64> {
-        let admitted = queue.admit(bytes, us(at), || false)?;
-        Some(admitted.departs.as_nanos() / 1_000)
+        let admitted = queue.admit(bytes, Moment::of(us(at)))?;
+        Some(admitted.departs.at.as_nanos() / 1_000)
     }
 
     #[test]
@@ -156,24 +157,34 @@ mod tests {
 
     #[test]
     fn a_full_queue_refuses_the_earlier_packet_of_a_tie() {
+        let late = |at, late| Moment { at: us(at), late };
         let full = || {
             let mut queue = queue(QueueLimit::Packets(2));
-            assert_eq!(departs(&mut queue, 100, 0), Some(100));
-            assert_eq!(departs(&mut queue, 100, 0), Some(200));
+            for _ in 0..2 {
+                assert!(queue.admit(100, late(0, 5)).is_some());
+            }
             queue
         };
-        let enters = |queue: &mut Queue, at, is_earlier| {
-            let admitted = queue.admit(100, us(at), || is_earlier);
-            admitted.is_some()
+        let enters = |queue: &mut Queue, now| queue.admit(100, now).is_some();
+        assert!(!enters(&mut full(), late(100, 4)));
+        assert!(enters(&mut full(), late(100, 5)), "the first has left");
+        assert!(enters(&mut full(), late(101, 0)), "the first has left");
+        assert!(enters(&mut full(), late(200, 0)), "there is room for one");
+    }
+
+    #[test]
+    fn a_busy_period_is_as_late_as_its_first_packet() {
+        let mut queue = queue(QueueLimit::Packets(10));
+        let mut departs = |at, late| {
+            queue
+                .admit(100, Moment { at: us(at), late })
+                .map(|admitted| admitted.departs.late)
         };
-        assert!(!enters(&mut full(), 100, true));
-        assert!(enters(&mut full(), 100, false));
-        assert!(enters(&mut full(), 101, true), "the first has left");
-        let mut half = full();
-        assert!(
-            enters(&mut half, 200, true),
-            "two have left, or one: there is room"
-        );
+        assert_eq!(departs(0, 5), Some(5));
+        assert_eq!(departs(50, 90), Some(5));
+        assert_eq!(departs(300, 7), Some(7), "the line was idle");
+        assert_eq!(departs(400, 9), Some(9), "the line became idle before it came");
+        assert_eq!(departs(500, 3), Some(9), "the line was busy when it came");
     }
 
     #[test]
