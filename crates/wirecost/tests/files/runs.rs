@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Stdio};
 
-use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_results::{RunFolder, Summary};
 
 use crate::common::{ended, open_folder, said, wirecost};
 
@@ -112,12 +112,9 @@ fn a_distribution_holds_every_message_that_the_summary_counts() {
             (most - expected).abs() <= expected / 1_000.0,
             "{name}: {most} {expected}"
         );
-        assert!(times.n > first_messages(cell), "{name}: {}", times.n);
+        // The first messages alone are one for each connection.
+        assert!(times.n > 5, "{name}: {}", times.n);
     }
-}
-
-const fn first_messages(_: &Cell) -> u64 {
-    5
 }
 
 fn total(text: &str) -> u64 {
