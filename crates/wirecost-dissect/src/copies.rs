@@ -163,10 +163,8 @@ mod tests {
     /// Whether each packet, of an interface at a number of milliseconds, is a copy.
     fn copies(packets: &[(Interface, u8, u64)]) -> Vec<bool> {
         let mut finder = CopyFinder::default();
-        (
-            finder.name(0, Some("veth0".into())),
-            finder.name(1, Some("br0".into())),
-        );
+        finder.name(0, Some("veth0".into()));
+        finder.name(1, Some("br0".into()));
         let each = packets.iter().map(|(interface, number, at)| {
             let hop_limit = if *interface == ONE { 64 } else { 63 };
             finder.is_copy(*interface, &packet(*number, hop_limit), Some(at * 1_000_000))
