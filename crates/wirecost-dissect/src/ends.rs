@@ -5,19 +5,13 @@ use std::net::SocketAddr;
 use wirecost_wire::tcp::Flags;
 
 use crate::datagram;
+use crate::sender::Sender;
 use crate::stream::opening;
 
 /// Ports of servers whose protocol this crate knows.
 const SERVER_PORTS: [u16; 14] = [
     9, 80, 443, 1883, 4433, 5671, 5672, 5683, 5684, 8000, 8080, 8443, 8883, 10_009,
 ];
-
-/// Who sends the bytes that a flow begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sender {
-    Client,
-    Server,
-}
 
 /// Client and server.
 type Ends = (SocketAddr, SocketAddr);

@@ -11,7 +11,7 @@
 //! - [`sightings`]: [`Sightings`] tells an observer what a device of the capture did
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - [`copies`]: packets that several interfaces of the capture saw
-//! - `frame`, `captured`, `fragments`, `flow`, `ends`, `quote`, `connection`, `tcp`: from a frame to bytes in order
+//! - `frame`, `captured`, `fragments`, `flow`, `ends`, `sender`, `quote`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
@@ -51,6 +51,7 @@ pub mod offload;
 mod quote;
 pub mod read;
 pub mod report;
+mod sender;
 pub mod sightings;
 mod span_list;
 mod stream;

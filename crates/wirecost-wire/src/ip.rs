@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 pub use crate::internet::{Addresses, DEFAULT_HOP_LIMIT, Fragment, Protocol, Version};
-use crate::{Error, bytes, tcp};
+use crate::{Error, bytes};
 
 pub mod ipv4;
 pub mod ipv6;
@@ -179,13 +179,15 @@ impl<'a> Packet<'a> {
 pub fn lacks_length(bytes: &[u8], link_bytes: usize) -> bool {
     /// The number that says that nothing follows the IPv6 header.
     const NO_NEXT_HEADER: u8 = 59;
+    /// The largest of the headers that are always there: TCP's (RFC 9293 section 3.1).
+    const UPPER_HEADER_BYTES: usize = 20;
     match bytes {
         [first, _, high, low, ..] if first >> 4 == 4 => (*high, *low) == (0, 0),
         [first, _, _, _, high, low, next, ..] if first >> 4 == 6 => {
             // The padding of a short frame is no content.
             (*high, *low) == (0, 0)
                 && *next != NO_NEXT_HEADER
-                && link_bytes > ipv6::HEADER_BYTES + tcp::HEADER_BYTES
+                && link_bytes > ipv6::HEADER_BYTES + UPPER_HEADER_BYTES
         }
         _ => false,
     }

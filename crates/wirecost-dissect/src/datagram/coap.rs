@@ -5,7 +5,7 @@ use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 
 use crate::captured::hash;
-use crate::ends::Sender;
+use crate::sender::Sender;
 use crate::span_list::{PerDirection, Piece, SpanList};
 
 /// Messages remembered per direction. More are never in transmission at a time (RFC 7252 section 4.7).

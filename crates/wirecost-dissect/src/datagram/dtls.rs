@@ -16,8 +16,8 @@ use super::Datagrams;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
-use crate::ends::Sender;
 use crate::hello::{Handshake, ServerHello, client_id_bytes, handshake_type};
+use crate::sender::Sender;
 use crate::span_list::{PerDirection, Purpose, SpanList};
 use crate::stream::Context;
 

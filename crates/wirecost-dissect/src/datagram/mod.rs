@@ -13,7 +13,7 @@ mod quic;
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
-use crate::ends::Sender;
+use crate::sender::Sender;
 use crate::span_list::{Purpose, SpanList};
 use crate::stream::{Context, UNKNOWN, not_read};
 use coap::Coap;

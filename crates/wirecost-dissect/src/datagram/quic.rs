@@ -4,7 +4,7 @@
 use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_proto::{Buffer, Direction};
 
-use crate::ends::Sender;
+use crate::sender::Sender;
 use crate::span_list::{Piece, SpanList};
 
 /// The most bytes of a connection ID (RFC 9000 section 17.2).

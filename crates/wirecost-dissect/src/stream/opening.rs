@@ -1,7 +1,7 @@
 //! Who sends the bytes at hand of a connection whose SYN was not captured.
 
 use super::detect::{REQUESTS, RESPONSE};
-use crate::ends::Sender;
+use crate::sender::Sender;
 
 /// The sender of the first bytes in a capture, if they tell: a request or an answer of HTTP, a hello of TLS, CONNECT or CONNACK of
 /// MQTT.

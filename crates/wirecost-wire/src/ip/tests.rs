@@ -1,5 +1,6 @@
 use super::*;
 use crate::bytes::hex;
+use crate::tcp;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
