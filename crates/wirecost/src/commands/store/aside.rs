@@ -1,14 +1,14 @@
 //! The file of readings that the database does not take: one line of JSON for each.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::json;
+use wirecost_files::output::{self, Existing, SECRET};
 use wirecost_store::keeper::Aside;
 
 /// Bytes that are encoded at a time: whole groups of three.
@@ -34,11 +34,7 @@ impl AsideFile {
         let file = match self.file.take() {
             Some(file) => file,
             // Readings are their owner's alone.
-            None => OpenOptions::new()
-                .create(true)
-                .append(true)
-                .mode(0o600)
-                .open(&self.path)?,
+            None => output::own(&self.path, Existing::Continued, SECRET)?,
         };
         let before = file.metadata()?.len();
         if let Err(error) = append(&file, aside).and_then(|()| file.sync_data()) {
