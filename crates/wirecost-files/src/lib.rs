@@ -1,7 +1,7 @@
 //! Opens every file that the program reads or writes. A stranger may have made the file, so its kind is checked before
 //! anything waits for it, its length before anything holds it, and its text before anything reads it.
 //!
-//! - [`input`]: files that the user or a results folder names: [`Input`](input::Input) is a kind of file with its bound
+//! - [`input`]: files that the user or a results folder names: [`Input`] is a kind of file with its bound
 //! - [`output`]: files that the program writes
 //! - [`lines`]: lines of a file, each with a bound
 //! - [`fault`]: why a file is refused

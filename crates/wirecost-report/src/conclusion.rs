@@ -322,31 +322,37 @@ fn times(cells: &[&Cell], names: &Names) -> Option<String> {
         .copied()
         .filter(|cell| !ends_with_arrival(cell))
         .collect();
-    let best = match Column::Mean.contest(&answered) {
+    let named = |cells: &[&Cell]| cells.iter().map(|cell| names.contender(cell)).collect::<Vec<_>>();
+    let fastest = match Column::Mean.contest(&answered) {
         Contest::NoDifference(_) => return Some(format!("{NO_DIFFERENCE} in response time")),
+        Contest::TooFew(unknown) if unknown.len() < answered.len() && unknown.len() <= LISTED => {
+            format!(
+                "fastest answer: {}, {TOO_FEW_SAMPLES}",
+                named(&unknown).join(" or ")
+            )
+        }
         Contest::TooFew(_) => return Some(format!("{TOO_FEW_SAMPLES} which answers fastest")),
-        Contest::Best(best) if answered.len() > 1 => best,
-        Contest::Nothing | Contest::Best(_) => return None,
+        Contest::Nothing => return None,
+        Contest::Best(_) if answered.len() == 1 => return None,
+        Contest::Best(best) => match &best[..] {
+            [one] => {
+                let millis = number::optional(Column::Mean.value(one), number::millis);
+                format!("fastest answer: {} {millis} ms", names.contender(one))
+            }
+            some if some.len() <= LISTED => {
+                format!(
+                    "fastest answers: {}, {NO_DIFFERENCE} between them",
+                    listed(&named(some))
+                )
+            }
+            some => format!("{NO_DIFFERENCE} between the {} fastest answers", some.len()),
+        },
     };
     let values = answered
         .iter()
         .filter_map(|cell| Some((*cell, Column::Mean.value(cell)?)));
     let (slow, nanos) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let slow = format!("slowest: {} {} ms", names.contender(slow), number::millis(nanos));
-    let fastest = match &best[..] {
-        [one] => {
-            let millis = number::optional(Column::Mean.value(one), number::millis);
-            format!("fastest answer: {} {millis} ms", names.contender(one))
-        }
-        some if some.len() <= LISTED => {
-            let labels: Vec<String> = some.iter().map(|cell| names.contender(cell)).collect();
-            format!(
-                "fastest answers: {}, {NO_DIFFERENCE} between them",
-                listed(&labels)
-            )
-        }
-        some => format!("{NO_DIFFERENCE} between the {} fastest answers", some.len()),
-    };
     Some(format!("{fastest}, {slow}"))
 }
 
