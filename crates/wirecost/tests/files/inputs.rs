@@ -129,7 +129,7 @@ const INPUTS: [(&str, &str); 58] = [
 ];
 
 /// Options whose files the program writes; their tests are in [`crate::outputs`] and in `link`.
-const OUTPUTS: [&str; 9] = [
+const OUTPUTS: [&str; 10] = [
     "--out",
     "--json",
     "--junit",
@@ -138,6 +138,7 @@ const OUTPUTS: [&str; 9] = [
     "--write",
     "--keylog",
     "--profile",
+    "--set-aside",
     "--resume",
 ];
 
