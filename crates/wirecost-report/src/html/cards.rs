@@ -10,6 +10,7 @@ use super::scope::{Kind, Scope};
 use crate::columns::{Column, Contest, NO_DIFFERENCE, TOO_FEW_SAMPLES};
 use crate::groups::Group;
 use crate::names::{Names, distinct};
+use crate::number;
 
 /// One question and its answers.
 #[derive(Serialize)]
@@ -193,9 +194,10 @@ fn verdict(
                 .iter()
                 .map(|cell| format!("{} {}", names.label(cell), column.text(cell)));
             let beside = said.collect::<Vec<_>>().join(", ");
+            // The figure of any of them would stand there as the answer.
             (
                 format!("none: {TOO_FEW_SAMPLES}"),
-                column.text(unknown.first()?),
+                number::NONE.to_owned(),
                 beside,
             )
         }
@@ -203,7 +205,7 @@ fn verdict(
     Some(Verdict {
         scope,
         value,
-        unit,
+        unit: if beside.is_empty() { unit } else { "" },
         winners,
         beside,
         elsewhere: String::new(),
