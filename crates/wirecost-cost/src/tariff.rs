@@ -195,8 +195,24 @@ impl Tariff {
 fn periods(period: Period, month: &Usage) -> f64 {
     match period {
         Period::Session => month.sessions.max(1.0),
-        Period::Day => MONTH_DAYS,
+        Period::Day => days_with_traffic(month),
         Period::Month => 1.0,
+    }
+}
+
+/// Days of a month on which a device sends: a day without traffic is not charged. Every day, where no message is known.
+fn days_with_traffic(month: &Usage) -> f64 {
+    let Usage {
+        messages,
+        sessions,
+        keep_alives,
+        packets: _,
+        bytes: _,
+        payload_bytes: _,
+    } = *month;
+    match messages > 0.0 {
+        true => messages.max(sessions).max(keep_alives).min(MONTH_DAYS),
+        false => MONTH_DAYS,
     }
 }
 
@@ -281,6 +297,27 @@ mod tests {
         assert!((charged(1_000, Period::Day) - 5_000.0 * MONTH_DAYS).abs() < 1e-6);
         let amount = per_byte(0, 100_000, Period::Month).bill(&month).amount;
         assert!((amount - 0.08).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_day_without_traffic_is_not_charged() {
+        // 166 B every 14 days, in started kilobytes of a day.
+        let readings = 365.25 / 12.0 / 14.0;
+        let one = Usage {
+            bytes: [121.0, 45.0],
+            messages: 1.0,
+            ..Usage::default()
+        };
+        let charged = |month: &Usage| per_byte(0, 1_000, Period::Day).bill(month).charged_bytes;
+        assert!((charged(&one.scaled(readings)) - readings * 1_000.0).abs() < 1e-6);
+        // A keep-alive an hour is traffic of every day.
+        let kept = Usage {
+            keep_alives: 730.5,
+            ..one.scaled(readings)
+        };
+        assert!((charged(&kept) - MONTH_DAYS * 1_000.0).abs() < 1e-6);
+        // What is sent more often is charged as before.
+        assert!((charged(&one.scaled(100.0)) - MONTH_DAYS * 1_000.0).abs() < 1e-6);
     }
 
     #[test]

@@ -147,6 +147,27 @@ fn the_border_over_size_and_loss_is_that_of_the_comparison() {
     assert_eq!((&*fastest_of[0], &*fastest_of[2]), ("coap-con", "mqtt-qos1"));
 }
 
+#[test]
+fn a_longer_keep_alive_is_advised_where_the_stack_follows_it() {
+    let home = open_folder();
+    let asked = "amqp-unsettled+tls1.3,mqtt-qos1+tls1.3 --every 15min --size 64B --link lte-m --out run";
+    let choice = chosen(home.path(), asked);
+    let note = |stack: &str| {
+        let kept = |row: &&Value| row["stack"] == stack && row["connection"] != "a connection each";
+        let row = rows(&choice).iter().find(kept).expect("a row");
+        row["note"].as_str().expect("a note").to_owned()
+    };
+    let (amqp, mqtt) = (note("amqp-unsettled+tls1.3"), note("mqtt-qos1+tls1.3"));
+    assert!(
+        mqtt.contains("keep-alive is ") && mqtt.contains("; --keep-alive 1080s would save "),
+        "{mqtt}"
+    );
+    assert!(
+        amqp.contains("keep-alive is ") && !amqp.contains("--keep-alive"),
+        "heartbeats do not follow it: {amqp}"
+    );
+}
+
 /// The interval of the bytes of a row; where its devices are too few for one, the least and the most.
 fn ends(row: &Value) -> [f64; 2] {
     let bytes = &row["figures"]["bytes_per_reading"];

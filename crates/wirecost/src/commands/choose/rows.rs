@@ -256,7 +256,7 @@ fn note(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
     let keep_alive = parts.keep_alive / all;
     if keep_alive >= NAMED_SHARE {
         let percent = keep_alive * 100.0;
-        return Some(match longer_keep_alive(inputs) {
+        return Some(match longer_keep_alive(inputs, cell) {
             Some(longer) => format!(
                 "keep-alive is {percent:.0} % of it; --keep-alive {}s would save {:.0} %",
                 longer.as_secs(),
@@ -269,9 +269,11 @@ fn note(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
     (connection >= NAMED_SHARE).then(|| format!("handshake and close are {:.0} % of it", connection * 100.0))
 }
 
-/// The longest keep-alive that the link's address translator allows, if it is longer than the one asked for.
-fn longer_keep_alive(inputs: &Inputs<'_>) -> Option<Duration> {
-    let timeout = inputs.link.nat.tcp?;
+/// The longest keep-alive that the link's address translator allows, if it is longer than the one asked for and the stack follows it.
+fn longer_keep_alive(inputs: &Inputs<'_>, cell: &Cell) -> Option<Duration> {
+    let stack: Stack = cell.stack.parse().ok()?;
+    // Heartbeats of AMQP follow the container (AMQP 1.0 section 2.4.5).
+    let timeout = inputs.link.nat.tcp.filter(|_| stack.is_mqtt())?;
     let longer = Duration::from_secs((timeout.as_secs_f64() * BEFORE_TIMEOUT) as u64);
     (longer > inputs.arguments.keep_alive).then_some(longer)
 }

@@ -86,7 +86,7 @@ impl Row<'_> {
     fn keep_alive(&self) -> Option<f64> {
         let (cell, _) = self.cell;
         Some(self.arguments.keep_alive.as_secs_f64())
-            .filter(|every| cell.connect.is_some() && cell.stack.starts_with("mqtt") && *every > 0.0)
+            .filter(|every| cell.connect.is_some() && publishes(cell) && *every > 0.0)
     }
 
     /// Whether the address translator forgets a kept connection between two of its packets.
@@ -160,6 +160,12 @@ impl Row<'_> {
         reading.usage = replay::usage(cell, is_kept);
         reading
     }
+}
+
+/// Whether the cell's stack sends keep-alives of its own: MQTT and MQTT-SN do.
+fn publishes(cell: &Cell) -> bool {
+    let stack: Result<Stack, _> = cell.stack.parse();
+    stack.is_ok_and(Stack::publishes)
 }
 
 /// Whether server and client go on when the client's port changes: DTLS with a Connection ID (RFC 9146), QUIC (RFC 9000 section 9).
