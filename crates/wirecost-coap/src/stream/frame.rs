@@ -192,7 +192,7 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// The nibble and the extension of Len; `None` if it cannot be said.
+/// The nibble and the extension of Len; `None` if the length is too large for both.
 fn length(rest: usize) -> Option<(u8, UintBytes)> {
     let [one, two, four] = EXTENDED;
     let extension = |above: usize, width| UintBytes::fixed((rest - above) as u64, width);

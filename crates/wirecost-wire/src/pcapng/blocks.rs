@@ -181,25 +181,29 @@ impl<'a> PacketView<'a> {
     /// The packet of an Enhanced Packet Block (draft-ietf-opsawg-pcapng section 4.3).
     pub(super) fn enhanced(mut fields: Fields<'a>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
         let interface = fields.u32()?;
-        let decoding = decoding(interfaces, interface)?;
-        let units = u64::from(fields.u32()?) << 32 | u64::from(fields.u32()?);
-        let captured = fields.u32()? as usize;
-        let original_bytes = fields.u32()?;
-        Ok(Self {
-            interface,
-            link_type: decoding.link_type,
-            timestamp_ns: Some(decoding.clock.nanoseconds(units)),
-            bytes: fields.padded(captured)?,
-            original_bytes,
-            options: Some(fields),
-            lost: None,
-        })
+        Self::timed(fields, interfaces, interface, None)
     }
 
     /// The packet of an obsolete Packet Block (draft-ietf-opsawg-pcapng appendix A).
     pub(super) fn obsolete(mut fields: Fields<'a>, interfaces: &[Decoding]) -> Result<Self, ReadError> {
         let interface = u32::from(fields.u16()?);
         let lost = fields.u16()?;
+        // All ones say that the number is not known.
+        Self::timed(
+            fields,
+            interfaces,
+            interface,
+            Some(lost).filter(|lost| *lost != u16::MAX),
+        )
+    }
+
+    /// The rest of both, which is alike: time, lengths, bytes and options.
+    fn timed(
+        mut fields: Fields<'a>,
+        interfaces: &[Decoding],
+        interface: u32,
+        lost: Option<u16>,
+    ) -> Result<Self, ReadError> {
         let decoding = decoding(interfaces, interface)?;
         let units = u64::from(fields.u32()?) << 32 | u64::from(fields.u32()?);
         let captured = fields.u32()? as usize;
@@ -211,8 +215,7 @@ impl<'a> PacketView<'a> {
             bytes: fields.padded(captured)?,
             original_bytes,
             options: Some(fields),
-            // All ones say that the number is not known.
-            lost: Some(lost).filter(|lost| *lost != u16::MAX),
+            lost,
         })
     }
 
