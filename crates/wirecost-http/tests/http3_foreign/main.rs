@@ -47,12 +47,14 @@ fn output(mut command: Command) -> String {
     text + &errors
 }
 
+/// A port that neither UDP nor TCP uses now: Caddy needs the same number for both.
 fn free_port() -> u16 {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
-    let port = socket.local_addr().expect("an address").port();
-    // Caddy needs the same port number for TCP.
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("a port for both");
-    port
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let any = || {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        socket.local_addr().expect("an address").port()
+    };
+    std::iter::repeat_with(any).find(is_free).expect("a free port")
 }
 
 /// Waits until a program has bound a UDP port on loopback. A client cannot detect that by connecting.
