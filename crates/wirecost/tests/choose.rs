@@ -244,7 +244,7 @@ fn a_large_reading_is_one_message_of_a_tariff() {
         // A million messages cost a dollar; a reading is four of 5 kB, and a connect one more.
         (
             row["connection"].clone(),
-            (money * 1e6 / (2_629_800.0 / 43_200.0) * 1e6).round() / 1e6,
+            (money * 1e6 / (2_592_000.0 / 43_200.0) * 1e6).round() / 1e6,
         )
     });
     let mut prices: Vec<(Value, f64)> = prices.collect();

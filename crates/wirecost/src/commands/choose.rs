@@ -16,6 +16,7 @@ use wirecost_energy::Device;
 use wirecost_lab::compare::sweep::Sweep;
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
+use wirecost_proto::calendar::DAY_SECONDS;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
@@ -49,8 +50,6 @@ const STACKS: [&str; 9] = [
 ];
 /// The most readings of a kept connection.
 pub const MOST_READINGS: u64 = 288;
-/// The time for which a connection is kept.
-const KEPT_SECONDS: f64 = 86_400.0;
 /// Devices of each way where packets are lost.
 const DEVICES_UNDER_LOSS: u32 = 20;
 
@@ -241,7 +240,7 @@ impl Inputs<'_> {
 fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let arguments = inputs.arguments;
     let every = arguments.every.unwrap_or_default();
-    let kept = (KEPT_SECONDS / every.as_secs_f64()) as u64;
+    let kept = (DAY_SECONDS / every.as_secs_f64()) as u64;
     let schedule = |messages| Schedule {
         messages,
         warm_up: false,

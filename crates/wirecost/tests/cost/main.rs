@@ -101,7 +101,7 @@ fn a_month_has_the_bytes_of_its_readings() {
     assert_eq!(coap["mode"], "no connection");
     assert_near(
         number(&coap["month"]["bytes_up"]),
-        message.up.wire.mean * 2_629_800.0 / 900.0,
+        message.up.wire.mean * 2_592_000.0 / 900.0,
     );
     assert_eq!(
         (&fresh["mode"], &kept["mode"]),
@@ -109,8 +109,8 @@ fn a_month_has_the_bytes_of_its_readings() {
     );
     // PINGREQ, PINGRESP and an ACK: 12 B of timestamps each, two records of 24 B; one a minute.
     let kept_bytes = number(&kept["month"]["bytes_up"]) + number(&kept["month"]["bytes_down"]);
-    let pings = (3.0 * 52.0 + 2.0 * 24.0) * 2_629_800.0 / 60.0;
-    let readings = number(&kept["bytes_once"]) * 2_629_800.0 / 900.0;
+    let pings = (3.0 * 52.0 + 2.0 * 24.0) * 2_592_000.0 / 60.0;
+    let readings = number(&kept["bytes_once"]) * 2_592_000.0 / 900.0;
     assert_near(kept_bytes, readings + pings);
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{assert_near, compared, cost, number, open_folder, rows};
 
 /// Readings of a month at 15 minutes.
-const READINGS: f64 = 2_629_800.0 / 900.0;
+const READINGS: f64 = 2_592_000.0 / 900.0;
 
 /// The rows of a run with a tariff of these lines.
 fn priced(home: &Path, lines: &str) -> Vec<Value> {
@@ -33,7 +33,7 @@ fn by_bytes(period: &str, more: &str) -> String {
 fn bytes_are_rounded_up_per_session_day_and_month_of_a_file() {
     let home = open_folder();
     compared(home.path());
-    for (period, periods) in [("session", READINGS), ("day", 365.25 / 12.0), ("month", 1.0)] {
+    for (period, periods) in [("session", READINGS), ("day", 30.0), ("month", 1.0)] {
         let rows = priced(home.path(), &by_bytes(period, ""));
         let each = rows
             .iter()

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_energy::{Device, Repeated, mean_power};
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};

@@ -1,9 +1,10 @@
 //! The figures of each device or cell, and their JSON.
 
 use serde_json::{Value, json};
-use wirecost_cost::tariff::{Bill, Charge, MONTH_SECONDS};
+use wirecost_cost::tariff::{Bill, Charge};
 use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::{Account, Battery, Device, Energy, Part, Purposes, Repeated, State, mean_power};
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::{Cause, Phase};
 
 use super::traffic::{Source, Traffic};

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_dissect::Sightings;
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::units::counted;
 
 use crate::arguments::WhatIfArguments;
