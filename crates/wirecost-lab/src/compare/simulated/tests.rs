@@ -308,3 +308,22 @@ fn a_life_is_the_same_whatever_time_a_measurement_settles() {
         }
     }
 }
+
+#[test]
+fn a_publication_that_is_due_when_the_keep_alive_ends_replaces_the_pingreq() {
+    let keep_alives = |seconds: u16| {
+        let change = |options: &mut Options| {
+            options.schedules = vec![Schedule {
+                messages: 3,
+                warm_up: false,
+                interval: Some(Duration::from_secs(300)),
+            }];
+            options.starts = vec![Start::Cold];
+            options.keep_alive = seconds;
+        };
+        wire_sum(&simulated(&["mqtt-qos1"], change, 1)[0].cell.keep_alive)
+    };
+    // Four in an interval of five minutes.
+    assert_eq!(keep_alives(60), keep_alives(61));
+    assert_eq!(keep_alives(300), 0);
+}
