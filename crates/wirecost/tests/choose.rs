@@ -454,7 +454,7 @@ fn contradicting_requirements_are_refused() {
         assert!(said.stderr.contains(why), "{arguments}: {}", said.stderr);
     };
     refused("--every 0s", "--every must be above 0s");
-    refused("--every 100d", "--every must be above 0 ms and at most 168 h");
+    refused("--every 100d", "--every must be above 0 ms and at most 744 h");
     refused("--every 1min --by money", "--by money needs --tariff");
     refused("--every 1min --by energy", "--by energy needs --device");
     refused("--every 1min --rtt 5ms,10ms", "choose takes one link");

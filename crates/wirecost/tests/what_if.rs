@@ -232,7 +232,7 @@ fn a_missing_file_and_an_unknown_client_are_refused() {
     for every in ["0s", "100d"] {
         let said = refused(home.path(), &format!("{ask} --every {every}"));
         assert!(
-            said.contains("--every must be above 0 ms and at most 168 h"),
+            said.contains("--every must be above 0 ms and at most 744 h"),
             "{said}"
         );
     }

@@ -170,7 +170,7 @@ pub enum OptionsError {
         flag: &'static str,
         /// The time.
         got: Duration,
-        /// The longest that is allowed; of an interval, a week in virtual time.
+        /// The longest that is allowed; of an interval, 31 days in virtual time.
         most: Duration,
     },
     /// A number, a size or a time is too large.
