@@ -18,7 +18,7 @@ def compare(
     *stacks: str,
     size: Values | None = None,  # Payload size of each message  [default: 128B]
     readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
-    interval: Values | None = None,  # Send the measured messages at this interval, instead of waiting until each one has settled
+    interval: Values | None = None,  # Send the measured messages at this interval: the life of a device, in which nothing warms up or settles
     messages_per_connection: Values | None = None,  # Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its ow
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]

@@ -4,12 +4,7 @@
 //! the headers of a tunnel where the operator counts those. Prices per message count started units of payload.
 
 use wirecost_proto::Direction;
-
-/// Seconds of a month: a twelfth of 365.25 days.
-pub const MONTH_SECONDS: f64 = 365.25 * 86_400.0 / 12.0;
-
-/// Days of a month.
-const MONTH_DAYS: f64 = 365.25 / 12.0;
+use wirecost_proto::calendar::MONTH_DAYS;
 
 /// What a device does in some time. The figures may be means, hence not whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -226,6 +221,8 @@ fn rounded(bytes: f64, unit_bytes: u64, periods: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_proto::calendar::MONTH_SECONDS;
+
     use super::*;
 
     fn per_byte(tunnel: u64, unit_bytes: u64, period: Period) -> Tariff {
@@ -262,9 +259,9 @@ mod tests {
         // Header 5, content type 1, tag 16 (RFC 8446 section 5.2).
         let record_bytes = 22.0;
         let table = [
-            (60.0, [5.4, 7.4, 14.5]),
-            (240.0, [1.4, 1.8, 3.6]),
-            (1_740.0, [0.19, 0.25, 0.50]),
+            (60.0, [5.4, 7.3, 14.3]),
+            (240.0, [1.3, 1.8, 3.6]),
+            (1_740.0, [0.18, 0.25, 0.49]),
         ];
         let plain = per_byte(0, 1, Period::Month);
         let tunnelled = per_byte(54, 1, Period::Month);
@@ -293,7 +290,7 @@ mod tests {
         let charged = |unit, period| per_byte(0, unit, period).bill(&month).charged_bytes;
         assert!((charged(100_000, Period::Month) - 200_000.0).abs() < 1e-6);
         assert!((charged(1_000, Period::Session) - 200_000.0).abs() < 1e-6);
-        // 4,172.5 bytes a day.
+        // 4,233.3 bytes a day.
         assert!((charged(1_000, Period::Day) - 5_000.0 * MONTH_DAYS).abs() < 1e-6);
         let amount = per_byte(0, 100_000, Period::Month).bill(&month).amount;
         assert!((amount - 0.08).abs() < 1e-12);
@@ -302,7 +299,7 @@ mod tests {
     #[test]
     fn a_day_without_traffic_is_not_charged() {
         // 166 B every 14 days, in started kilobytes of a day.
-        let readings = 365.25 / 12.0 / 14.0;
+        let readings = MONTH_DAYS / 14.0;
         let one = Usage {
             bytes: [121.0, 45.0],
             messages: 1.0,
@@ -312,7 +309,7 @@ mod tests {
         assert!((charged(&one.scaled(readings)) - readings * 1_000.0).abs() < 1e-6);
         // A keep-alive an hour is traffic of every day.
         let kept = Usage {
-            keep_alives: 730.5,
+            keep_alives: 720.0,
             ..one.scaled(readings)
         };
         assert!((charged(&kept) - MONTH_DAYS * 1_000.0).abs() < 1e-6);

@@ -1,7 +1,6 @@
 //! Battery life.
 
-/// Seconds of a year of 365.25 days.
-pub const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
+use wirecost_proto::calendar::YEAR_SECONDS;
 
 /// A battery.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,7 +14,7 @@
 //! // 2,400 mAh at 3.6 V without self-discharge, and a device of 1 mW.
 //! let battery = Battery { joules: 2.4 * 3.6 * 3_600.0, self_discharge: 0.0 };
 //! let years = battery.years(0.001).unwrap();
-//! assert!((years - 31_104.0 / 0.001 / 31_557_600.0).abs() < 1e-9);
+//! assert!((years - 31_104.0 / 0.001 / 31_536_000.0).abs() < 1e-9);
 //! assert_eq!(battery.years(0.0), None);
 //! assert_eq!(Energy::default().joules, 0.0);
 //! ```

@@ -294,9 +294,9 @@ fn energy_of_a_report_is_power_times_time() {
             let closed_mj = (545.0 * device.transmit_ms + 90.0 * received_ms + 3.0 * device.wait_ms) / 1e3;
             let off = point.energy_mj / closed_mj - 1.0;
             assert!(off.abs() < 0.01, "{} {} B: {off}", point.stack, point.size_bytes);
-            // 0.015 mW between reports every 2 h, 5 Wh, a year of 365.25 days.
+            // 0.015 mW between reports every 2 h, 5 Wh, a year of 365 days.
             let mean_mw = closed_mj / 7_200.0 + 0.015;
-            let off = point.battery_years * mean_mw * 8_766.0 / 5_000.0 - 1.0;
+            let off = point.battery_years * mean_mw * 8_760.0 / 5_000.0 - 1.0;
             assert!(off.abs() < 0.01, "{} {} B: {off}", point.stack, point.size_bytes);
         }
     }

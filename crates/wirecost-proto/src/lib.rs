@@ -1,6 +1,7 @@
 //! The vocabulary of wirecost: the types that all other crates share.
 //!
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
+//! - [`calendar`]: how long a day, a month and a year are
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
 //! - [`span`]: the layer, phase and cause of a run of bytes, and the [`Buffer`] of bytes and spans
 //! - [`stamp`]: device, number and time at the front of a payload
@@ -37,6 +38,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bare;
+pub mod calendar;
 pub mod content;
 pub mod credentials;
 pub mod director;

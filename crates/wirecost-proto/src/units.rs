@@ -5,6 +5,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use crate::calendar::{DAY_SECONDS, YEAR_SECONDS};
+
 /// A text that is not a quantity with a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
@@ -242,7 +244,7 @@ const TIME: Quantity = Quantity {
         ("s", 1e9),
         ("min", 60e9),
         ("h", 3_600e9),
-        ("d", 86_400e9),
+        ("d", DAY_SECONDS * 1e9),
     ],
     unit_list: "ns, us, ms, s, min, h, d",
     range: "0 s to 100 years",
@@ -259,7 +261,7 @@ const TIME: Quantity = Quantity {
 /// ```
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let nanos = TIME.parse(text)?;
-    if nanos > 100.0 * 365.25 * 86_400e9 {
+    if nanos > 100.0 * YEAR_SECONDS * 1e9 {
         return Err(TIME.out_of_range(text));
     }
     Ok(Duration::from_nanos(libm::round(nanos) as u64))

@@ -42,12 +42,7 @@ impl<'a> Group<'a> {
 
     fn has_place_for(&self, cell: &Cell) -> bool {
         let of_one_kind = |other: &Cell| {
-            other.payload_bytes == cell.payload_bytes
-                && alike(other.readings.as_ref(), cell.readings.as_ref())
-                && other.messages_per_connection == cell.messages_per_connection
-                && other.interval_ns == cell.interval_ns
-                && other.link.up == cell.link.up
-                && other.link.down == cell.link.down
+            other.messages_per_connection == cell.messages_per_connection && have_one_place(other, cell)
         };
         self.cells.first().is_some_and(|(_, first)| of_one_kind(first))
     }
@@ -103,6 +98,15 @@ pub(crate) fn heading(cell: &Cell) -> String {
         link_words(&cell.link),
         rhythm(cell)
     )
+}
+
+/// Whether both cells have the same payload, link and interval.
+pub(crate) fn have_one_place(one: &Cell, other: &Cell) -> bool {
+    other.payload_bytes == one.payload_bytes
+        && alike(other.readings.as_ref(), one.readings.as_ref())
+        && other.interval_ns == one.interval_ns
+        && other.link.up == one.link.up
+        && other.link.down == one.link.down
 }
 
 /// Whether both cells carry the same readings, or neither carries any.

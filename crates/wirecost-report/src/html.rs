@@ -81,7 +81,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         groups: selection
             .drawn
             .iter()
-            .map(|group| GroupView::of(group, &samples))
+            .map(|group| GroupView::of(group, &results.summary, &samples))
             .collect(),
         drawn: selection.words,
         count: all.len(),
@@ -176,7 +176,7 @@ struct GroupView {
 }
 
 impl GroupView {
-    fn of(group: &Group<'_>, samples: &Samples<'_>) -> Self {
+    fn of(group: &Group<'_>, summary: &Summary, samples: &Samples<'_>) -> Self {
         let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
             (false, _) => "",
             (true, false) => "The figures show the measured cells; the simulated ones are in the table.",
@@ -190,7 +190,7 @@ impl GroupView {
             connection: bars::figure(group, "IP bytes of connect and close", BothWays::of_connection),
             connects: Matrix::of(group),
             break_even: [break_even::BYTES, break_even::TIME]
-                .map(|quantity| break_even::all(group, quantity)),
+                .map(|quantity| break_even::all(group, summary, quantity)),
             latency: curves::figure(group, samples, curves::Origin::Zero),
             tail: varies(group).then(|| curves::figure(group, samples, curves::Origin::Fastest)),
         }

@@ -1,5 +1,6 @@
 //! What all-in bytes are of: a message, a day or a month.
 
+use wirecost_proto::calendar::{DAY_SECONDS, MONTH_SECONDS};
 use wirecost_results::Cell;
 use wirecost_stats::Estimate;
 
@@ -11,15 +12,11 @@ pub enum Per {
     /// One message.
     #[default]
     Message,
-    /// The messages of 24 hours, at the interval of the cell.
+    /// The messages of a day, at the interval of the cell.
     Day,
-    /// The messages of 30 days, at the interval of the cell.
+    /// The messages of a month of 30 days, at the interval of the cell.
     Month,
 }
-
-const DAY_NS: f64 = 86_400e9;
-/// Days of a month.
-const DAYS: f64 = 30.0;
 
 impl Per {
     /// The unit of a column of all-in bytes. The bytes of a day or a month have their own unit each.
@@ -36,8 +33,8 @@ impl Per {
         let each = cell.all_in_bytes()?;
         let nanos = match self {
             Self::Message => return Some(each),
-            Self::Day => DAY_NS,
-            Self::Month => DAY_NS * DAYS,
+            Self::Day => DAY_SECONDS * 1e9,
+            Self::Month => MONTH_SECONDS * 1e9,
         };
         let interval = cell.interval_ns.filter(|nanos| *nanos > 0)?;
         Some(each.scaled(nanos / interval as f64))

@@ -43,7 +43,6 @@ pub mod node;
 pub mod options;
 pub mod parameter;
 pub mod plan;
-pub mod replay;
 pub mod selector;
 mod sending;
 pub mod spent;

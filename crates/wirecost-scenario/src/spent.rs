@@ -1,11 +1,11 @@
 //! The energy of a cell: modelled from its packets by a device file.
 //!
 //! - `energy`: of a message on a connection that is there, with its wake-up and its tails; in a cell with an interval, of a
-//!   reading, with its share of the connection and of the rest
+//!   reading: the mean power of the device's life for the time of an interval, with its share of the connection and all of its rest
 //! - `session_energy`: of connect, messages and close. Its least is that of a session that follows the one before at once:
 //!   without wake-up and tails
 
-use wirecost_energy::{Device, Energy, Meter, Part, Purposes};
+use wirecost_energy::{Device, Energy, Meter, Part, Purposes, mean_power};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Bytes;
 use wirecost_results::thresholds::Aggregation;
@@ -13,7 +13,9 @@ use wirecost_results::thresholds::metric::Metric;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder, Section};
 
-use crate::{device, replay};
+use wirecost_account::{life, replay};
+
+use crate::device;
 
 /// How far the bytes of the device whose packets are kept may be from the mean of all devices, as a part of it.
 const MAX_DISTANCE: f64 = 0.05;
@@ -114,27 +116,26 @@ pub fn built_in(name: &str) -> Result<Device, NoEnergy> {
     device::read(name, text).map_err(|error| NoEnergy::Unreadable(error.to_string()))
 }
 
-/// The mean over the devices whose whole life is kept: of a life, or of each of its readings.
+/// The mean over the devices whose whole life is kept: of a life, from its first packet to the end of its tails, or of each of its
+/// readings.
 fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool) -> Result<Spent, NoEnergy> {
     let unknown =
         || NoEnergy::Unreadable("its packets have names that this version does not know".to_owned());
-    let shapes = replay::shapes(lives).ok_or_else(unknown)?;
+    let lives = life::lives(lives, cell, Some(device)).ok_or_else(unknown)?;
     let mut sum = Purposes::default();
-    let each = if is_session {
-        1.0
-    } else {
-        cell.messages_per_connection as f64
-    };
-    let count = lives.devices.len() as f64 * each;
-    for life in &lives.devices {
-        let mut meter = Meter::new(device);
-        replay::tell_life(life, &shapes, &mut meter);
-        sum.add_all(meter.finish().purposes(), 1.0 / count);
+    for life in &lives {
+        let Some(repeated) = life.repeated() else { continue };
+        match is_session {
+            true => sum.add_all(repeated.account.purposes(), 1.0),
+            false => sum.add_all(&mean_power(device, &[repeated]), life.every / life.readings),
+        }
     }
-    match count > 0.0 {
-        true => Ok(Spent { purposes: sum }),
-        false => Err(NoEnergy::NoPackets),
+    if lives.is_empty() {
+        return Err(NoEnergy::NoPackets);
     }
+    let mut purposes = Purposes::default();
+    purposes.add_all(&sum, 1.0 / lives.len() as f64);
+    Ok(Spent { purposes })
 }
 
 /// The energy of the one device whose packets are kept, where the others send the same.

@@ -2,11 +2,12 @@
 //! kept it; both ways give the same account.
 
 use proptest::prelude::*;
+use wirecost_account::replay;
 use wirecost_cost::{ObservedPacket, Observer};
 use wirecost_energy::{Account, Battery, Device, Meter, Part, Purposes, Repeated, State, mean_power};
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 use wirecost_results::traffic::{CellTraffic, Collector, Shape};
-use wirecost_scenario::{device, replay};
+use wirecost_scenario::device;
 
 /// A packet: milliseconds after the one before, then its direction, phase, cause, and bytes by layer.
 type Random = (u64, bool, usize, usize, [u32; Layer::ALL.len()]);

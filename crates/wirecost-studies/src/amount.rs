@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{Div, Mul};
 
+use wirecost_proto::calendar;
 use wirecost_results::thresholds::metric::Quantity;
 
 /// Exponents of second, bit, joule and coulomb. A number without a unit has none.
@@ -75,9 +76,9 @@ pub enum AmountError {
 
 /// Units with their dimension and their size in base units. Of two units of one dimension, the larger one is first.
 const UNITS: [(&str, Dimension, f64); 42] = [
-    ("year", Dimension::TIME, 365.25 * 86_400.0),
-    ("month", Dimension::TIME, 365.25 * 86_400.0 / 12.0),
-    ("d", Dimension::TIME, 86_400.0),
+    ("year", Dimension::TIME, calendar::YEAR_SECONDS),
+    ("month", Dimension::TIME, calendar::MONTH_SECONDS),
+    ("d", Dimension::TIME, calendar::DAY_SECONDS),
     ("h", Dimension::TIME, 3_600.0),
     ("min", Dimension::TIME, 60.0),
     ("s", Dimension::TIME, 1.0),

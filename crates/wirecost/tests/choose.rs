@@ -244,7 +244,7 @@ fn a_large_reading_is_one_message_of_a_tariff() {
         // A million messages cost a dollar; a reading is four of 5 kB, and a connect one more.
         (
             row["connection"].clone(),
-            (money * 1e6 / (2_629_800.0 / 43_200.0) * 1e6).round() / 1e6,
+            (money * 1e6 / (2_592_000.0 / 43_200.0) * 1e6).round() / 1e6,
         )
     });
     let mut prices: Vec<(Value, f64)> = prices.collect();
@@ -454,7 +454,7 @@ fn contradicting_requirements_are_refused() {
         assert!(said.stderr.contains(why), "{arguments}: {}", said.stderr);
     };
     refused("--every 0s", "--every must be above 0s");
-    refused("--every 100d", "--every must be above 0 ms and at most 168 h");
+    refused("--every 100d", "--every must be above 0 ms and at most 744 h");
     refused("--every 1min --by money", "--by money needs --tariff");
     refused("--every 1min --by energy", "--by energy needs --device");
     refused("--every 1min --rtt 5ms,10ms", "choose takes one link");

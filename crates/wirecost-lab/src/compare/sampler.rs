@@ -11,7 +11,8 @@
 //!
 //! A step has settled when the device's link has been quiet for the settle time, because an acknowledgement that
 //! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
-//! whether or not the earlier ones are answered.
+//! whether or not the earlier ones are answered. Such a sample is a device's life, in which nothing settles between the
+//! connect and the close: a device that may send does so, and one that has its last answer closes.
 //!
 //! A measured connection that ends before the last message (the server closes it, or it is reset) is made again when the
 //! next message is due, and that message leaves as soon as the client may send. Messages that were open end as unknown:
@@ -249,9 +250,14 @@ impl Sampler {
         first.map_or(intended, |mark| mark.intended)
     }
 
-    /// When the device's link will have been quiet for the settle time.
-    fn settled_at(&self, since: Instant, context: Context) -> Instant {
-        since.max(context.link_busy_until) + self.timing.settle
+    /// When the next step may begin: in a life at once, otherwise when the device's link will have been quiet for the settle time.
+    fn settled_at(&self, since: Instant, then: Next, context: Context) -> Instant {
+        match then {
+            Next::Send | Next::Close if self.timing.is_life() => since,
+            Next::CloseFirst | Next::Connect | Next::Send | Next::Close | Next::Finish => {
+                since.max(context.link_busy_until) + self.timing.settle
+            }
+        }
     }
 
     fn after_settling(&mut self, then: Next, at: Instant, context: Context) -> Step<Command> {
@@ -445,7 +451,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 );
                 Step::Wait(Some(now))
             }
-            State::Settling { since, then } => match self.settled_at(since, context) {
+            State::Settling { since, then } => match self.settled_at(since, then, context) {
                 at if now < at => Step::Wait(Some(at)),
                 at => self.after_settling(then, at, context),
             },

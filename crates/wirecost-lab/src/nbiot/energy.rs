@@ -7,6 +7,7 @@ use wirecost_energy::account::Purpose;
 use wirecost_energy::{Account, Battery, Device, Part, State};
 use wirecost_nbiot::Config;
 use wirecost_nbiot::config::IdleMode;
+use wirecost_proto::calendar::DAY_SECONDS;
 use wirecost_proto::{Cause, Phase};
 use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
 
@@ -14,7 +15,6 @@ use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
 pub const DEVICE: &str = "nbiot-tr45820";
 
 /// Seconds of a day.
-const DAY_S: f64 = 86_400.0;
 
 /// How long a device receives to synchronise before a report, in seconds. Assumed.
 const SYNCHRONISATION_S: f64 = 0.1;
@@ -160,12 +160,12 @@ impl Lifetime<'_> {
     /// Energy of a day in mJ: its reports and keep-alives, and what the device does between them.
     pub fn day_mj(&self, report: &ReportEnergy, kept: &KeepAliveEnergy) -> f64 {
         let of_one = Self::exchanges(report, kept).total().joules + self.between(report, kept).total().joules;
-        of_one * 1e3 * DAY_S / self.interval.as_secs_f64()
+        of_one * 1e3 * DAY_SECONDS / self.interval.as_secs_f64()
     }
 
     /// Life of the battery in years; without end where nothing drains it.
     pub fn battery_years(&self, day_mj: f64) -> f64 {
-        BATTERY.years(day_mj / 1e3 / DAY_S).unwrap_or(f64::INFINITY)
+        BATTERY.years(day_mj / 1e3 / DAY_SECONDS).unwrap_or(f64::INFINITY)
     }
 
     /// The time after a report in which the device can be reached, in seconds.

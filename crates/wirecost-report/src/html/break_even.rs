@@ -1,17 +1,21 @@
-//! The mean cost of a message on a connection with N messages: (connect + close) / N + message + keep-alive, for N from 1 to 10,000,
-//! both axes logarithmic. A mark shows where one stack becomes cheaper than another.
+//! The mean cost of a message on a connection with N messages, both axes logarithmic. A mark shows where one stack becomes cheaper
+//! than another.
+//!
+//! Where each message settles, it is (connect + close) / N + message + keep-alive, for N from 1 to 10,000. Where messages have an
+//! interval, the server may end a connection between them, and keep-alives depend on it: the figure has the lives that were run, one
+//! point for each number of messages, with the figures of the table. Nothing between two of them is claimed.
 
 use serde::Serialize;
 use wirecost_proto::units::counted;
-use wirecost_results::Cell;
 use wirecost_results::all_in::Parts;
+use wirecost_results::{Cell, Summary};
 use wirecost_stats::{Estimate, Judgement};
 
 use super::Figure;
 use super::logplot::{Curve, LogFigure, Mark};
 use crate::columns::Column;
 use crate::csv::quoted;
-use crate::groups::Group;
+use crate::groups::{Group, have_one_place};
 use crate::number;
 
 /// The largest number of messages on the axis, and its decades.
@@ -42,6 +46,8 @@ pub(super) struct Quantity {
     write: fn(f64) -> String,
     /// The cost of connect and close, and of the measured message.
     of: fn(&Cell) -> Option<(f64, Estimate)>,
+    /// The cost of a message of a life, with its share of everything else.
+    of_life: fn(&Cell) -> Option<Estimate>,
 }
 
 /// IP bytes of both directions. Keep-alive counts with the message: it lasts as long as the connection.
@@ -54,6 +60,7 @@ pub(super) const BYTES: Quantity = Quantity {
         let message = cell.message_bytes()?.plus(&keep_alive);
         Some((cell.connection_bytes()?.value, message))
     },
+    of_life: Cell::all_in_bytes,
 };
 
 /// Time in ms, without the close.
@@ -73,11 +80,12 @@ pub(super) const TIME: Quantity = Quantity {
         };
         Some((connect.mean / 1e6, message))
     },
+    of_life: super::interval::millis,
 };
 
-/// The curves of a group's valid cells.
-pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
-    let lines = Line::all(group, quantity);
+/// The curves of a group's valid cells; of lives with those of the same stacks that differ in the messages of a connection alone.
+pub(super) fn all(group: &Group<'_>, summary: &Summary, quantity: Quantity) -> BreakEven {
+    let lines = Line::all(group, summary, quantity);
     let crossings = Crossing::all(&lines);
     let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
     let figure = log_figure(&lines, &crossings, quantity, &name);
@@ -90,37 +98,75 @@ pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
     }
 }
 
-/// The cost of N messages over one connection: `fixed + N * each`.
+/// The cost of the messages of a connection.
 struct Line {
     label: String,
     number: usize,
-    fixed: f64,
-    each: Estimate,
+    cost: Cost,
+}
+
+enum Cost {
+    /// N messages cost `fixed + N * each`.
+    Shared { fixed: f64, each: Estimate },
+    /// A message costs this much at each number of messages that was run, ascending.
+    Lives(Vec<(u64, Estimate)>),
 }
 
 impl Line {
-    fn all(group: &Group<'_>, quantity: Quantity) -> Vec<Self> {
+    fn all(group: &Group<'_>, summary: &Summary, quantity: Quantity) -> Vec<Self> {
+        let cells = group.iter().enumerate().filter(|(_, cell)| cell.valid);
         let line = |(number, cell): (usize, &Cell)| {
-            let later = later_cell(group, cell);
-            let ((connection, first), (_, each)) = ((quantity.of)(cell)?, (quantity.of)(later)?);
+            let cost = match cell.interval_ns {
+                Some(_) => Cost::lives(cell, summary, quantity)?,
+                None => Cost::shared(group, cell, quantity)?,
+            };
             Some(Self {
                 label: group.names.label(cell),
                 number,
-                fixed: connection + first.value - each.value,
-                each,
+                cost,
             })
         };
-        group
-            .iter()
-            .enumerate()
-            .filter(|(_, cell)| cell.valid)
-            .filter_map(line)
-            .collect()
+        cells.filter_map(line).collect()
     }
 
-    /// The cost of each of `n` messages.
-    fn at(&self, n: f64) -> f64 {
-        self.fixed / n + self.each.value
+    /// Messages of a connection and the cost of each, ascending.
+    fn points(&self) -> Vec<(f64, f64)> {
+        match &self.cost {
+            Cost::Shared { fixed, each } => counts().map(|n| (n, fixed / n + each.value)).collect(),
+            Cost::Lives(points) => {
+                let point = |(n, each): &(u64, Estimate)| (*n as f64, each.value);
+                points.iter().map(point).collect()
+            }
+        }
+    }
+}
+
+impl Cost {
+    fn shared(group: &Group<'_>, cell: &Cell, quantity: Quantity) -> Option<Self> {
+        let later = later_cell(group, cell);
+        let ((connection, first), (_, each)) = ((quantity.of)(cell)?, (quantity.of)(later)?);
+        let fixed = connection + first.value - each.value;
+        Some(Self::Shared { fixed, each })
+    }
+
+    fn lives(cell: &Cell, summary: &Summary, quantity: Quantity) -> Option<Self> {
+        let is_alike = |other: &&Cell| {
+            let of = |cell: &Cell| {
+                (
+                    cell.stack.clone(),
+                    cell.start.clone(),
+                    cell.engine.clone(),
+                    cell.target.clone(),
+                )
+            };
+            of(other) == of(cell) && other.valid && have_one_place(other, cell)
+        };
+        let of_life = |life: &Cell| Some((life.messages_per_connection, (quantity.of_life)(life)?));
+        let alike = summary.cells.iter().filter(is_alike);
+        let mut points: Vec<(u64, Estimate)> = alike.filter_map(of_life).collect();
+        points.sort_by_key(|(n, _)| *n);
+        points.dedup_by_key(|(n, _)| *n);
+        (!points.is_empty()).then_some(Self::Lives(points))
     }
 }
 
@@ -134,12 +180,16 @@ fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     sibling.unwrap_or(cell)
 }
 
-/// A point where the curve of one stack falls below that of another.
+/// A number of messages from which on one stack is cheaper than another.
 struct Crossing {
     /// Messages per connection.
     at: f64,
+    /// Of lives, the largest number below it at which it was not.
+    before: Option<u64>,
     cheaper: usize,
     dearer: usize,
+    /// The cost of each message there, of the cheaper one and of the dearer one.
+    costs: [f64; 2],
 }
 
 impl Crossing {
@@ -148,12 +198,14 @@ impl Crossing {
         let mut all = Vec::new();
         for (cheaper, a) in lines.iter().enumerate() {
             for (dearer, b) in lines.iter().enumerate() {
-                let at = (a.fixed - b.fixed) / (b.each.value - a.each.value);
-                // The curve that falls below has the more expensive connection.
-                let falls_below = a.fixed > b.fixed && a.each.against(&b.each) == Judgement::Less;
-                if falls_below && (1.0..=MOST).contains(&at) {
-                    all.push(Self { at, cheaper, dearer });
-                }
+                let found = crossings(&a.cost, &b.cost).into_iter();
+                all.extend(found.map(|(at, before, costs)| Self {
+                    at,
+                    before,
+                    cheaper,
+                    dearer,
+                    costs,
+                }));
             }
         }
         all.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -161,15 +213,63 @@ impl Crossing {
     }
 
     fn words(&self, lines: &[Line], quantity: Quantity) -> String {
-        let [cheaper, dearer] = [self.cheaper, self.dearer].map(|line| &lines[line]);
-        format!(
-            "from {} on {} costs less than {} ({} {} each)",
-            counted(self.at.ceil() as u64, "message"),
-            cheaper.label,
-            dearer.label,
-            (quantity.write)(cheaper.at(self.at)),
-            quantity.unit,
-        )
+        let [cheaper, dearer] = [self.cheaper, self.dearer].map(|line| &lines[line].label);
+        let [own, other] = self.costs.map(quantity.write);
+        let at = counted(self.at.ceil() as u64, "message");
+        match self.before {
+            None => format!(
+                "from {at} on {cheaper} costs less than {dearer} ({own} {} each)",
+                quantity.unit
+            ),
+            Some(before) => format!(
+                "with {at} a connection {cheaper} costs less than {dearer} ({own} and {other} {} each), with {before} it does not",
+                quantity.unit
+            ),
+        }
+    }
+}
+
+/// Where `a` falls below `b`: messages, of lives the number before, and both costs.
+fn crossings(a: &Cost, b: &Cost) -> Vec<(f64, Option<u64>, [f64; 2])> {
+    match (a, b) {
+        (
+            Cost::Shared { fixed, each },
+            Cost::Shared {
+                fixed: other_fixed,
+                each: other_each,
+            },
+        ) => {
+            let at = (fixed - other_fixed) / (other_each.value - each.value);
+            // The curve that falls below has the more expensive connection.
+            let falls_below = fixed > other_fixed && each.against(other_each) == Judgement::Less;
+            let is_shown = falls_below && (1.0..=MOST).contains(&at);
+            is_shown
+                .then(|| {
+                    (
+                        at,
+                        None,
+                        [fixed / at + each.value, other_fixed / at + other_each.value],
+                    )
+                })
+                .into_iter()
+                .collect()
+        }
+        (Cost::Lives(own), Cost::Lives(others)) => {
+            let shared = own.iter().filter_map(|(n, each)| {
+                let (_, other) = others.iter().find(|(other, _)| other == n)?;
+                Some((*n, *each, *other))
+            });
+            let shared: Vec<(u64, Estimate, Estimate)> = shared.collect();
+            let falls_below = |pair: &[(u64, Estimate, Estimate)]| {
+                let [(before, a, b), (at, own, other)] = pair else {
+                    return None;
+                };
+                let falls = a.against(b) != Judgement::Less && own.against(other) == Judgement::Less;
+                falls.then_some((*at as f64, Some(*before), [own.value, other.value]))
+            };
+            shared.windows(2).filter_map(falls_below).collect()
+        }
+        (Cost::Shared { .. }, Cost::Lives(_)) | (Cost::Lives(_), Cost::Shared { .. }) => Vec::new(),
     }
 }
 
@@ -180,17 +280,30 @@ fn log_figure<'a>(
     quantity: Quantity,
     name: &'a str,
 ) -> LogFigure<'a> {
-    let curve = |line: &Line| Curve {
-        label: line.label.clone(),
+    let dot = |line: &Line, at: (f64, f64)| Mark {
+        at,
         number: line.number,
-        points: counts().map(|n| (n, line.at(n))).collect(),
+        radius: 2.0,
         title: summary(line, quantity),
-        marks: Vec::new(),
+    };
+    let curve = |line: &Line| {
+        let points = line.points();
+        let marks = match &line.cost {
+            Cost::Shared { .. } => Vec::new(),
+            Cost::Lives(_) => points.iter().map(|at| dot(line, *at)).collect(),
+        };
+        Curve {
+            label: line.label.clone(),
+            number: line.number,
+            points,
+            title: summary(line, quantity),
+            marks,
+        }
     };
     let mark = |crossing: &Crossing| {
         let line = &lines[crossing.cheaper];
         Mark {
-            at: (crossing.at, line.at(crossing.at)),
+            at: (crossing.at, crossing.costs[0]),
             number: line.number,
             radius: 3.0,
             title: crossing.words(lines, quantity),
@@ -216,21 +329,39 @@ fn counts() -> impl Iterator<Item = f64> {
 }
 
 fn summary(line: &Line, quantity: Quantity) -> String {
-    let [one, most] = [1.0, MOST].map(|n| (quantity.write)(line.at(n)));
-    format!(
-        "{}: {one} {unit} with 1 message, {most} {unit} with 10,000",
-        line.label,
-        unit = quantity.unit
-    )
+    let unit = quantity.unit;
+    let words = |(n, each): &(f64, f64)| {
+        format!(
+            "{} {unit} with {}",
+            (quantity.write)(*each),
+            counted(n.round() as u64, "message")
+        )
+    };
+    let points = line.points();
+    let said: Vec<String> = match &line.cost {
+        Cost::Shared { .. } => [points.first(), points.last()]
+            .into_iter()
+            .flatten()
+            .map(words)
+            .collect(),
+        Cost::Lives(_) => points.iter().map(words).collect(),
+    };
+    format!("{}: {}", line.label, said.join(", "))
 }
 
 fn data(lines: &[Line], quantity: Quantity) -> String {
     let mut csv = format!("stack,messages_per_connection,{}\n", quantity.unit);
     for line in lines {
-        let mut counts: Vec<f64> = counts().map(f64::round).collect();
-        counts.dedup();
-        for n in counts {
-            csv += &format!("{},{n},{:.4}\n", quoted(&line.label), line.at(n));
+        let mut rows: Vec<(f64, f64)> = match &line.cost {
+            Cost::Shared { fixed, each } => {
+                let whole = counts().map(f64::round);
+                whole.map(|n| (n, fixed / n + each.value)).collect()
+            }
+            Cost::Lives(_) => line.points(),
+        };
+        rows.dedup_by_key(|(n, _)| *n);
+        for (n, each) in rows {
+            csv += &format!("{},{n},{each:.4}\n", quoted(&line.label));
         }
     }
     csv
@@ -244,9 +375,44 @@ mod tests {
         Line {
             label: format!("{fixed}+{each}"),
             number: 0,
-            fixed,
-            each: Estimate::exact(each),
+            cost: Cost::Shared {
+                fixed,
+                each: Estimate::exact(each),
+            },
         }
+    }
+
+    fn lives(label: &str, costs: &[(u64, f64)]) -> Line {
+        let point = |(n, each): &(u64, f64)| (*n, Estimate::exact(*each));
+        Line {
+            label: label.to_owned(),
+            number: 0,
+            cost: Cost::Lives(costs.iter().map(point).collect()),
+        }
+    }
+
+    #[test]
+    fn lives_cross_at_the_numbers_that_were_run() {
+        let lines = [
+            lives("kept", &[(1, 2_477.0), (96, 301.0)]),
+            lives("reconnecting", &[(1, 2_475.0), (96, 2_338.0)]),
+        ];
+        let crossings = Crossing::all(&lines);
+        let words: Vec<String> = crossings
+            .iter()
+            .map(|crossing| crossing.words(&lines, BYTES))
+            .collect();
+        assert_eq!(
+            words,
+            [
+                "with 96 messages a connection kept costs less than reconnecting (301 and 2338 B each), with 1 it does not"
+            ]
+        );
+        assert_eq!(
+            lines[0].points(),
+            [(1.0, 2_477.0), (96.0, 301.0)],
+            "nothing between is claimed"
+        );
     }
 
     #[test]
@@ -256,7 +422,7 @@ mod tests {
         let crossings = Crossing::all(&lines);
         assert_eq!(crossings.len(), 1);
         assert_eq!((crossings[0].at, crossings[0].cheaper), (10.0, 0));
-        assert_eq!(lines[0].at(10.0), lines[1].at(10.0));
+        assert_eq!(crossings[0].costs, [200.0, 200.0]);
         assert_eq!(
             crossings[0].words(&lines, BYTES),
             "from 10 messages on 1000+100 costs less than 200+180 (200 B each)"
@@ -268,9 +434,12 @@ mod tests {
         assert!(Crossing::all(&[line(0.0, 100.0), line(200.0, 180.0)]).is_empty());
         let noisy = [(1_000.0, 100.0, [90.0, 110.0]), (200.0, 104.0, [101.0, 107.0])];
         let noisy = noisy.map(|(fixed, each, interval)| Line {
-            each: Estimate {
-                value: each,
-                interval: Some(interval),
+            cost: Cost::Shared {
+                fixed,
+                each: Estimate {
+                    value: each,
+                    interval: Some(interval),
+                },
             },
             ..line(fixed, each)
         });

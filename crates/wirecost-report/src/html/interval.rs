@@ -74,7 +74,7 @@ const QUANTITIES: [Quantity; 2] = [
 
 /// Response time and the share of the connect per message, in milliseconds. A message does not wait for a keep-alive or
 /// a close.
-fn millis(cell: &Cell) -> Option<Estimate> {
+pub(super) fn millis(cell: &Cell) -> Option<Estimate> {
     let response = Column::Mean.estimate(cell)?;
     let connects = cell
         .connect

@@ -170,7 +170,7 @@ pub enum OptionsError {
         flag: &'static str,
         /// The time.
         got: Duration,
-        /// The longest that is allowed; of an interval, a week in virtual time.
+        /// The longest that is allowed; of an interval, 31 days in virtual time.
         most: Duration,
     },
     /// A number, a size or a time is too large.
@@ -394,28 +394,26 @@ pub const fn medium_name(medium: Medium) -> &'static str {
 }
 
 impl Schedule {
-    /// Every combination of intervals and numbers of messages. A single message has no warm-up message before it,
-    /// unless `warm_up` says otherwise.
+    /// Every combination of intervals and numbers of messages. Neither a single message nor a device's life, whose messages have an
+    /// interval, has a warm-up message before it, unless `warm_up` says otherwise.
     pub fn every(intervals: &[Duration], messages: &[u64], warm_up: Option<bool>) -> Vec<Self> {
         let intervals: Vec<Option<Duration>> = match intervals {
             [] => vec![None],
             intervals => intervals.iter().copied().map(Some).collect(),
         };
+        // One message by default has a warm-up message before it; one that was asked for has none.
         let messages: Vec<(u64, bool)> = match messages {
-            [] => vec![(1, warm_up.unwrap_or(true))],
-            messages => {
-                let warms_up = |messages: u64| warm_up.unwrap_or(messages != 1);
-                messages
-                    .iter()
-                    .map(|messages| (*messages, warms_up(*messages)))
-                    .collect()
-            }
+            [] => vec![(1, true)],
+            messages => messages
+                .iter()
+                .map(|messages| (*messages, *messages != 1))
+                .collect(),
         };
         let of_interval = |interval: &Option<Duration>| {
             let interval = *interval;
-            messages.iter().map(move |(messages, warm_up)| Self {
+            messages.iter().map(move |(messages, warms_up)| Self {
                 messages: *messages,
-                warm_up: *warm_up,
+                warm_up: warm_up.unwrap_or(*warms_up && interval.is_none()),
                 interval,
             })
         };

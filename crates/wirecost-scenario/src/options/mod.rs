@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod content;
+pub mod life;
 pub mod load;
 pub mod nbiot;
 pub mod sending;

@@ -108,7 +108,9 @@ where
         }
     }
 
-    /// Wakes a device that is due.
+    /// Wakes a device that is due. What its script does at this instant comes before a time-out of the same instant: a client
+    /// whose PUBLISH is due when its keep-alive ends sends no PINGREQ (MQTT 5 section 3.1.2.10), as on a machine, where the
+    /// keep-alive counts from a send that was a little late.
     pub(super) fn wake_device(&mut self, index: usize) {
         let now = self.network.now;
         let Some(slot) = self.devices.get_mut(index) else {
@@ -117,6 +119,10 @@ where
         if !slot.status.wake(now) || slot.finished {
             return;
         }
+        self.advance(index);
+        let Some(slot) = self.devices.get(index).filter(|slot| !slot.finished) else {
+            return;
+        };
         match slot.status.wanted {
             Some(at) if at <= now => self.device_input(index, Input::Timeout, &[]),
             // The time-out was postponed after this wake-up was queued.

@@ -112,7 +112,7 @@ pub struct CompareArguments {
     pub start: Vec<Start>,
 
     /// Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its own
-    /// connection, without a warm-up [default: 1, after a warm-up]
+    /// connection, and then, as with --interval, nothing warms up [default: 1, after a warm-up]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub messages_per_connection: Vec<u64>,
 
@@ -128,7 +128,7 @@ pub struct CompareArguments {
     #[arg(long)]
     pub dtls_cookie: bool,
 
-    /// Send the measured messages at this interval, instead of waiting until each one has settled
+    /// Send the measured messages at this interval: the life of a device, in which nothing warms up or settles
     #[arg(
         long,
         value_name = "TIME",

@@ -15,8 +15,9 @@ use wirecost_scenario::electric::{self, BatterySize};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Energy, battery life and money are modelled from packets, by the figures of the device and tariff files, which \
-    name the source of each. A capture repeats as it is, or once every --interval. A results folder has one reading every \
-    --interval; it is given twice for stacks with a connection: a new one for each reading, and one that is kept open.\n\n\
+    name the source of each. A capture repeats as it is, or once every --interval. A comparison with an interval is priced as it ran; \
+    of another one the lives of its devices are simulated, with a reading every --interval: for stacks with a connection a new one for \
+    each reading, and one that is kept for a day.\n\n\
     Devices: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet.\n\
     Tariffs: 1nce, aws-iot-core, per-mb, per-session, soracom.\n\
     A name with a dot or a slash is a file: see wirecost schema device and wirecost schema tariff.\n\n\
@@ -50,15 +51,15 @@ pub struct CostArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub interval: Option<Duration>,
 
-    /// Time between keep-alives of MQTT connections that are kept open; 0s for none
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
-    pub keep_alive: Duration,
+    /// Time between keep-alives of MQTT connections that are kept open; 0s for none [default: that of the run]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub keep_alive: Option<Duration>,
 
-    /// How long a session is kept or resumed: then a full handshake follows [default: for ever]
+    /// How long a session is kept or resumed: then a full handshake follows [default: as long as the connection]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub session_lifetime: Option<Duration>,
 
-    /// Address translator on the path, e.g. udp=60s,tcp=20min: a kept connection that is silent for longer is made again
+    /// Address translator on the path, e.g. udp=60s,tcp=20min: when it forgets a silent flow [default: that of the run's link]
     #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
     pub nat_timeout: Option<NatTimeouts>,
 

@@ -21,6 +21,7 @@ use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError, Schedule};
 use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::life::DEVICES_UNDER_LOSS;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
@@ -47,12 +48,6 @@ const STACKS: [&str; 9] = [
     "mqtt-qos1+tls1.3",
     "mqtt-qos2+tls1.3",
 ];
-/// The most readings of a kept connection.
-pub const MOST_READINGS: u64 = 288;
-/// The time for which a connection is kept.
-const KEPT_SECONDS: f64 = 86_400.0;
-/// Devices of each way where packets are lost.
-const DEVICES_UNDER_LOSS: u32 = 20;
 
 /// What a choice is made from.
 struct Inputs<'a> {
@@ -241,12 +236,6 @@ impl Inputs<'_> {
 fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let arguments = inputs.arguments;
     let every = arguments.every.unwrap_or_default();
-    let kept = (KEPT_SECONDS / every.as_secs_f64()) as u64;
-    let schedule = |messages| Schedule {
-        messages,
-        warm_up: false,
-        interval: Some(every),
-    };
     let default = || {
         let stacks = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
         stacks
@@ -271,7 +260,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
         samples,
         seed: arguments.seed,
         keep_alive: keep_alive_seconds(arguments.keep_alive)?,
-        schedules: vec![schedule(1), schedule(kept.clamp(2, MOST_READINGS))],
+        schedules: Schedule::lives(every, None),
         ..Options::new(stacks)
     };
     valid(&options)?;

@@ -3,23 +3,23 @@
 pub mod capture;
 mod cells;
 mod check;
-pub mod devices;
 pub mod files;
+pub mod lives;
 mod loads;
 mod machine;
 mod measured;
 pub mod outcome;
-mod sessions;
 pub mod table;
 pub mod traffic;
 
 use std::process::ExitCode;
 
+use wirecost_account::{Figures, Terms};
+
 use crate::arguments::CostArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 use measured::Measured;
-use outcome::{Asked, Outcome};
 use traffic::Source;
 
 /// Runs the command.
@@ -43,7 +43,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let source = Source::read(arguments, device.as_ref())?;
     let measured = Measured::read(arguments, device.as_ref(), &source)?;
     let machine = machine::read(arguments);
-    let asked = Asked {
+    let terms = Terms {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
         battery: arguments
@@ -51,23 +51,23 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
             .map(|size| size.battery(arguments.self_discharge.value())),
         devices: arguments.devices,
     };
-    let outcomes = source
+    let figures = source
         .traffic
         .iter()
-        .map(|traffic| asked.outcome(traffic))
-        .collect::<Result<Vec<Outcome>, Failure>>()?;
+        .map(|traffic| outcome::figures(&terms, traffic))
+        .collect::<Result<Vec<Figures>, Failure>>()?;
     output::table_or_json(
         arguments.json.as_deref(),
         || {
-            let mut value = asked.json(arguments, &source, &outcomes);
+            let mut value = outcome::json(&terms, arguments, &source, &figures);
             value["meter"] = measured.as_ref().map_or(serde_json::Value::Null, Measured::json);
-            value["machine"] = machine::json(machine.as_ref(), &source);
+            value["machine"] = machine::json(machine.as_ref(), &figures);
             serde_json::to_string_pretty(&value)
         },
         || {
             let beside = measured.as_ref().map_or_else(String::new, Measured::table);
-            let machine = machine.as_ref().map(|energy| machine::text(energy, &source));
-            table::table(arguments, &asked, &source, &outcomes) + &beside + &machine.unwrap_or_default()
+            let machine = machine.as_ref().map(|energy| machine::text(energy, &figures));
+            table::table(arguments, &terms, &source, &figures) + &beside + &machine.unwrap_or_default()
         },
     )?;
     let Some(fault) = &source.fault else {

@@ -12,6 +12,7 @@ use wirecost_results::RunFolder;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::life::MOST_READINGS;
 
 use super::folder::of_command;
 use super::link_flags::links;
@@ -66,7 +67,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     let kept = today.per_connection();
     let mut schedules = vec![schedule(1)];
     if kept > 1 {
-        schedules.push(schedule(kept.min(choose::MOST_READINGS)));
+        schedules.push(schedule(kept.min(MOST_READINGS)));
     }
     let sizes = today.sizes.iter();
     let options = Options {

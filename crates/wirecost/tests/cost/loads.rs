@@ -63,7 +63,7 @@ fn a_fleet_pays_for_each_device_of_a_load() {
     let joules = |month: &str| number(&row[month]["joules"]["mean"]);
     assert_near(
         joules("month"),
-        number(&row["mean_power_w"]["total"]["mean"]) * 2_629_800.0,
+        number(&row["mean_power_w"]["total"]["mean"]) * 2_592_000.0,
     );
     assert_near(joules("fleet_month"), 200.0 * joules("month"));
     let table = cost(home.path(), arguments).stdout;

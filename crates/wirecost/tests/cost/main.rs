@@ -101,17 +101,25 @@ fn a_month_has_the_bytes_of_its_readings() {
     assert_eq!(coap["mode"], "no connection");
     assert_near(
         number(&coap["month"]["bytes_up"]),
-        message.up.wire.mean * 2_629_800.0 / 900.0,
+        message.up.wire.mean * 2_592_000.0 / 900.0,
     );
     assert_eq!(
         (&fresh["mode"], &kept["mode"]),
-        (&"a connection each".into(), &"kept open".into())
+        (&"a connection each".into(), &"kept for 96".into())
     );
-    // PINGREQ, PINGRESP and an ACK: 12 B of timestamps each, two records of 24 B; one a minute.
-    let kept_bytes = number(&kept["month"]["bytes_up"]) + number(&kept["month"]["bytes_down"]);
-    let pings = (3.0 * 52.0 + 2.0 * 24.0) * 2_629_800.0 / 60.0;
-    let readings = number(&kept["bytes_once"]) * 2_629_800.0 / 900.0;
-    assert_near(kept_bytes, readings + pings);
+    // Of the 96 readings of a day 95 are followed by an interval with keep-alives. PINGREQ, PINGRESP and an ACK: 12 B of timestamps
+    // each, two records of 24 B.
+    let bytes =
+        |rows: &[Value]| number(&rows[2]["month"]["bytes_up"]) + number(&rows[2]["month"]["bytes_down"]);
+    let silent = rows(
+        home.path(),
+        "run --tariff per-mb --interval 15min --keep-alive 0s",
+    );
+    let pings = number(&kept["month"]["keep_alives"]);
+    // The fifteenth minute ends with a reading.
+    assert_near(pings, 95.0 * 14.0 * 30.0);
+    let with = number(&kept["month"]["bytes_up"]) + number(&kept["month"]["bytes_down"]);
+    assert_near(with - bytes(&silent), pings * (3.0 * 52.0 + 2.0 * 24.0));
 }
 
 #[test]
@@ -130,9 +138,10 @@ fn longer_intervals_and_fewer_keep_alives_lengthen_battery_life() {
             })
             .collect()
     };
+    // No time-out lies between: the radio of this device rests 11 s after a packet, and pays a wake-up for the next one.
     let mut before = vec![0.0; 3];
-    for interval in ["1s", "9s", "11s", "1min", "15min", "1d", "30d"] {
-        let now = years(&format!("--interval {interval}"));
+    for interval in ["12s", "1min", "15min", "1d", "30d"] {
+        let now = years(&format!("--interval {interval} --keep-alive 0s"));
         assert!(
             now.iter().zip(&before).all(|(now, before)| now >= before),
             "{interval}"
@@ -140,7 +149,9 @@ fn longer_intervals_and_fewer_keep_alives_lengthen_battery_life() {
         before = now;
     }
     let kept = |keep_alive: &str| years(&format!("--keep-alive {keep_alive}"))[2];
-    assert!(kept("25min") > kept("60s") && kept("0s") > kept("25min"));
+    assert!(kept("5min") > kept("60s") && kept("25min") > kept("5min"));
+    // None is due after 25 min, where a reading comes every 15 min.
+    assert_near(kept("0s"), kept("25min"));
 }
 
 #[test]

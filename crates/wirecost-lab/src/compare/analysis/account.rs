@@ -78,6 +78,7 @@ impl Account {
         let mut measurement = DeviceMeasurement::before(index, sample, report);
         let report = &measurement.report;
         let has_failed = report.script.notes().failure.is_some();
+        let is_life = report.script.timing().is_life();
         let reconnected = !report.script.notes().reconnects.is_empty();
         for (index, (local, log)) in report.logs.iter().enumerate() {
             // The connection of a device that reconnected has ended at an unexpected time, as that of a failed one.
@@ -91,7 +92,7 @@ impl Account {
             measurement.server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |server| &server.down);
             if let Some(server) = server {
-                measurement.disagreements += disagreements_of(log, server, cell, has_ended);
+                measurement.disagreements += disagreements_of(log, server, cell, has_ended, is_life);
             }
             datagram_ids.push((ports, ledger.log_spans(ports, Direction::Up, &log.up)));
             ledger.log_spans(ports, Direction::Down, down);

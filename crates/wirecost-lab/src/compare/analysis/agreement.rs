@@ -8,14 +8,16 @@ use wirecost_scenario::plan::PlannedCell;
 
 /// How often client and server described the same bytes differently. A server takes a protected object for payload,
 /// because it does not take part in the protection. If a device has failed, one side may have ended before it read
-/// everything.
+/// everything. A device that closes at its last answer (`is_life`) no longer opens datagrams that are on their way to it then.
 pub(super) fn disagreements_of(
     client: &FlowLog,
     server: &FlowLog,
     cell: &PlannedCell,
     has_failed: bool,
+    is_life: bool,
 ) -> u64 {
-    let same = match (cell.stack.is_sealed(), cell.in_order && !has_failed) {
+    let opens_all = cell.in_order && !has_failed && !is_life;
+    let same = match (cell.stack.is_sealed(), opens_all) {
         (false, _) => is_same,
         (true, true) => is_same_or_hidden_again,
         (true, false) => is_hidden,

@@ -289,6 +289,30 @@ fn with_an_interval_messages_leave_at_their_times() {
 }
 
 #[test]
+fn in_a_life_nothing_settles_between_the_connect_and_the_close() {
+    for settle in [SETTLE / 10, SETTLE, SETTLE * 3] {
+        let mut bench = connected(Timing {
+            messages: 2,
+            interval: Some(Duration::from_secs(60)),
+            warm_up: false,
+            settle,
+            ..timing()
+        });
+        bench.link_busy_until = at(150);
+        bench.run_until(at(150));
+        assert_eq!(bench.sent, [(at(150), 0)], "once the client may send");
+        bench.report(Event::Acknowledged { message: 0 });
+        bench.run_until(at(60_200));
+        assert_eq!(bench.sent[1..], [(at(60_150), 1)]);
+        bench.report(Event::Acknowledged { message: 1 });
+        bench.run_until(at(90_000));
+        assert_eq!(bench.closed, Some(at(60_200)), "once the last answer is there");
+        assert!(bench.finished);
+        assert_eq!(bench.notes().done, Some(at(60_200) + settle));
+    }
+}
+
+#[test]
 fn a_server_that_closes_after_our_close_is_not_a_failure() {
     let mut bench = connected(Timing {
         answered: false,

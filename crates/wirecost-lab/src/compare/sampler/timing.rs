@@ -40,6 +40,12 @@ impl Timing {
         self.warm_up as usize
     }
 
+    /// Whether the sample is a device's life: messages at an interval, from the connect to the close. A warm-up message has to
+    /// settle before the measured ones, so that what is measured after one is no life.
+    pub const fn is_life(&self) -> bool {
+        self.interval.is_some() && !self.warm_up
+    }
+
     /// Whether the first message leaves as soon as the client may send, before a settle.
     pub fn sends_at_once(&self) -> bool {
         self.early && self.start == Start::ZeroRtt

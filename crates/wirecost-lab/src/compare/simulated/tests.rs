@@ -279,3 +279,51 @@ fn keep_alives_below_the_nat_time_out_keep_the_connection() {
         assert_eq!(cell.connect.map_or(3, |connect| connect.samples), 3, "{stack}");
     }
 }
+
+/// The devices' packets of a stack's cell with a message every 150 s: when, and of which shape.
+fn life(stack: &str, messages: u64, settle: Duration) -> (String, wirecost_results::traffic::CellTraffic) {
+    let change = |options: &mut Options| {
+        options.schedules = vec![Schedule {
+            messages,
+            warm_up: false,
+            interval: Some(Duration::from_secs(150)),
+        }];
+        options.starts = vec![Start::Cold];
+        options.settle = settle;
+    };
+    let result = simulated(&[stack], change, 1).remove(0);
+    assert!(result.cell.valid, "{stack}: {:?}", result.cell.warnings);
+    let sections = [&result.cell.connect, &result.cell.message, &result.cell.close];
+    (format!("{sections:?}"), result.traffic.expect("traffic"))
+}
+
+#[test]
+fn a_life_is_the_same_whatever_time_a_measurement_settles() {
+    for stack in STACKS {
+        for messages in [1, 3] {
+            let [quick, usual, slow] =
+                [200, 1_000, 3_000].map(|millis| life(stack, messages, Duration::from_millis(millis)));
+            assert_eq!(quick, usual, "{stack}, {messages}");
+            assert_eq!(usual, slow, "{stack}, {messages}");
+        }
+    }
+}
+
+#[test]
+fn a_publication_that_is_due_when_the_keep_alive_ends_replaces_the_pingreq() {
+    let keep_alives = |seconds: u16| {
+        let change = |options: &mut Options| {
+            options.schedules = vec![Schedule {
+                messages: 3,
+                warm_up: false,
+                interval: Some(Duration::from_secs(300)),
+            }];
+            options.starts = vec![Start::Cold];
+            options.keep_alive = seconds;
+        };
+        wire_sum(&simulated(&["mqtt-qos1"], change, 1)[0].cell.keep_alive)
+    };
+    // Four in an interval of five minutes.
+    assert_eq!(keep_alives(60), keep_alives(61));
+    assert_eq!(keep_alives(300), 0);
+}

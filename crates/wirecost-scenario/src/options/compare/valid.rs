@@ -27,8 +27,8 @@ const MAX_MESSAGES: u64 = 1_000_000;
 const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
 /// The longest time-out and settle time, and the longest interval of a live device.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-/// The longest interval in virtual time: a week.
-const LONGEST_SIMULATED_INTERVAL: Duration = Duration::from_secs(7 * 86_400);
+/// The longest interval in virtual time: 31 days.
+const LONGEST_SIMULATED_INTERVAL: Duration = Duration::from_secs(31 * 86_400);
 
 impl Options {
     /// Checks that the comparison can be run.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_cost::tariff::MONTH_SECONDS;
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::Content;
 use wirecost_stack::Stack;

@@ -3,19 +3,18 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use wirecost_cost::tariff::MONTH_SECONDS;
-use wirecost_energy::{Device, Repeated, mean_power};
+pub use wirecost_account::Spread;
+use wirecost_account::{Cycle, Terms, Way, life};
+use wirecost_energy::{Device, mean_power};
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_stack::Stack;
-use wirecost_stats::MeanInterval;
 
 use super::{Inputs, needs};
 use crate::arguments::By;
-use crate::commands::cost::devices;
-use crate::commands::cost::outcome::{Asked, Outcome};
-use crate::commands::cost::traffic::{Cycle, Traffic, mode};
+use crate::commands::cost::{lives, outcome};
 use crate::exit::Failure;
 
 /// Share of the bytes from which on a cause is named.
@@ -51,42 +50,13 @@ pub struct Figures {
     /// Money per month, of the packets of each device by itself; `None` without a tariff.
     money: Option<Spread>,
     /// Energy, years and money.
-    pub outcome: Outcome,
+    pub outcome: wirecost_account::Figures,
     /// 95th percentile of the time of a reading, or the longest where there are too few.
     pub time: Option<(Duration, &'static str)>,
     /// The 95 % interval of that time, in seconds; `None` where there are too few.
     time_interval: Option<[f64; 2]>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
-}
-
-/// A figure over the simulated devices.
-#[derive(Clone, Copy, Debug)]
-pub struct Spread {
-    /// The mean, and its 95 % interval where the devices are enough for one.
-    pub mean: MeanInterval,
-    /// The least and the most of a device.
-    pub range: [f64; 2],
-}
-
-impl Spread {
-    /// The spread of a figure; `None` without a device.
-    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let values: Vec<f64> = values.collect();
-        let least = values.iter().copied().reduce(f64::min)?;
-        let most = values.iter().copied().fold(least, f64::max);
-        Some(Self {
-            mean: MeanInterval::of(&values)?,
-            range: [least, most],
-        })
-    }
-
-    /// The 95 % interval of the mean; the range of the devices, where they are too few for their skewness; `None` for one device.
-    pub fn interval(&self) -> Option<[f64; 2]> {
-        let ends = self.mean.low.zip(self.mean.high);
-        let interval = ends.map_or(self.range, |(low, high)| [low, high]);
-        (self.mean.n > 1).then_some(interval)
-    }
 }
 
 impl Row {
@@ -129,7 +99,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     }
     Ok(Row {
         stack,
-        way: mode(cell),
+        way: Way::of(cell).to_string(),
         note: figures.as_ref().and_then(|_| note(inputs, cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
         figures,
@@ -139,11 +109,11 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
 }
 
 fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Option<Figures>, Failure> {
-    let Some(seen) = devices::read(folder, cell) else {
+    let Some(seen) = lives::recorded(folder, cell) else {
         return Ok(None);
     };
     let device = inputs.device.as_ref();
-    let lives = devices::lives(&seen, cell, device)?;
+    let lives = lives::of(&seen, cell, device)?;
     let Some(bytes) = Spread::of(lives.iter().map(|life| life.usage.wire_bytes() / life.readings)) else {
         return Ok(None);
     };
@@ -153,15 +123,8 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         .tariff
         .as_ref()
         .and_then(|tariff| Spread::of(lives.iter().map(|life| tariff.bill(&month(life)).amount)));
-    let traffic = Traffic {
-        label: cell.stack.clone(),
-        mode: mode(cell),
-        interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
-        keep_alive: None,
-        cycles: vec![Cycle::mean(&lives, lives.len())],
-        activity: None,
-    };
-    let asked = Asked {
+    let traffic = life::of_mean_device(cell.stack.clone(), cell, &lives);
+    let terms = Terms {
         device,
         tariff: inputs.tariff.as_ref(),
         battery: inputs
@@ -172,12 +135,13 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     };
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered;
+    let outcome = outcome::figures(&terms, &traffic)?;
     Ok(Some(Figures {
-        month_bytes: bytes.mean.mean * MONTH_SECONDS / traffic.interval,
+        month_bytes: outcome.month.wire_bytes(),
         bytes,
         watts,
         money,
-        outcome: asked.outcome(&traffic)?,
+        outcome,
         time: times_of(cell).map(time),
         time_interval: times_of(cell).and_then(time_interval),
         lost: (offered.saturating_sub(arrived), offered),
@@ -186,8 +150,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
 
 /// The mean power of a device that lives so again and again, in watts.
 fn watts(device: &Device, life: &Cycle) -> Option<f64> {
-    let (account, every) = (life.account.as_ref()?, life.every);
-    Some(mean_power(device, &[Repeated { account, every }]).total().joules)
+    Some(mean_power(device, &[life.repeated()?]).total().joules)
 }
 
 /// The times of a reading: with its connect, where each reading makes one.

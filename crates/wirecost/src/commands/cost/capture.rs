@@ -3,13 +3,15 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use wirecost_account::traffic::Activity;
+use wirecost_account::{Cycle, Traffic, Way};
 use wirecost_cost::Observer;
 use wirecost_dissect::{Reading, Report, Sightings};
 use wirecost_energy::Device;
 use wirecost_files::FileFault;
 use wirecost_proto::units::counted;
 
-use super::traffic::{Source, Traffic, activity, cycle};
+use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::commands::captures;
 use crate::commands::readings::{Hidden, Readings};
@@ -168,7 +170,7 @@ fn devices(
                 counted(found.readings.len() as u64, "reading")
             ));
         }
-        let (cycle, observed) = cycle(device, every, tell);
+        let (cycle, observed) = Cycle::metered(device, every, tell);
         if every.is_none() && observed.duration().is_zero() {
             return Err(Failure::usage(format!(
                 "all packets of {address} have the same time, so they have no rate"
@@ -177,16 +179,14 @@ fn devices(
         }
         source.traffic.push(Traffic {
             label: address.to_string(),
-            mode: if every.is_some() {
-                "each interval"
-            } else {
-                "as captured"
-            }
-            .to_owned(),
+            way: match every {
+                Some(_) => Way::Repeated,
+                None => Way::Captured,
+            },
             interval: cycle.every,
             keep_alive: None,
             cycles: vec![cycle],
-            activity: device.map(|device| activity(device, tell)),
+            activity: device.map(|device| Activity::of(device, tell)),
         });
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_account::{Cycle, Traffic, Way};
 use wirecost_cost::Usage;
 use wirecost_energy::Device;
 use wirecost_lab::nbiot::energy::Lifetime;
@@ -12,7 +13,7 @@ use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
 use wirecost_scenario::parameter;
 use wirecost_stack::Stack;
 
-use super::traffic::{Cycle, IN_CELLS, Source, Traffic};
+use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -110,7 +111,7 @@ fn traffic(
     };
     Traffic {
         label: format!("{} {}B {}/s", point.stack, point.size_bytes, point.load),
-        mode: IN_CELLS.to_owned(),
+        way: Way::InCells,
         interval: every,
         keep_alive: kept.map(|kept| kept.keep_alive_s),
         cycles: vec![

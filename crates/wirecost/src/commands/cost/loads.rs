@@ -1,15 +1,15 @@
 //! The first devices of a load, whose packets were kept while it ran.
 
+use wirecost_account::{Cycle, Traffic, Way, replay};
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
 use wirecost_energy::Device;
 use wirecost_proto::Instant;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_results::{ResultsError, RunFolder};
-use wirecost_scenario::replay;
 
-use super::devices::shapes;
-use super::traffic::{Cycle, Source, Traffic, cycle};
+use super::lives::unknown_names;
+use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -88,7 +88,7 @@ fn mean_device(
     device: Option<&Device>,
     notes: &mut Vec<String>,
 ) -> Result<Traffic, Failure> {
-    let shapes = shapes(&kept.traffic, &load.stack)?;
+    let shapes = replay::shapes(&kept.traffic).ok_or_else(|| unknown_names(&load.stack))?;
     let [began, ended] = [kept.began_ns, kept.ended_ns].map(Instant::from_nanos);
     let seconds = ended.saturating_since(began).as_secs_f64();
     let every = arguments.interval.map(|interval| interval.as_secs_f64());
@@ -101,7 +101,7 @@ fn mean_device(
         .with_hint("run a load that lasts longer, e.g. --duration 10s"));
     }
     let lives = kept.traffic.devices.iter().map(|seen| {
-        let (once, _) = cycle(device, every, |observer| {
+        let (once, _) = Cycle::metered(device, every, |observer| {
             replay::tell_life(seen, &shapes, &mut Within { observer, ended });
             if every.is_none() {
                 observer.end(ended);
@@ -117,12 +117,10 @@ fn mean_device(
     note(load, kept, seconds, notes);
     Ok(Traffic {
         label: label(load),
-        mode: if every.is_some() {
-            "each interval"
-        } else {
-            "as run"
-        }
-        .to_owned(),
+        way: match every {
+            Some(_) => Way::Repeated,
+            None => Way::Loaded,
+        },
         interval: every.unwrap_or(seconds),
         keep_alive: None,
         cycles: vec![Cycle::mean(&lives, kept.observed as usize)],

@@ -1,11 +1,11 @@
 //! What this machine measured of its own energy during a comparison, beside the model.
 
 use serde_json::{Value, json};
+use wirecost_account::Figures;
 use wirecost_results::environment::MachineEnergy;
 use wirecost_results::{Environment, RunFolder};
 use wirecost_studies::amount::{Amount, Dimension};
 
-use super::traffic::Source;
 use crate::arguments::CostArguments;
 
 /// The measured energy of a results folder; `None` for a capture, and for a comparison in virtual time.
@@ -17,16 +17,16 @@ pub fn read(arguments: &CostArguments) -> Option<MachineEnergy> {
     environment.machine_energy
 }
 
-/// The modelled energy of a reading, if the folder has one way of sending it.
-fn modelled(source: &Source) -> Option<f64> {
-    match source.traffic.as_slice() {
-        [only] => only.joules_each(),
+/// The modelled energy of a reading beside rest, if the folder has one way of sending it.
+fn modelled(figures: &[Figures]) -> Option<f64> {
+    match figures {
+        [only] => only.active_each.map(|energy| energy.joules),
         _ => None,
     }
 }
 
 /// One or two lines behind the table.
-pub fn text(energy: &MachineEnergy, source: &Source) -> String {
+pub fn text(energy: &MachineEnergy, figures: &[Figures]) -> String {
     let shown = |joules| Amount::new(joules, Dimension::ENERGY).to_string();
     let (Some(each), Some(by)) = (energy.above_idle_j_per_message, &energy.source) else {
         let why = energy.not_measured.as_deref().unwrap_or("no message was sent");
@@ -40,7 +40,7 @@ pub fn text(energy: &MachineEnergy, source: &Source) -> String {
         "\nenergy of this machine above idle, per message: {}{interval}, measured by {by}; devices, servers and link together\n",
         shown(each)
     );
-    match modelled(source) {
+    match modelled(figures) {
         None => measured,
         Some(model) => format!(
             "{measured}modelled: {}*, residual {}: the model is of a device, the measurement of this machine\n",
@@ -51,15 +51,15 @@ pub fn text(energy: &MachineEnergy, source: &Source) -> String {
 }
 
 /// The same for `--json`.
-pub fn json(energy: Option<&MachineEnergy>, source: &Source) -> Value {
+pub fn json(energy: Option<&MachineEnergy>, figures: &[Figures]) -> Value {
     let Some(energy) = energy else {
         return Value::Null;
     };
     let measured = energy.above_idle_j_per_message;
     json!({
         "measured": energy,
-        "modelled_j_per_message": modelled(source),
-        "residual_j_per_message": measured.zip(modelled(source)).map(|(measured, model)| measured - model),
+        "modelled_j_per_message": modelled(figures),
+        "residual_j_per_message": measured.zip(modelled(figures)).map(|(measured, model)| measured - model),
     })
 }
 
@@ -73,7 +73,7 @@ mod tests {
             not_measured: Some("no RAPL and no battery here".into()),
             ..MachineEnergy::default()
         };
-        let text = text(&energy, &Source::default());
+        let text = text(&energy, &[]);
         assert_eq!(
             text,
             "\nenergy of this machine: not measured: no RAPL and no battery here\n"
@@ -88,7 +88,7 @@ mod tests {
             above_idle_j_per_message_ci95: Some([0.4, 0.6]),
             ..MachineEnergy::default()
         };
-        let text = text(&energy, &Source::default());
+        let text = text(&energy, &[]);
         assert!(
             text.contains("500 mJ [400 mJ, 600 mJ], measured by RAPL"),
             "{text}"

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use wirecost_account::traffic::Activity;
 use wirecost_energy::trace::{Fault, Reader, Trace, TraceError};
 use wirecost_energy::{Device, Energy};
 use wirecost_files::lines::Lines;
 use wirecost_files::{FileFault, Input};
 
 use super::table::{draw, number};
-use super::traffic::{Activity, Source};
+use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
 use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{Cause, Layer, Phase};
 
-use super::outcome::{Asked, Outcome};
-use super::traffic::{IN_CELLS, Source, Traffic};
+use super::traffic::Source;
 use crate::arguments::CostArguments;
 
 /// The columns of text of both tables.
@@ -52,17 +52,17 @@ fn part(all: &Purposes, part: Part) -> f64 {
 }
 
 /// The figures, where the energy goes, and what they are modelled by.
-pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outcomes: &[Outcome]) -> String {
+pub fn table(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, figures: &[Figures]) -> String {
     let alike = alike(source);
     let mut text = heading(arguments, source, alike);
-    let mut rows = vec![heads(asked)];
-    let each = source.traffic.iter().zip(outcomes);
+    let mut rows = vec![heads(terms)];
+    let each = source.traffic.iter().zip(figures);
     rows.extend(
         each.clone()
-            .map(|(traffic, outcome)| row(asked, (traffic, alike), outcome)),
+            .map(|(traffic, figures)| row(terms, (traffic, alike), figures)),
     );
     draw(&rows, &TEXT_COLUMNS, &mut text);
-    if asked.device.is_some() {
+    if terms.device.is_some() {
         text.push_str("\nwhere the energy goes*\n");
         let names = PARTS.iter().chain(&WHOLES).map(|(name, _)| (*name).to_owned());
         let mut rows = vec![
@@ -72,11 +72,11 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
                 .chain(names)
                 .collect(),
         ];
-        rows.extend(each.map(|(traffic, outcome)| shares((traffic, alike), outcome)));
+        rows.extend(each.map(|(traffic, figures)| shares((traffic, alike), figures)));
         draw(&rows, &TEXT_COLUMNS, &mut text);
         text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
     }
-    footer(asked, source, outcomes, &mut text);
+    footer(terms, source, figures, &mut text);
     text
 }
 
@@ -88,7 +88,7 @@ fn alike(source: &Source) -> &str {
     let is_of_cells = source
         .traffic
         .iter()
-        .all(|traffic| !traffic.mode.starts_with("as ") && traffic.mode != "each interval");
+        .all(|traffic| traffic.way.is_life() || traffic.way == Way::InCells);
     let mut ends = ends.filter(|end| is_of_cells && labels.clone().all(|label| label.ends_with(end)));
     ends.next().unwrap_or_default()
 }
@@ -104,13 +104,13 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
     let every = Duration::from_secs_f64(every);
-    match source.traffic.first().map(|traffic| traffic.mode.as_str()) {
-        Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
-        Some("as run") => {
+    match source.traffic.first().map(|traffic| traffic.way) {
+        Some(Way::Captured) => format!("{shown}: the capture repeats without a pause\n\n"),
+        Some(Way::Loaded) => {
             format!("{shown}: the mean device repeats what it did in the load, without a pause\n\n")
         }
-        Some("each interval") => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
-        _ => {
+        Some(Way::Repeated) => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
+        Some(Way::InCells | Way::NoConnection | Way::Each { .. } | Way::Kept { .. }) | None => {
             let what = if source.has_batches { "message" } else { "reading" };
             let when = match is_one {
                 true => format!("every {}", time(every)),
@@ -141,19 +141,19 @@ pub fn time(time: Duration) -> String {
     )
 }
 
-fn heads(asked: &Asked<'_>) -> Vec<String> {
+fn heads(terms: &Terms<'_>) -> Vec<String> {
     let mut heads = ["traffic", "repeated", "bytes"].map(str::to_owned).to_vec();
-    if asked.device.is_some() {
+    if terms.device.is_some() {
         heads.extend(["mJ*", "mean mW*"].map(str::to_owned));
     }
-    if asked.battery.is_some() {
+    if terms.battery.is_some() {
         heads.push("battery years*".to_owned());
     }
-    if asked.device.is_some() {
+    if terms.device.is_some() {
         heads.push("J/month*".to_owned());
     }
     heads.push("MB/month".to_owned());
-    if let Some(tariff) = asked.tariff {
+    if let Some(tariff) = terms.tariff {
         heads.push(match tariff.charge {
             Charge::Bytes { .. } => "charged MB".to_owned(),
             Charge::Messages { .. } => "messages".to_owned(),
@@ -163,28 +163,27 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
     heads
 }
 
-fn row(asked: &Asked<'_>, (traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
-    let fleet = f64::from(asked.devices);
+fn row(terms: &Terms<'_>, (traffic, alike): (&Traffic, &str), figures: &Figures) -> Vec<String> {
+    let fleet = f64::from(terms.devices);
     let mut row = vec![
         own_label(traffic, alike),
-        traffic.mode.clone(),
+        traffic.way.to_string(),
         number(traffic.bytes_each()),
     ];
-    if let Some(power) = &outcome.power {
-        let joules = traffic.joules_each();
-        row.push(joules.map_or_else(String::new, |joules| number(joules * 1e3)));
-        let mark = if outcome.overlaps { "<= " } else { "" };
+    if let Some((power, each)) = figures.power.as_ref().zip(figures.each) {
+        row.push(number(each.joules * 1e3));
+        let mark = if figures.overlaps { "<= " } else { "" };
         row.push(format!("{mark}{}", number(power.total().joules * 1e3)));
     }
-    if let Some([years, low, high]) = outcome.years {
+    if let Some([years, low, high]) = figures.years {
         row.push(format!("{} ({} to {})", number(years), number(low), number(high)));
     }
-    if let Some(energy) = outcome.month_energy {
-        let mark = if outcome.overlaps { "<= " } else { "" };
+    if let Some(energy) = figures.month_energy {
+        let mark = if figures.overlaps { "<= " } else { "" };
         row.push(format!("{mark}{}", number(energy.joules * fleet)));
     }
-    row.push(number(outcome.month.wire_bytes() * fleet / 1e6));
-    if let (Some(bill), Some(tariff)) = (&outcome.bill, asked.tariff) {
+    row.push(number(figures.month.wire_bytes() * fleet / 1e6));
+    if let (Some(bill), Some(tariff)) = (&figures.bill, terms.tariff) {
         row.push(match tariff.charge {
             Charge::Bytes { .. } => number(bill.charged_bytes * fleet / 1e6),
             Charge::Messages { .. } => number(bill.charged_messages * fleet),
@@ -194,12 +193,12 @@ fn row(asked: &Asked<'_>, (traffic, alike): (&Traffic, &str), outcome: &Outcome)
     row
 }
 
-fn shares((traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
-    let mut row = vec![own_label(traffic, alike), traffic.mode.clone()];
-    if let Some(power) = &outcome.power {
+fn shares((traffic, alike): (&Traffic, &str), figures: &Figures) -> Vec<String> {
+    let mut row = vec![own_label(traffic, alike), traffic.way.to_string()];
+    if let Some(power) = &figures.power {
         let whole = power.total().joules;
         let share = |(name, of): &Share| {
-            let is_known = traffic.mode != IN_CELLS || OF_TIMES.contains(name);
+            let is_known = traffic.way != Way::InCells || OF_TIMES.contains(name);
             if whole > 0.0 && is_known {
                 format!("{:.1} %", of(power) / whole * 100.0)
             } else {
@@ -211,12 +210,12 @@ fn shares((traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> 
     row
 }
 
-fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut String) {
+fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut String) {
     // Writing to a String cannot fail.
-    if let Some(device) = asked.device {
+    if let Some(device) = terms.device {
         let (assumed, all) = device.assumed();
         let figures = counted(all as u64, "figure");
-        let is_in_cells = source.traffic.iter().any(|traffic| traffic.mode == IN_CELLS);
+        let is_in_cells = source.traffic.iter().any(|traffic| traffic.way == Way::InCells);
         let what = if is_in_cells {
             "times in each state"
         } else {
@@ -228,7 +227,7 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
             device.name, device.title
         );
     }
-    if let Some(tariff) = asked.tariff {
+    if let Some(tariff) = terms.tariff {
         let price = if tariff.is_sourced {
             "from its source"
         } else {
@@ -240,7 +239,7 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
             tariff.name, tariff.title
         );
     }
-    if let Some(battery) = asked.battery {
+    if let Some(battery) = terms.battery {
         let percent = battery.self_discharge * 100.0;
         let _ = writeln!(
             text,
@@ -249,14 +248,14 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
             number(percent)
         );
     }
-    if asked.devices > 1 {
+    if terms.devices > 1 {
         let _ = writeln!(
             text,
             "energy, bytes and money per month are those of {}",
-            counted(asked.devices.into(), "device")
+            counted(terms.devices.into(), "device")
         );
     }
-    if outcomes.iter().any(|outcome| outcome.overlaps) {
+    if figures.iter().any(|figures| figures.overlaps) {
         text.push_str("<= the tails of one reading reach into the next, and are counted in full\n");
     }
     for note in &source.notes {

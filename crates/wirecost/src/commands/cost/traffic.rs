@@ -2,153 +2,22 @@
 
 use std::time::Duration;
 
-use wirecost_cost::{Observed, ObservedPacket, Observer, Usage, UsageMeter};
-use wirecost_energy::{Account, Device, Meter};
-use wirecost_proto::{Direction, Instant};
+use wirecost_account::{Traffic, life};
+use wirecost_energy::Device;
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
+use wirecost_scenario::options::compare::{Engine, Options};
+use wirecost_scenario::options::life::Asked;
 
 use super::table::time;
-use super::{capture, cells as nbiot_cells, devices, loads, sessions};
+use super::{capture, cells as nbiot_cells, lives, loads};
 use crate::arguments::CostArguments;
+use crate::commands::keep_alive_seconds;
 use crate::exit::Failure;
 
-/// The interval between the readings of a results folder.
+/// The interval between the readings of a results folder whose run has none.
 const INTERVAL: Duration = Duration::from_secs(15 * 60);
-
-/// How a report in NB-IoT cells is repeated.
-pub const IN_CELLS: &str = "in the cells";
-
-/// Traffic that repeats.
-#[derive(Debug)]
-pub struct Cycle {
-    /// What it costs once; `None` without a device.
-    pub account: Option<Account>,
-    /// What it uses once.
-    pub usage: Usage,
-    /// Readings in it.
-    pub readings: f64,
-    /// Seconds from one to the next.
-    pub every: f64,
-}
-
-impl Cycle {
-    /// The mean of the traffic of `devices` devices. Those that have none are not in `cycles`.
-    pub fn mean(cycles: &[Self], devices: usize) -> Self {
-        let part = 1.0 / devices.max(1) as f64;
-        let accounts: Option<Vec<Account>> = cycles.iter().map(|cycle| cycle.account.clone()).collect();
-        let account = accounts.map(|mut accounts| {
-            accounts.resize(devices.max(1), Account::default());
-            Account::mean(&accounts)
-        });
-        let usage = cycles
-            .iter()
-            .fold(Usage::default(), |sum, cycle| sum.plus(&cycle.usage));
-        Self {
-            account: account.filter(|_| !cycles.is_empty()),
-            usage: usage.scaled(part),
-            readings: cycles.iter().map(|cycle| cycle.readings).sum::<f64>() * part,
-            every: cycles.first().map_or(0.0, |cycle| cycle.every),
-        }
-    }
-
-    /// Seconds that the traffic takes once, with its tails; 0 without a device.
-    pub fn seconds(&self) -> f64 {
-        self.account
-            .as_ref()
-            .map_or(0.0, |account| account.total_nanos() as f64 / 1e9)
-    }
-}
-
-/// The traffic of one device.
-#[derive(Debug)]
-pub struct Traffic {
-    /// The device's address, or the cell.
-    pub label: String,
-    /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`,
-    /// `forgotten by the NAT`, each of them with `, renewed`;
-    /// [`IN_CELLS`].
-    pub mode: String,
-    /// Seconds between readings.
-    pub interval: f64,
-    /// Seconds between keep-alives that are not part of the readings' traffic.
-    pub keep_alive: Option<f64>,
-    /// Readings first, then such keep-alives.
-    pub cycles: Vec<Cycle>,
-    /// What the device of a capture did; `None` for a cell, and without a device file.
-    pub activity: Option<Activity>,
-}
-
-/// What the device of a capture did, as the model has it: from the wake-up before its first packet to the end of the tails after
-/// its last one.
-#[derive(Debug)]
-pub struct Activity {
-    /// Time and energy.
-    pub account: Account,
-    /// Seconds of the wake-up before the first packet.
-    pub wake: f64,
-    /// Seconds from the first packet to the first packet up; `None` if there is no packet up.
-    pub first_up: Option<f64>,
-    /// Messages that the device sent.
-    pub readings: f64,
-}
-
-impl Activity {
-    /// How long the device was active.
-    pub fn seconds(&self) -> f64 {
-        self.account.total_nanos() as f64 / 1e9
-    }
-}
-
-/// Observes when the first packet was, and when the first one up.
-#[derive(Default)]
-struct FirstTimes {
-    first: Option<Instant>,
-    first_up: Option<Instant>,
-}
-
-impl Observer for FirstTimes {
-    fn packet(&mut self, packet: &ObservedPacket<'_>) {
-        self.first.get_or_insert(packet.at);
-        if packet.direction == Direction::Up {
-            self.first_up.get_or_insert(packet.at);
-        }
-    }
-}
-
-/// What the device of a capture did.
-pub fn activity(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Activity {
-    let mut observers = (Meter::new(device), (UsageMeter::default(), FirstTimes::default()));
-    tell(&mut observers);
-    let (meter, (usage, FirstTimes { first, first_up })) = observers;
-    let times = first.zip(first_up);
-    Activity {
-        account: meter.finish(),
-        wake: device.wake.map_or(0.0, |wake| wake.time.as_secs_f64()),
-        first_up: times.map(|(first, up)| up.saturating_since(first).as_secs_f64()),
-        readings: usage.finish().messages,
-    }
-}
-
-impl Traffic {
-    /// Bytes of a reading, both ways, without such keep-alives.
-    pub fn bytes_each(&self) -> f64 {
-        self.each(|cycle| Some(cycle.usage.wire_bytes())).unwrap_or(0.0)
-    }
-
-    /// Joules of a reading, without such keep-alives; `None` without a device.
-    pub fn joules_each(&self) -> Option<f64> {
-        self.each(|cycle| Some(cycle.account.as_ref()?.total().joules))
-    }
-
-    fn each(&self, of: impl Fn(&Cycle) -> Option<f64>) -> Option<f64> {
-        let cycles = || self.cycles.iter().filter(|cycle| cycle.readings > 0.0);
-        let readings: f64 = cycles().map(|cycle| cycle.readings / cycle.every).sum();
-        let sum: Option<f64> = cycles().map(|cycle| Some(of(cycle)? / cycle.every)).sum();
-        Some(sum? / readings)
-    }
-}
 
 /// A capture or a results folder.
 #[derive(Debug, Default)]
@@ -187,47 +56,22 @@ impl Source {
     }
 }
 
-/// What some traffic costs once.
-pub fn cycle(
-    device: Option<&Device>,
-    every: Option<f64>,
-    tell: impl FnOnce(&mut dyn Observer),
-) -> (Cycle, Observed) {
-    let mut observers = (
-        device.map(Meter::new),
-        (UsageMeter::default(), Observed::default()),
-    );
-    tell(&mut observers);
-    let (meter, (usage, observed)) = observers;
-    let account = match every {
-        // Its tails are over before it comes again.
-        Some(_) => meter.map(Meter::finish),
-        None => meter.map(|meter| meter.account().clone()),
-    };
-    let cycle = Cycle {
-        account,
-        usage: usage.finish(),
-        readings: 1.0,
-        every: every.unwrap_or_else(|| observed.duration().as_secs_f64()),
-    };
-    (cycle, observed)
-}
-
 /// Why the connections of captures, loads and reports in cells are as they are.
-const OTHER_SOURCE: &str = "only the connections of a comparison can be made again";
+const OTHER_SOURCE: &str = "only the lives of a comparison can be simulated again";
 
 /// Refuses the options of connections that are made again, where they would change nothing.
 fn refuse_sessions(arguments: &CostArguments, why: &str) -> Result<(), Failure> {
     let given = [
         arguments.session_lifetime.map(|_| "--session-lifetime"),
         arguments.nat_timeout.map(|_| "--nat-timeout"),
+        arguments.keep_alive.map(|_| "--keep-alive"),
     ];
     given.into_iter().flatten().next().map_or(Ok(()), |flag| {
         Err(Failure::usage(format!(
             "{flag} has no effect on {}: {why}",
             arguments.source.display()
         ))
-        .with_hint("give the folder of a comparison that was run without --interval"))
+        .with_hint("give the folder of a comparison"))
     })
 }
 
@@ -262,103 +106,130 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     }
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
-    let mut source = Source::default();
-    let mut is_of_one = false;
     let seen = ladders.iter().enumerate().filter_map(|(position, ladder)| {
         let index = ladder.cell.map_or(position, |cell| cell as usize);
         let cell = summary.cells.get(index)?;
         cell.message.is_some().then_some((cell, ladder))
     });
-    let seen: Vec<sessions::Seen<'_>> = seen.collect();
+    let seen: Vec<(&Cell, &Ladder)> = seen.collect();
+    let mut source = Source::default();
     let mut readings = seen.iter().filter_map(|(cell, _)| cell.readings.as_ref());
     source.has_batches = readings.any(|readings| readings.count > 1);
-    for (cell, ladder) in seen.iter().copied() {
-        let is_as_run = arguments
-            .interval
-            .is_none_or(|interval| cell.interval_ns == Some(interval.as_nanos() as u64));
-        let every = interval_of(arguments, cell).as_secs_f64();
-        if let Some(lives) = devices::read(&folder, cell).filter(|_| is_as_run) {
-            refuse_sessions(
-                arguments,
-                "a cell with an interval has the connections that it was run with",
-            )?;
-            source.traffic.push(Traffic {
-                label: label(cell, ladder),
-                mode: mode(cell),
-                interval: every,
-                keep_alive: None,
-                cycles: vec![Cycle::mean(
-                    &devices::lives(&lives, cell, device)?,
-                    lives.devices.len(),
-                )],
-                activity: None,
-            });
-        } else {
-            is_of_one |= device.is_some();
-            let cell = ((cell, ladder), &seen[..]);
-            sessions::rows(arguments, device, cell, every, &mut source.traffic)?;
-        }
+    if seen.is_empty() {
+        return Ok(source);
     }
-    session_notes(arguments, &mut source);
-    if is_of_one {
-        source.notes.push(
-            "the energy of a cell without an interval is that of one device's connect and first message; bytes are means over its devices"
-                .to_owned(),
-        );
+    if is_as_run(arguments, &seen) {
+        as_run(&folder, &seen, device, &mut source)?;
+    } else {
+        as_lived(arguments, &folder, device, &mut source)?;
     }
     Ok(source)
 }
 
-/// Says what sessions that end and mappings that are forgotten do to the rows.
-fn session_notes(arguments: &CostArguments, source: &mut Source) {
-    let has = |source: &Source, word: &str| source.traffic.iter().any(|traffic| traffic.mode.contains(word));
-    if let Some(lifetime) = arguments.session_lifetime {
-        let renewed = has(source, "renewed");
-        source.notes.push(match renewed {
-            true => format!(
-                "renewed: one reading in {} has a full handshake, the others are as without --session-lifetime",
-                time(lifetime)
-            ),
-            false => "--session-lifetime changes nothing: no row keeps or resumes a session".to_owned(),
-        });
+/// Whether the run has recorded what is asked for: its cells have an interval, and nothing else is asked for.
+fn is_as_run(arguments: &CostArguments, cells: &[(&Cell, &Ladder)]) -> bool {
+    let asked = arguments.interval.map(|interval| interval.as_nanos() as u64);
+    let is_changed = arguments.keep_alive.is_some()
+        || arguments.nat_timeout.is_some()
+        || arguments.session_lifetime.is_some();
+    let is_asked = |own: u64| asked.is_none_or(|asked| asked == own);
+    !is_changed
+        && cells
+            .iter()
+            .all(|(cell, _)| cell.interval_ns.is_some_and(is_asked))
+}
+
+/// The lives that the run has recorded.
+fn as_run(
+    folder: &RunFolder,
+    cells: &[(&Cell, &Ladder)],
+    device: Option<&Device>,
+    source: &mut Source,
+) -> Result<(), Failure> {
+    for (cell, ladder) in cells {
+        let label = label(cell, &ladder.link);
+        let Some(recorded) = lives::recorded(folder, cell) else {
+            source.notes.push(format!(
+                "{label} is left out: the folder has no packets of its devices"
+            ));
+            continue;
+        };
+        let lives = lives::of(&recorded, cell, device)?;
+        source.traffic.push(life::of_mean_device(label, cell, &lives));
     }
-    if arguments.nat_timeout.is_some() {
-        let forgotten = has(source, "forgotten");
-        source.notes.push(if forgotten {
-            "forgotten by the NAT: no packet within its time-out, so that each reading makes its connection again; keep-alives are \
-             counted in full"
-                .to_owned()
-        } else {
-            "--nat-timeout changes nothing: no kept connection is silent for longer".to_owned()
-        });
-    }
+    Ok(())
+}
+
+/// The lives of the run's devices at the interval that is asked for, simulated.
+fn as_lived(
+    arguments: &CostArguments,
+    folder: &RunFolder,
+    device: Option<&Device>,
+    source: &mut Source,
+) -> Result<(), Failure> {
+    let run = lives::options_of(folder)?;
+    let of_run = run.schedules.iter().find_map(|schedule| schedule.interval);
+    let asked = Asked {
+        interval: arguments.interval.or(of_run).unwrap_or(INTERVAL),
+        keep_alive: arguments.keep_alive.map(keep_alive_seconds).transpose()?,
+        nat: arguments.nat_timeout,
+        session: arguments.session_lifetime,
+    };
+    lives::simulated(&run, &asked, device, source)?;
+    source.notes.push(simulated_note(arguments, &run, &asked));
+    session_note(arguments, source);
+    Ok(())
+}
+
+/// What is simulated, and by which settings.
+fn simulated_note(arguments: &CostArguments, run: &Options, asked: &Asked) -> String {
+    let keep_alive = asked.keep_alive.unwrap_or(run.keep_alive);
+    let default = if arguments.interval.is_none() && asked.interval == INTERVAL {
+        " (--interval sets another)"
+    } else {
+        ""
+    };
+    let beside = match (run.engine, run.target.is_builtin()) {
+        (Engine::Sim, _) => "",
+        (Engine::Auto | Engine::Live, true) => ", not measured: the live run has no life at this interval",
+        (Engine::Auto | Engine::Live, false) => {
+            ", not measured, and with wirecost's own server: the live run has no life at this interval"
+        }
+    };
+    format!(
+        "simulated{beside}: a reading every {}{default}, keep-alives of MQTT every {}, {} of each row",
+        time(asked.interval),
+        time(Duration::from_secs(keep_alive.into())),
+        wirecost_proto::units::counted(run.lives(asked).samples.into(), "device")
+    )
+}
+
+/// Says what sessions that end do to the rows.
+fn session_note(arguments: &CostArguments, source: &mut Source) {
+    let Some(lifetime) = arguments.session_lifetime else {
+        return;
+    };
+    let is_renewed = source.traffic.iter().any(|traffic| traffic.way.is_renewed());
+    source.notes.push(match is_renewed {
+        true => format!(
+            "renewed: a session ends after {}, and a full handshake follows",
+            time(lifetime)
+        ),
+        false => {
+            "--session-lifetime changes nothing: no row keeps or resumes a session for longer".to_owned()
+        }
+    });
 }
 
 /// The name of a cell's rows.
-pub fn label(cell: &Cell, ladder: &Ladder) -> String {
+pub fn label(cell: &Cell, link: &str) -> String {
     let readings = cell.readings.as_ref().map(|readings| format!("{readings}: "));
     format!(
-        "{} {} {}{}B {} {}",
+        "{} {} {}{}B {link} {}",
         cell.stack,
         cell.start,
         readings.unwrap_or_default(),
         cell.payload_bytes,
-        ladder.link,
         cell.engine
     )
-}
-
-/// How a cell with an interval uses its connections.
-pub fn mode(cell: &Cell) -> String {
-    match (cell.connect.is_some(), cell.messages_per_connection) {
-        (false, _) => "no connection".to_owned(),
-        (true, 1) => "a connection each".to_owned(),
-        (true, readings) => format!("kept for {readings}"),
-    }
-}
-
-/// The interval between readings: the one asked for, otherwise that of the run, if it has one.
-fn interval_of(arguments: &CostArguments, cell: &Cell) -> Duration {
-    let of_run = cell.interval_ns.map(Duration::from_nanos);
-    arguments.interval.or(of_run).unwrap_or(INTERVAL)
 }

@@ -1,11 +1,11 @@
 //! What the readings of a capture cost over each stack.
 
+use wirecost_account::Way;
 use wirecost_proto::Layer;
 use wirecost_results::summary::{Bytes, Count};
 use wirecost_results::{Cell, Summary};
 
 use super::today::Today;
-use crate::commands::cost::traffic::mode;
 
 /// What the readings cost over a stack.
 pub struct Row {
@@ -29,7 +29,7 @@ impl Row {
 pub fn rows(today: &Today, summary: &Summary) -> Vec<Row> {
     let mut cells: Vec<(String, &Cell)> = Vec::new();
     for cell in &summary.cells {
-        let way = mode(cell);
+        let way = Way::of(cell).to_string();
         let is_twin = |(other_way, other): &(String, &Cell)| {
             (&other.stack, other.payload_bytes, other_way) == (&cell.stack, cell.payload_bytes, &way)
         };

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_dissect::Sightings;
+use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::units::counted;
+use wirecost_scenario::options::life::MOST_READINGS;
 
 use crate::arguments::WhatIfArguments;
 use crate::commands::captures;
-use crate::commands::choose::MOST_READINGS;
 use crate::commands::cost::capture::{self, no_client};
 use crate::commands::cost::table::time;
 use crate::commands::readings::{self, Found, Hidden, Reading, Readings};

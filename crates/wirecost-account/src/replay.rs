@@ -1,21 +1,15 @@
 //! The packets of a comparison's cell, as an observer is told them: those of one device's connect and first message
 //! (`ladder.json`), or the whole life of a device of a cell with an interval.
 
-use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Usage};
+use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+use wirecost_results::Cell;
 use wirecost_results::ladder::{Ladder, LadderPacket};
 use wirecost_results::summary::Bytes;
 use wirecost_results::traffic::{CellTraffic, DeviceTraffic};
-use wirecost_results::{Cell, Section};
 
-/// Bytes that TLS 1.3 adds to a small record: header 5, content type 1, tag 16 (RFC 8446 section 5.2).
-const TLS13_RECORD_BYTES: u32 = 22;
-/// The same in TLS 1.2 with AES-GCM: header 5, nonce 8, tag 16 (RFC 5288).
-const TLS12_RECORD_BYTES: u32 = 29;
 /// The most packets of a close. Each stack needs fewer than ten.
 const MAX_CLOSE_PACKETS: f64 = 1_000.0;
-/// PINGREQ and PINGRESP.
-const PING_BYTES: u32 = 2;
 
 /// A packet's direction, phase, cause and spans.
 pub type Shape = (Direction, Phase, Cause, Vec<Span>);
@@ -146,62 +140,4 @@ fn spans_of(bytes: [u32; Layer::ALL.len()], phase: Phase, cause: Cause) -> Vec<S
         cause,
     });
     spans.collect()
-}
-
-/// The usage of one reading: means over the cell's devices.
-pub fn usage(cell: &Cell, is_kept: bool) -> Usage {
-    let mut usage = Usage {
-        messages: 1.0,
-        payload_bytes: cell.payload_bytes as f64,
-        sessions: f64::from(u8::from(!is_kept)),
-        ..Usage::default()
-    };
-    let close = cell.close_of_a_connection();
-    let connection = [cell.connect.as_ref(), close.as_ref()];
-    let sections = connection
-        .into_iter()
-        .filter(|_| !is_kept)
-        .chain([cell.message.as_ref()])
-        .flatten();
-    for Section { up, down, .. } in sections {
-        for (way, bytes) in [up, down].into_iter().enumerate() {
-            usage.packets[way] += bytes.packets.mean;
-            usage.bytes[way] += bytes.wire.mean;
-        }
-    }
-    usage
-}
-
-/// Tells the packets of one keep-alive of MQTT: PINGREQ, PINGRESP after a round trip, and its ACK. Their headers are those of the
-/// cell's packets.
-pub fn tell_keep_alive(ladder: &Ladder, observer: &mut dyn Observer) {
-    let record = match &ladder.stack {
-        stack if stack.contains("+tls1.3") => TLS13_RECORD_BYTES,
-        stack if stack.contains("+tls1.2") => TLS12_RECORD_BYTES,
-        _ => 0,
-    };
-    let messages = || ladder.packets.iter().filter(|packet| packet.phase == "message");
-    let ip = messages().map(|packet| packet.ip).min().unwrap_or(20) as u32;
-    let transport = messages().map(|packet| packet.transport).min().unwrap_or(20) as u32;
-    let sent = messages().find(|packet| packet.direction == "up");
-    let answered = messages().find(|packet| packet.direction == "down");
-    let reply = answered.and_then(|packet| packet.delivered_ns);
-    let rtt = sent
-        .zip(reply)
-        .map_or(0, |(sent, reply)| reply.saturating_sub(sent.sent_ns));
-    let ping = [ip, transport, record, PING_BYTES, 0];
-    let acknowledgement = [ip, transport, 0, 0, 0];
-    for (at, direction, bytes, cause) in [
-        (0, Direction::Up, ping, Cause::Original),
-        (rtt, Direction::Down, ping, Cause::Original),
-        (rtt, Direction::Up, acknowledgement, Cause::Acknowledgement),
-    ] {
-        observer.packet(&ObservedPacket {
-            at: Instant::from_nanos(at),
-            direction,
-            phase: Phase::KeepAlive,
-            cause,
-            spans: &spans_of(bytes, Phase::KeepAlive, cause),
-        });
-    }
 }

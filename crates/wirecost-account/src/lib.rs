@@ -1,0 +1,25 @@
+//! The account of a device's life: what it does, on what, in which tariff, for how many devices.
+//!
+//! - [`way`]: how a reading uses its connection
+//! - [`cycle`]: traffic that repeats, metered once; [`traffic`]: all that a device repeats
+//! - [`life`]: the devices of a cell with an interval, from one connect to the next
+//! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
+//! - [`spread`]: a figure over several devices
+//! - [`replay`]: the packets of a cell, as an observer is told them
+//!
+//! A life is simulated, never extrapolated: a caller runs the device's cycle in virtual time, and gives its packets. Every command
+//! and page that names bytes, energy, years or money of a device takes them from here. Nothing here opens a file or reads a clock.
+
+pub mod cycle;
+pub mod life;
+pub mod replay;
+pub mod spread;
+pub mod terms;
+pub mod traffic;
+pub mod way;
+
+pub use cycle::Cycle;
+pub use spread::Spread;
+pub use terms::{Figures, Terms};
+pub use traffic::Traffic;
+pub use way::Way;

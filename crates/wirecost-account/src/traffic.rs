@@ -1,0 +1,105 @@
+//! All that a device repeats.
+
+use wirecost_cost::{ObservedPacket, Observer, Usage, UsageMeter};
+use wirecost_energy::{Account, Device, Meter};
+use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::{Direction, Instant};
+
+use crate::{Cycle, Way};
+
+/// The traffic of one device.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// The device's address, or the cell.
+    pub label: String,
+    /// How it is repeated.
+    pub way: Way,
+    /// Seconds between readings.
+    pub interval: f64,
+    /// Seconds between keep-alives that are not part of the readings' traffic.
+    pub keep_alive: Option<f64>,
+    /// What repeats, each at its own interval.
+    pub cycles: Vec<Cycle>,
+    /// What the device of a capture did; `None` for a cell, and without a device file.
+    pub activity: Option<Activity>,
+}
+
+impl Traffic {
+    /// What one device uses in a month.
+    pub fn month(&self) -> Usage {
+        self.cycles.iter().fold(Usage::default(), |sum, cycle| {
+            sum.plus(&cycle.usage.scaled(MONTH_SECONDS / cycle.every))
+        })
+    }
+
+    /// Readings in a second.
+    pub fn rate(&self) -> f64 {
+        self.cycles.iter().map(|cycle| cycle.readings / cycle.every).sum()
+    }
+
+    /// Bytes of IP packets of a reading, both ways, with its share of everything else that the readings' traffic has.
+    pub fn bytes_each(&self) -> f64 {
+        let cycles = self.cycles.iter().filter(|cycle| cycle.readings > 0.0);
+        let bytes: f64 = cycles.map(|cycle| cycle.usage.wire_bytes() / cycle.every).sum();
+        match self.rate() {
+            rate if rate > 0.0 => bytes / rate,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether the traffic overlaps with its tails, so that energy is an upper bound.
+    pub fn overlaps(&self) -> bool {
+        !self.way.is_gapless() && self.cycles.iter().any(|cycle| cycle.seconds() > cycle.every)
+    }
+}
+
+/// What the device of a capture did, as the model has it: from the wake-up before its first packet to the end of the tails after
+/// its last one.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// Time and energy.
+    pub account: Account,
+    /// Seconds of the wake-up before the first packet.
+    pub wake: f64,
+    /// Seconds from the first packet to the first packet up; `None` if there is no packet up.
+    pub first_up: Option<f64>,
+    /// Messages that the device sent.
+    pub readings: f64,
+}
+
+impl Activity {
+    /// What the device did.
+    pub fn of(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Self {
+        let mut observers = (Meter::new(device), (UsageMeter::default(), FirstTimes::default()));
+        tell(&mut observers);
+        let (meter, (usage, FirstTimes { first, first_up })) = observers;
+        let times = first.zip(first_up);
+        Self {
+            account: meter.finish(),
+            wake: device.wake.map_or(0.0, |wake| wake.time.as_secs_f64()),
+            first_up: times.map(|(first, up)| up.saturating_since(first).as_secs_f64()),
+            readings: usage.finish().messages,
+        }
+    }
+
+    /// How long the device was active.
+    pub fn seconds(&self) -> f64 {
+        self.account.total_nanos() as f64 / 1e9
+    }
+}
+
+/// Observes when the first packet was, and when the first one up.
+#[derive(Default)]
+struct FirstTimes {
+    first: Option<Instant>,
+    first_up: Option<Instant>,
+}
+
+impl Observer for FirstTimes {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.first.get_or_insert(packet.at);
+        if packet.direction == Direction::Up {
+            self.first_up.get_or_insert(packet.at);
+        }
+    }
+}
