@@ -183,6 +183,18 @@ impl Stack {
         matches!(self.transport(), Transport::Stream) || greets || self.has_handshake()
     }
 
+    /// Whether its server knows a device by its UDP port alone, so that a session ends where the port changes on the way: a session of
+    /// DTLS without connection ID (RFC 9146 section 1), and one with a gateway of MQTT-SN. A request of CoAP has no session, and
+    /// OSCORE's context is found by its key ID (RFC 8613 section 8.2).
+    pub const fn is_known_by_port(self) -> bool {
+        match self.channel {
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => true,
+            // A connection of QUIC has an ID too, and our server does not follow it.
+            Channel::Plain => matches!(self.application, Application::MqttSn(0..) | Application::Http3),
+            Channel::Tls13 | Channel::Tls12 | Channel::Dtls12Cid | Channel::Oscore => false,
+        }
+    }
+
     /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
     /// MQTT-SN repeats CONNECT and REGISTER.
     pub fn connect_retry_time(self) -> Duration {

@@ -34,6 +34,31 @@ fn both_engines_reconnect_behind_a_nat_alike() {
 }
 
 #[test]
+#[ignore = "needs root"]
+fn both_engines_live_alike_behind_a_nat_that_gives_another_port() {
+    let stacks =
+        "coap-con,coap-con+oscore,coap-con+dtls1.2-cid,coap-con+dtls1.2-psk,coap-con+dtls1.3,mqttsn-qos1";
+    let run = Run::compare(&format!("{stacks} {BEHIND_NAT} --nat new-port"));
+    for cell in &run.summary.cells {
+        let told = (&cell.stack, &cell.engine, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        assert_eq!(cell.outcomes.acknowledged, 15, "{told:?}");
+        let agreement = cell.agreement.as_ref();
+        assert!(
+            agreement.is_none_or(|agreement| agreement.equal),
+            "{told:?} {agreement:?}"
+        );
+        // With a connection ID, or without a session, the device goes on from the other port.
+        let connects = cell.connect.as_ref().map_or(3, |connect| connect.samples);
+        let is_known_by_port = matches!(
+            cell.stack.as_str(),
+            "coap-con+dtls1.2-psk" | "coap-con+dtls1.3" | "mqttsn-qos1"
+        );
+        assert_eq!(connects, if is_known_by_port { 15 } else { 3 }, "{told:?}");
+    }
+}
+
+#[test]
 #[ignore = "needs root and tshark"]
 fn a_capture_shows_the_devices_ports_and_right_checksums() {
     let run = Run::compare(&format!("mqtt-qos1 {BEHIND_NAT}"));

@@ -17,6 +17,9 @@
 //! next message is due, and that message leaves as soon as the client may send. Messages that were open end as unknown:
 //! nothing is sent again that the protocol does not repeat.
 //!
+//! A device whose server knows it by its UDP port alone makes its session anew before it sends, where the link has been silent
+//! for so long that the address translator has forgotten the port.
+//!
 //! ```text
 //! the connection ends -> Down (or Settling without an interval) -> Connecting -> Ready -> Sending
 //! ```
@@ -59,6 +62,10 @@ enum State {
     /// The connection has ended. The next message is due at an interval after `first`.
     Down {
         first: Instant,
+    },
+    /// The device has left a session that its server cannot continue, for the message that was due at `intended`.
+    Forgotten {
+        intended: Instant,
     },
     Done,
 }
@@ -180,11 +187,25 @@ impl Sampler {
         matches!(
             self.state,
             State::Down { .. }
+                | State::Forgotten { .. }
                 | State::Settling {
                     then: Next::Connect,
                     ..
                 }
         )
+    }
+
+    /// Leaves the connection, because the server does not know the device any more. The next one is made for the message that is
+    /// due since `intended`.
+    fn leave(&mut self, intended: Instant, now: Instant) -> Step<Command> {
+        self.end_open_messages(now);
+        self.state = State::Forgotten { intended };
+        Step::Abort { reset: false }
+    }
+
+    /// Whether the server knows the device no more, and the device makes its session anew.
+    fn is_forgotten(&self, context: Context) -> bool {
+        self.timing.reconnects && self.timing.is_forgotten(context.link_busy_until, context.now)
     }
 
     /// When the next message is due, with an interval.
@@ -264,6 +285,7 @@ impl Sampler {
                 self.before_ticket = false;
                 self.connect(at, context)
             }
+            Next::Send if self.is_forgotten(context) => self.leave(at, context.now),
             Next::Send => self.send(at, context),
             Next::Close => {
                 self.closing = true;
@@ -356,6 +378,7 @@ impl Sampler {
             State::Waiting
                 | State::Connecting { .. }
                 | State::Down { .. }
+                | State::Forgotten { .. }
                 | State::Done
                 | State::Settling {
                     then: Next::Finish | Next::Connect,
@@ -451,8 +474,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             },
             State::Streaming { first } => match self.due(first) {
                 at if now < at => Step::Wait(Some(at)),
+                at if self.is_forgotten(context) => self.leave(at, now),
                 at => self.send(at, context),
             },
+            State::Forgotten { intended } => self.connect(intended, context),
             State::Down { first } => match self.due(first) {
                 at if now < at => Step::Wait(Some(at)),
                 at => self.connect(at, context),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_link::nat::NatPort;
 use wirecost_scenario::options::compare::{Reconnect, Schedule};
 use wirecost_scenario::options::content::Contents;
 use wirecost_security::Start;
@@ -278,4 +279,50 @@ fn keep_alives_below_the_nat_time_out_keep_the_connection() {
         assert_eq!(cell.outcomes.acknowledged, 18, "{stack}: {:?}", cell.warnings);
         assert_eq!(cell.connect.map_or(3, |connect| connect.samples), 3, "{stack}");
     }
+}
+
+/// The only cell of `stack` with a message every 150 s behind a NAT that forgets a UDP port after 30 s.
+fn with_later_port(stack: &str, port: NatPort) -> wirecost_results::Cell {
+    let change = |options: &mut Options| {
+        six_messages_every(150)(options);
+        options.starts = vec![Start::Cold];
+        options.links[0].nat.udp = Some(Duration::from_secs(30));
+        options.links[0].nat.port = port;
+    };
+    simulated(&[stack], change, 1).remove(0).cell
+}
+
+#[test]
+fn what_a_server_knows_by_its_port_is_made_anew_behind_another_port() {
+    let stacks = [
+        ("coap-con", 3, 3),
+        ("coap-con+oscore", 3, 3),
+        ("coap-con+dtls1.2-cid", 3, 3),
+        ("coap-con+dtls1.2-psk", 3, 18),
+        ("coap-con+dtls1.3", 3, 18),
+        ("mqttsn-qos1", 3, 18),
+        ("mqttsn-qos1+dtls1.2-cid", 3, 3),
+    ];
+    for (stack, same, new) in stacks {
+        for (port, connects) in [(NatPort::Same, same), (NatPort::New, new)] {
+            let cell = with_later_port(stack, port);
+            let told = (stack, port, &cell.outcomes, &cell.warnings);
+            assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+            assert_eq!(cell.outcomes.acknowledged, 18, "{told:?}");
+            let made = cell.connect.as_ref().map_or(3, |connect| connect.samples);
+            assert_eq!(made, connects, "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_id_costs_its_bytes_and_saves_the_handshakes() {
+    let all_in = |stack, port| {
+        let cell = with_later_port(stack, port);
+        cell.all_in().expect("bytes of a message").each()
+    };
+    let [psk, cid] = ["coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid"];
+    assert!(all_in(psk, NatPort::Same) < all_in(cid, NatPort::Same));
+    assert_eq!(all_in(cid, NatPort::Same), all_in(cid, NatPort::New));
+    assert!(all_in(psk, NatPort::New) > 2.0 * all_in(cid, NatPort::New));
 }

@@ -128,6 +128,13 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
         "bytes: IP packets per {}, both ways, with its share of connects, keep-alives and closes; simulated",
         unit(inputs)
     ));
+    if inputs.link.nat.new_udp_port().is_some() {
+        notes.push(
+            "the NAT's other port ends a DTLS session without connection ID; a device that knows the time-out makes a new one \
+             before it sends"
+                .to_owned(),
+        );
+    }
     if let Some(device) = &inputs.device {
         let (assumed, all) = device.assumed();
         notes.push(format!(
