@@ -195,6 +195,25 @@ impl Stack {
         }
     }
 
+    /// After which time without a request the reference server ends a connection; `None`: never.
+    pub fn server_idle_timeout(self) -> Option<Duration> {
+        match self.application {
+            Application::Http1 => Some(wirecost_http::http1::ServerConfig::default().idle_timeout),
+            Application::Http3 => Some(wirecost_http::http3::Transport::default().idle_timeout),
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::CoapTcp
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Store(_) => None,
+        }
+    }
+
     /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
     /// MQTT-SN repeats CONNECT and REGISTER.
     pub fn connect_retry_time(self) -> Duration {

@@ -15,7 +15,8 @@
 //!
 //! A measured connection that ends before the last message (the server closes it, or it is reset) is made again when the
 //! next message is due, and that message leaves as soon as the client may send. Messages that were open end as unknown:
-//! nothing is sent again that the protocol does not repeat.
+//! nothing is sent again that the protocol does not repeat. Clients of HTTP do send a request again that met the server's close
+//! (RFC 9110 section 9.2.2, RFC 9112 section 9.3.1), at once on a new connection; so does the device.
 //!
 //! A device whose server knows it by its UDP port alone makes its session anew before it sends, where the link has been silent
 //! for so long that the address translator has forgotten the port.
@@ -26,6 +27,8 @@
 
 mod notes;
 mod timing;
+
+use std::collections::VecDeque;
 
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
@@ -63,8 +66,9 @@ enum State {
     Down {
         first: Instant,
     },
-    /// The device has left a session that its server cannot continue, for the message that was due at `intended`.
-    Forgotten {
+    /// The device makes a connection at once, for a message that is due since `intended`: it has left a session that its server
+    /// cannot continue, or it sends a message again.
+    Again {
         intended: Instant,
     },
     Done,
@@ -91,6 +95,8 @@ pub struct Sampler {
     closing: bool,
     /// Whether the connection that gets the ticket is still to be made, or open.
     before_ticket: bool,
+    /// Messages that met the end of their connection, to be sent again on the next one.
+    unanswered: VecDeque<u64>,
 }
 
 impl Sampler {
@@ -103,6 +109,7 @@ impl Sampler {
             broken: false,
             closing: false,
             before_ticket: timing.start != Start::Cold,
+            unanswered: VecDeque::new(),
         }
     }
 
@@ -145,14 +152,26 @@ impl Sampler {
         }
         self.broken = true;
         self.notes.failure.get_or_insert(why);
+        self.unanswered.clear();
         self.end_open_messages(now);
         self.settle(now, Next::Finish);
     }
 
-    /// The end of messages without an answer is unknown once their connection is gone.
+    /// The end of messages without an answer is unknown once their connection is gone, unless they are sent again.
     fn end_open_messages(&mut self, now: Instant) {
-        for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
-            mark.end = self.timing.answered.then_some((now, End::Unknown));
+        for (message, mark) in (0..).zip(&mut self.notes.messages) {
+            if mark.end.is_none() && !self.unanswered.contains(&message) {
+                mark.end = self.timing.answered.then_some((now, End::Unknown));
+            }
+        }
+    }
+
+    /// A message has met the end of its connection, which is reported next.
+    fn not_answered(&mut self, message: u64, now: Instant) {
+        if self.timing.reconnects && self.is_open(message) {
+            self.unanswered.push_back(message);
+        } else {
+            self.end_message(message, now, End::Unknown);
         }
     }
 
@@ -167,6 +186,10 @@ impl Sampler {
             return;
         }
         self.end_open_messages(now);
+        if !self.unanswered.is_empty() {
+            self.state = State::Again { intended: now };
+            return;
+        }
         let first = self.notes.messages.get(self.timing.first_measured());
         match (self.all_sent(), self.timing.interval, first) {
             (true, ..) => {
@@ -187,7 +210,7 @@ impl Sampler {
         matches!(
             self.state,
             State::Down { .. }
-                | State::Forgotten { .. }
+                | State::Again { .. }
                 | State::Settling {
                     then: Next::Connect,
                     ..
@@ -199,7 +222,7 @@ impl Sampler {
     /// due since `intended`.
     fn leave(&mut self, intended: Instant, now: Instant) -> Step<Command> {
         self.end_open_messages(now);
-        self.state = State::Forgotten { intended };
+        self.state = State::Again { intended };
         Step::Abort { reset: false }
     }
 
@@ -239,7 +262,23 @@ impl Sampler {
         if self.all_sent() { Next::Close } else { Next::Send }
     }
 
+    /// Sends the first message again that met the end of its connection. Its times count from the first time.
+    fn send_again(&mut self, message: u64, context: Context) -> Step<Command> {
+        let (connection, index) = (self.notes.reconnects.len(), message as usize);
+        if let Some(mark) = self.notes.messages.get_mut(index) {
+            mark.transmitted_before = context.transmitted;
+            mark.connection = connection;
+        }
+        if self.unanswered.is_empty() {
+            self.await_end(message, Instant::START, context.now);
+        }
+        Step::Command(Command::Send { message })
+    }
+
     fn send(&mut self, intended: Instant, context: Context) -> Step<Command> {
+        if let Some(message) = self.unanswered.pop_front() {
+            return self.send_again(message, context);
+        }
         let message = self.notes.messages.len() as u64;
         self.notes.messages.push(Mark {
             intended,
@@ -250,19 +289,24 @@ impl Sampler {
             transmitted_before: context.transmitted,
             connection: self.notes.reconnects.len(),
         });
+        self.await_end(message, intended, context.now);
+        Step::Command(Command::Send { message })
+    }
+
+    /// What the device does after it has sent a message, at `now`.
+    fn await_end(&mut self, message: u64, intended: Instant, now: Instant) {
         let streaming = self.timing.interval.is_some() && message >= self.timing.first_measured() as u64;
         self.state = match (streaming, self.all_sent()) {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
             },
             (true, true) => State::Draining {
-                until: context.now + self.timing.timeout * 2,
+                until: now + self.timing.timeout * 2,
             },
             (false, _) => State::AwaitAnswer {
-                until: context.now + self.timing.timeout * 2,
+                until: now + self.timing.timeout * 2,
             },
         };
-        Step::Command(Command::Send { message })
     }
 
     fn first_measured(&self, intended: Instant) -> Instant {
@@ -378,7 +422,7 @@ impl Sampler {
             State::Waiting
                 | State::Connecting { .. }
                 | State::Down { .. }
-                | State::Forgotten { .. }
+                | State::Again { .. }
                 | State::Done
                 | State::Settling {
                     then: Next::Finish | Next::Connect,
@@ -424,6 +468,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 self.end_message(message, now, End::Refused);
             }
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
+            Event::Unanswered { message } => self.not_answered(message, now),
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.closed(now),
             Event::Lost { reason } => self.lost(reason, now),
@@ -477,7 +522,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 at if self.is_forgotten(context) => self.leave(at, now),
                 at => self.send(at, context),
             },
-            State::Forgotten { intended } => self.connect(intended, context),
+            State::Again { intended } => self.connect(intended, context),
             State::Down { first } => match self.due(first) {
                 at if now < at => Step::Wait(Some(at)),
                 at => self.connect(at, context),

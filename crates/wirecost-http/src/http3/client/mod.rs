@@ -151,6 +151,7 @@ impl Client {
             unsent: Vec::new(),
             end: None,
             going_away: None,
+            has_answered: false,
         }));
         self.send_waiting();
     }

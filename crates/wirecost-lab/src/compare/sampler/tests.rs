@@ -565,3 +565,77 @@ fn a_device_that_may_not_reconnect_sends_into_the_void() {
     bench.run_until(at(61_200));
     assert_eq!((bench.left.len(), bench.sent.len()), (0, 2));
 }
+
+#[test]
+fn a_request_that_met_the_servers_close_is_sent_again_at_once() {
+    let mut bench = connected(reconnecting());
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_310));
+    let sent = bench.sent.len() as u64;
+    (0..sent - 1).for_each(|message| bench.report(Event::Acknowledged { message }));
+    let last = sent - 1;
+    bench.report(Event::Unanswered { message: last });
+    bench.report(Event::Closed);
+    bench.run_until(at(2_320));
+    assert_eq!(
+        bench.connects,
+        [START, at(2_310)],
+        "before the next message is due"
+    );
+    bench.report(READY);
+    bench.run_until(at(2_330));
+    assert_eq!(bench.sent.last(), Some(&(at(2_320), last)));
+    bench.report(Event::Acknowledged { message: last });
+    let mark = bench.notes().messages[last as usize];
+    assert_eq!((mark.intended, mark.connection), (at(2_300), 1));
+    bench.run_until(at(2_450));
+    assert_eq!(
+        bench.sent.last(),
+        Some(&(at(2_400), last + 1)),
+        "the next at its time"
+    );
+}
+
+#[test]
+fn the_last_request_is_sent_again_too() {
+    let mut bench = connected(Timing {
+        messages: 1,
+        reconnects: true,
+        ..timing()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_300));
+    bench.report(Event::Unanswered { message: 1 });
+    bench.report(Event::Closed);
+    bench.run_until(at(2_310));
+    bench.report(READY);
+    bench.run_until(at(2_320));
+    assert_eq!(bench.sent.last(), Some(&(at(2_310), 1)));
+    bench.report(Event::Acknowledged { message: 1 });
+    bench.run_until(at(60_000));
+    assert!(bench.finished && bench.notes().failure.is_none());
+    let ends = bench.notes().messages.iter().filter_map(|mark| mark.end);
+    assert!(ends.into_iter().all(|(_, end)| end == End::Acknowledged));
+}
+
+#[test]
+fn a_request_is_not_sent_again_where_no_connection_is_made_again() {
+    let mut bench = connected(Timing {
+        reconnects: false,
+        ..reconnecting()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Unanswered { message: 0 });
+    bench.report(Event::Closed);
+    bench.run_until(at(60_000));
+    let ends: Vec<End> = bench
+        .notes()
+        .messages
+        .iter()
+        .filter_map(|mark| mark.end)
+        .map(|(_, end)| end)
+        .collect();
+    assert_eq!((ends, bench.sent.len()), (vec![End::Unknown], 1));
+}

@@ -326,3 +326,22 @@ fn a_connection_id_costs_its_bytes_and_saves_the_handshakes() {
     assert_eq!(all_in(cid, NatPort::Same), all_in(cid, NatPort::New));
     assert!(all_in(psk, NatPort::New) > 2.0 * all_in(cid, NatPort::New));
 }
+
+#[test]
+fn a_request_that_meets_the_servers_close_loses_no_reading() {
+    // The reference servers close after 75 s (HTTP/1.1) and 60 s (QUIC) without a packet.
+    for (stack, seconds) in [("http1+tls1.3", 75), ("http1", 75), ("http3", 60)] {
+        let change = |options: &mut Options| {
+            six_messages_every(seconds)(options);
+            options.starts = vec![Start::Cold];
+        };
+        let cell = simulated(&[stack], change, 1).remove(0).cell;
+        let told = (stack, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        let arrived = cell.outcomes.acknowledged + cell.outcomes.late;
+        assert_eq!((arrived, cell.outcomes.offered), (18, 18), "{told:?}");
+        // QUIC's time-out counts from the last packet, which acknowledges the response, so that the request comes in time.
+        let is_met = cell.connect.is_some_and(|connect| connect.samples > 3);
+        assert_eq!(is_met, stack != "http3", "{stack}");
+    }
+}
