@@ -189,8 +189,8 @@ impl Stack {
     pub const fn is_known_by_port(self) -> bool {
         match self.channel {
             Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => true,
-            // A connection of QUIC has an ID too, and our server does not follow it.
-            Channel::Plain => matches!(self.application, Application::MqttSn(0..) | Application::Http3),
+            // A connection of QUIC has an ID too (RFC 9000 section 9).
+            Channel::Plain => matches!(self.application, Application::MqttSn(0..)),
             Channel::Tls13 | Channel::Tls12 | Channel::Dtls12Cid | Channel::Oscore => false,
         }
     }

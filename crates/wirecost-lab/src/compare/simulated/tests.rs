@@ -345,3 +345,26 @@ fn a_request_that_meets_the_servers_close_loses_no_reading() {
         assert_eq!(is_met, stack != "http3", "{stack}");
     }
 }
+
+/// RFC 9000 section 9: a connection of QUIC follows its client, and the path is validated with datagrams of 1,200 B.
+#[test]
+fn quic_migrates_to_another_port_and_pays_for_the_validation_of_the_path() {
+    let cell = |port| {
+        let change = |options: &mut Options| {
+            six_messages_every(45)(options);
+            options.starts = vec![Start::Cold];
+            options.links[0].nat.udp = Some(Duration::from_secs(30));
+            options.links[0].nat.port = port;
+        };
+        simulated(&["http3"], change, 1).remove(0).cell
+    };
+    let [same, new] = NatPort::ALL.map(cell);
+    for cell in [&same, &new] {
+        let told = (&cell.outcomes, &cell.warnings);
+        assert!(cell.valid, "{told:?}");
+        assert_eq!(cell.outcomes.acknowledged, 18, "{told:?}");
+        assert_eq!(cell.connect.as_ref().map(|connect| connect.samples), Some(3));
+    }
+    let [same, new] = [same, new].map(|cell| cell.all_in().expect("bytes of a message").each());
+    assert!(new - same > 1_200.0, "{new} and {same}");
+}
