@@ -52,6 +52,7 @@ def compare(
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     count: Values | None = None,  # Number of samples per cell; each sample is a device that connects, sends and closes  [default: 150]
     engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)
     vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encodi
@@ -164,6 +165,7 @@ def load(
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     out: Values | None = None,  # Results folder [default: runs/TIME]
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
     capture: bool = False,  # Record every packet of the emulated link, or of virtual time, with the secrets that decrypt it, in capture/ of the results folder
@@ -262,6 +264,7 @@ def link(
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     seed: Values | None = None,  # Seed of the link's random decisions: the same seed repeats them  [default: 42]
     ipv6: bool = False,  # {server} and {device} are IPv6 addresses
     settle: Values | None = None,  # Quiet time on the link after the end of the program, before the recording stops  [default: 1s]

@@ -68,6 +68,13 @@ pub enum Failure {
     /// The server closed the connection before the response was complete.
     #[error("the server closed the connection before the response was complete")]
     Closed,
+    /// The connection, on which the server had answered before, ended without a byte of the response: mostly the server's idle
+    /// time-out, which the request met. Clients send a request again that may arrive twice (RFC 9110 section 9.2.2, RFC 9112
+    /// section 9.3.1).
+    #[error(
+        "the server ended the connection, on which it had answered before, without a byte of the response"
+    )]
+    Unanswered,
     /// This side closed the connection, by command or because another request timed out.
     #[error("this side closed the connection")]
     Abandoned,
@@ -92,4 +99,22 @@ pub enum Failure {
     /// The server goes away and has not processed the request (RFC 9114 section 5.2). The request can be sent again.
     #[error("the server goes away (GOAWAY) and did not process the request")]
     NotProcessed,
+}
+
+impl Failure {
+    /// The failure of a request of whose response nothing has come, on a connection on which another one has.
+    pub(crate) fn unanswered(self) -> Self {
+        match self {
+            Self::Closed | Self::Reset(ResetReason::ByPeer | ResetReason::TimedOut) => Self::Unanswered,
+            Self::Unanswered
+            | Self::Abandoned
+            | Self::Reset(_)
+            | Self::Malformed(_)
+            | Self::Code(_)
+            | Self::Transport(_)
+            | Self::OurTransport(_)
+            | Self::Fault(_)
+            | Self::NotProcessed => self,
+        }
+    }
 }

@@ -106,7 +106,7 @@ impl LinkConfig {
         Self {
             up: direction,
             down: direction,
-            nat: NatTimeouts { udp: None, tcp: None },
+            nat: NatTimeouts::NEVER,
             cell: None,
         }
     }

@@ -67,6 +67,6 @@ pub use hop::Hop;
 pub use link::Link;
 pub use loss::{GilbertElliott, Loss};
 pub use medium::Medium;
-pub use nat::NatTimeouts;
+pub use nat::{NatPort, NatTimeouts};
 pub use queue::QueueLimit;
 pub use reorder::Reorder;

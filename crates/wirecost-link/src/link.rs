@@ -94,6 +94,10 @@ impl Path for Link {
         }
         translated
     }
+
+    fn own_port(&self, end: (Transport, IpAddr), seen: u16) -> u16 {
+        self.nat.own_port(end, seen)
+    }
 }
 
 /// One direction: the stages in the order in which a packet meets them.

@@ -6,8 +6,7 @@
 //! not translated: it stays the device's own.
 //!
 //! A first mapping keeps the port. A later one of TCP has another port, so that the server does not know the connection
-//! and answers with RST. A later one of UDP keeps the port, as a NAT with port preservation does if nobody took the port
-//! in the meantime (RFC 4787 section 4.2.1): the server sees the same peer.
+//! and answers with RST. A later one of UDP has the port that [`NatPort`] says.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,6 +21,30 @@ pub const MAX_NAT_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 /// The ports of later mappings of TCP: above those that Linux gives to sockets.
 const FIRST_LATER_PORT: u16 = 61_000;
 
+/// The port that a NAT gives to a UDP port whose mapping it has forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NatPort {
+    /// The same as before, as a NAT with port preservation does if nobody took the port in the meantime (RFC 4787 section
+    /// 4.2.1): the server sees the same peer.
+    #[default]
+    Same,
+    /// Another one: the server sees a stranger. RFC 4787 section 4.2.1 leaves it open which of both a NAT does.
+    New,
+}
+
+impl NatPort {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Same, Self::New];
+
+    /// Its name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same-port",
+            Self::New => "new-port",
+        }
+    }
+}
+
 /// How long a NAT keeps a mapping that no packet uses; `None`: for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NatTimeouts {
@@ -29,12 +52,26 @@ pub struct NatTimeouts {
     pub udp: Option<Duration>,
     /// Of a TCP connection.
     pub tcp: Option<Duration>,
+    /// The port of a later mapping of UDP.
+    pub port: NatPort,
 }
 
 impl NatTimeouts {
+    /// A NAT that never forgets a mapping.
+    pub const NEVER: Self = Self {
+        udp: None,
+        tcp: None,
+        port: NatPort::Same,
+    };
+
     /// Whether the NAT never forgets a mapping.
     pub const fn is_none(&self) -> bool {
         self.udp.is_none() && self.tcp.is_none()
+    }
+
+    /// After which silence a device's UDP port is another one to the server; `None`: never.
+    pub fn new_udp_port(&self) -> Option<Duration> {
+        self.udp.filter(|_| self.port == NatPort::New)
     }
 
     const fn of(&self, transport: Transport) -> Option<Duration> {
@@ -107,7 +144,8 @@ impl Nat {
         let external = seen.unwrap_or(port);
         let mapping = self.mappings.get(&(is_datagram, address, external));
         let is_known = mapping.is_none_or(|mapping| now.saturating_since(mapping.last_used) < timeout);
-        let external = if is_known || is_datagram {
+        let keeps_port = is_datagram && self.timeouts.port == NatPort::Same;
+        let external = if is_known || keeps_port {
             external
         } else {
             self.later_port()
@@ -119,6 +157,12 @@ impl Nat {
         };
         self.mappings.insert((is_datagram, address, external), mapping);
         external
+    }
+
+    /// The device's own port behind a port that the server has seen.
+    pub(crate) fn own_port(&self, (transport, address): (Transport, IpAddr), seen: u16) -> u16 {
+        let key = (transport == Transport::Datagram, address, seen);
+        self.mappings.get(&key).map_or(seen, |mapping| mapping.own)
     }
 
     fn later_port(&mut self) -> u16 {
@@ -140,6 +184,7 @@ mod tests {
         Nat::new(NatTimeouts {
             udp: Some(Duration::from_secs(60)),
             tcp: Some(Duration::from_secs(600)),
+            port: NatPort::Same,
         })
     }
 
@@ -201,6 +246,29 @@ mod tests {
         assert_eq!(nat.translate(Direction::Down, UDP, 40_000, at(60)), None);
         assert_eq!(nat.translate(Direction::Up, UDP, 40_000, at(61)), Some(40_000));
         assert_eq!(nat.translate(Direction::Down, UDP, 40_000, at(62)), Some(40_000));
+    }
+
+    #[test]
+    fn a_later_mapping_of_udp_has_another_port_where_the_nat_preserves_none() {
+        let mut nat = Nat::new(NatTimeouts {
+            udp: Some(Duration::from_secs(60)),
+            tcp: None,
+            port: NatPort::New,
+        });
+        nat.translate(Direction::Up, UDP, 40_000, at(0));
+        let seen = nat
+            .translate(Direction::Up, UDP, 40_000, at(60))
+            .expect("a mapping");
+        assert_eq!(seen, FIRST_LATER_PORT);
+        assert_eq!(
+            nat.translate(Direction::Down, UDP, 40_000, at(61)),
+            None,
+            "the old one"
+        );
+        assert_eq!(nat.translate(Direction::Down, UDP, seen, at(61)), Some(40_000));
+        assert_eq!(nat.own_port(UDP, seen), 40_000);
+        assert_eq!(nat.own_port(UDP, 40_000), 40_000);
+        assert_eq!(nat.own_port(UDP, 5_000), 5_000, "a port without a mapping");
     }
 
     #[test]

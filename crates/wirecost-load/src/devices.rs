@@ -333,7 +333,9 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 self.part.connections.prove(device);
                 self.part.tracker.refused(device, *message, reason);
             }
-            Event::TimedOut { message } => self.part.tracker.given_up(device, *message),
+            Event::TimedOut { message } | Event::Unanswered { message } => {
+                self.part.tracker.given_up(device, *message);
+            }
             Event::Rejected { reason } => self.rejected(device, reason, now),
             Event::Closed => self.lost(device, "the server closed the connection", now),
             Event::Lost { reason } => self.lost(device, reason, now),

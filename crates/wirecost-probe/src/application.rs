@@ -311,7 +311,9 @@ impl From<http::Event> for ProbeEvent {
                     ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
                 }
                 http::Failure::Reset(reason) => Trouble::Broken(reason).into(),
-                http::Failure::Closed | http::Failure::Abandoned => Trouble::Closed.into(),
+                http::Failure::Closed | http::Failure::Abandoned | http::Failure::Unanswered => {
+                    Trouble::Closed.into()
+                }
             },
             http::Event::GoneAway => Trouble::Rejected(Refusal::new(
                 RefusalKind::Other,

@@ -107,6 +107,12 @@ pub trait Path {
     ) -> Option<u16> {
         Some(port)
     }
+
+    /// The device's own port behind a port that the server has seen of it: the reverse of [`Path::translate`], also of mappings
+    /// that are forgotten.
+    fn own_port(&self, _end: (Transport, IpAddr), seen: u16) -> u16 {
+        seen
+    }
 }
 
 /// The links of the devices, chosen by the device's address.

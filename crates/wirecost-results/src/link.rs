@@ -40,6 +40,7 @@ pub fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
         down: link_direction(link, Direction::Down),
         nat_udp_timeout_ns: link.nat.udp.map(|timeout| timeout.as_nanos() as u64),
         nat_tcp_timeout_ns: link.nat.tcp.map(|timeout| timeout.as_nanos() as u64),
+        nat_port: (!link.nat.is_none()).then(|| link.nat.port.name().to_owned()),
         achieved,
         path: None,
         nbiot_cell: link.cell.map(link_cell),

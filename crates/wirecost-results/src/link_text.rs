@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use wirecost_link::cell::{COUPLING_LOSSES_DB, CellProfile, MOST_LOAD, NbiotCell};
-use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatTimeouts};
+use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatPort, NatTimeouts};
 use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
@@ -43,6 +43,10 @@ impl Serialize for LinkText {
             let texts: BTreeMap<&str, String> = nat_texts(self.0.nat).collect();
             map.serialize_entry("nat_timeout", &texts)?;
         }
+        // Absent where it is the default, so that the names of other cells stay as they were.
+        if self.0.nat.port != NatPort::default() {
+            map.serialize_entry("nat", self.0.nat.port.name())?;
+        }
         if let Some(cell) = self.0.cell {
             for (key, text) in cell_texts(cell) {
                 map.serialize_entry(key, &text)?;
@@ -69,6 +73,7 @@ impl<'de> Deserialize<'de> for LinkText {
             down: BTreeMap<String, String>,
             #[serde(default)]
             nat_timeout: BTreeMap<String, String>,
+            nat: Option<String>,
             #[serde(flatten)]
             cell: BTreeMap<String, String>,
         }
@@ -76,6 +81,7 @@ impl<'de> Deserialize<'de> for LinkText {
             up,
             down,
             nat_timeout,
+            nat,
             cell,
         } = Directions::deserialize(deserializer)?;
         let mut link = LinkConfig::default();
@@ -91,6 +97,9 @@ impl<'de> Deserialize<'de> for LinkText {
         }
         for (key, text) in &nat_timeout {
             set_nat(&mut link.nat, key, text).map_err(de::Error::custom)?;
+        }
+        if let Some(text) = nat {
+            link.nat.port = nat_port(&text).map_err(de::Error::custom)?;
         }
         link.cell = read_cell(&cell).map_err(de::Error::custom)?;
         Ok(Self(link))
@@ -179,9 +188,18 @@ pub fn coupling_loss(text: &str) -> Result<f64, ValueError> {
 pub const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
 
 fn nat_texts(nat: NatTimeouts) -> impl Iterator<Item = (&'static str, String)> {
-    let NatTimeouts { udp, tcp } = nat;
+    let NatTimeouts { udp, tcp, port: _ } = nat;
     let timeouts = NAT_KEYS.into_iter().zip([udp, tcp]);
     timeouts.filter_map(|(key, timeout)| Some((key, DisplayDuration(timeout?).to_string())))
+}
+
+/// Reads the port that an address translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
+///
+/// # Errors
+/// It is neither.
+pub fn nat_port(text: &str) -> Result<NatPort, ValueError> {
+    let found = NatPort::ALL.into_iter().find(|port| port.name() == text);
+    found.ok_or_else(|| ValueError::form(text, "same-port or new-port"))
 }
 
 /// Reads the time-outs of an address translator: `udp=60s,tcp=20min`, or one of them.
@@ -252,6 +270,10 @@ impl fmt::Display for LinkText {
         }
         for (transport, timeout) in nat_texts(self.0.nat) {
             write!(f, ", NAT forgets {transport} after {timeout}")?;
+            // TCP gets another port from every NAT.
+            if transport == "udp" && self.0.nat.port == NatPort::New {
+                f.write_str(" and gives another port")?;
+            }
         }
         Ok(())
     }
@@ -550,6 +572,7 @@ mod tests {
     fn nat_time_outs_are_read_back_from_their_text() {
         let mut link = LinkConfig::symmetric(Duration::from_millis(25));
         link.nat = nat_timeouts("udp=60s,tcp=20min").expect("time-outs");
+        link.nat.port = NatPort::New;
         let json = serde_json::to_string(&LinkText(link)).expect("JSON");
         assert!(json.contains(r#""nat_timeout":{"tcp":""#), "{json}");
         assert_eq!(

@@ -131,6 +131,9 @@ pub struct Link {
     /// The same of a TCP connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nat_tcp_timeout_ns: Option<u64>,
+    /// Which port that translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat_port: Option<String>,
     /// Measurements of the link before and during the run; null if it was not checked.
     pub achieved: Option<Achieved>,
     /// How devices reached a server that was running already: `real`, where no link was emulated and both directions are

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub use wirecost_link::CellProfile;
-use wirecost_link::nat::NatTimeouts;
+use wirecost_link::nat::{NatPort, NatTimeouts};
 use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
@@ -20,7 +20,7 @@ pub use wirecost_results::link_text::{
     DIRECTION_KEYS, ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue,
     rate, rate_text, reorder,
 };
-use wirecost_results::link_text::{NAT_KEYS, nat_timeouts, set, set_nat};
+use wirecost_results::link_text::{NAT_KEYS, nat_port, nat_timeouts, set, set_nat};
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
@@ -29,7 +29,7 @@ pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
-pub const KEYS: [&str; 18] = [
+pub const KEYS: [&str; 19] = [
     "name",
     "rtt",
     "delay",
@@ -43,6 +43,7 @@ pub const KEYS: [&str; 18] = [
     "queue",
     "mtu",
     "nat_timeout",
+    "nat",
     "up",
     "down",
     "cell",
@@ -114,6 +115,11 @@ pub struct LinkLists {
     #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
     pub nat_timeout: Option<NatTimeouts>,
 
+    /// The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port,
+    /// a DTLS session without connection ID is gone [default: same-port, or as the named link says]
+    #[arg(long, value_name = "PORT", value_parser = nat_port)]
+    pub nat: Option<NatPort>,
+
     /// Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub up: Option<OwnSettings>,
@@ -154,6 +160,11 @@ pub enum LinkError {
     /// Bursts are asked for where nothing is lost.
     #[error("bursts of losses need a loss")]
     NothingLost,
+    /// The ports of an address translator that forgets no UDP port.
+    #[error(
+        "an address translator gives another port to a UDP port that it has forgotten, and this one forgets none"
+    )]
+    NothingForgotten,
     /// No model has bursts of this length and this loss.
     #[error("no bursts of {packets} packets on average lose {share}: the mean is at least 1 packet")]
     NoBursts {
@@ -205,6 +216,10 @@ impl LinkLists {
         if self.loss_burst.is_some() && !links.iter().any(loses) {
             return Err(LinkError::NothingLost);
         }
+        let forgets = |link: &LinkConfig| link.nat.udp.is_some();
+        if self.nat.is_some() && !links.iter().any(forgets) {
+            return Err(LinkError::NothingForgotten);
+        }
         Ok(links)
     }
 
@@ -232,6 +247,7 @@ impl LinkLists {
             corrupt: self.corrupt.or(base.corrupt),
             mtu: first(&self.mtu, &base.mtu),
             nat_timeout: self.nat_timeout.or(base.nat_timeout),
+            nat: self.nat.or(base.nat),
             up: either(&self.up, &base.up),
             down: either(&self.down, &base.down),
             cell: self.cell.over(base.cell),
@@ -301,7 +317,10 @@ impl LinkLists {
         let mut link = LinkConfig {
             up: both(symmetric.up.delay),
             down: both(symmetric.down.delay),
-            nat: self.nat_timeout.unwrap_or_default(),
+            nat: NatTimeouts {
+                port: self.nat.unwrap_or_default(),
+                ..self.nat_timeout.unwrap_or_default()
+            },
             cell: None,
         };
         for (way, own, direction) in [
@@ -415,6 +434,7 @@ pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<Lin
         },
         LinkError::TooMany(_) => table.error("rtt", error),
         LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
+        LinkError::NothingForgotten => table.error("nat", "it needs nat_timeout.udp"),
         LinkError::NoBursts { .. } => table.error("loss_burst", error),
         LinkError::CellDecides(key) | LinkError::NoCell(key) => table.error(key, error),
     })
@@ -436,6 +456,7 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         rate: table.many("rate", rate)?,
         mtu: table.many("mtu", mtu)?,
         nat_timeout: nat(&table)?,
+        nat: table.one("nat", nat_port)?,
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
         cell: CellSettings {

@@ -89,8 +89,13 @@ fn translate(carrier: &mut impl Carrier, flow: &mut Flow, entering: &Entering<'_
             true
         }
         Direction::Down => {
-            // The server's connection sends to the first port. Only the answer to an unknown segment goes to a later one.
-            let to = if is_reset { flow.seen_port } else { own.port() };
+            // The server sends to the port from which the flow came. Only the answer to an unknown segment goes to a later one.
+            let known = flow.server_end.as_ref().map(|end| end.seen_port);
+            let to = if is_reset {
+                flow.seen_port
+            } else {
+                known.unwrap_or(own.port())
+            };
             carrier.translate(host, Direction::Down, end, to, now).is_some()
         }
     }

@@ -253,6 +253,7 @@ impl From<http::Event> for Event {
                 message: SUBSCRIPTION,
                 reason:
                     http::Failure::Closed
+                    | http::Failure::Unanswered
                     | http::Failure::Abandoned
                     | http::Failure::Reset(_)
                     | http::Failure::NotProcessed,
@@ -271,6 +272,10 @@ impl From<http::Event> for Event {
                 reason: http::Failure::Closed | http::Failure::Abandoned | http::Failure::Reset(_),
             }
             | http::Event::TimedOut { message } => Event::TimedOut { message },
+            http::Event::Failed {
+                message,
+                reason: http::Failure::Unanswered,
+            } => Event::Unanswered { message },
             http::Event::Failed { message, reason } => Event::refused(message, reason),
             http::Event::Closed | http::Event::GoneAway => Event::Closed,
             http::Event::Reset(reason) => Event::lost(reason),

@@ -183,6 +183,37 @@ impl Stack {
         matches!(self.transport(), Transport::Stream) || greets || self.has_handshake()
     }
 
+    /// Whether its server knows a device by its UDP port alone, so that a session ends where the port changes on the way: a session of
+    /// DTLS without connection ID (RFC 9146 section 1), and one with a gateway of MQTT-SN. A request of CoAP has no session, and
+    /// OSCORE's context is found by its key ID (RFC 8613 section 8.2).
+    pub const fn is_known_by_port(self) -> bool {
+        match self.channel {
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => true,
+            // A connection of QUIC has an ID too (RFC 9000 section 9).
+            Channel::Plain => matches!(self.application, Application::MqttSn(0..)),
+            Channel::Tls13 | Channel::Tls12 | Channel::Dtls12Cid | Channel::Oscore => false,
+        }
+    }
+
+    /// After which time without a request the reference server ends a connection; `None`: never.
+    pub fn server_idle_timeout(self) -> Option<Duration> {
+        match self.application {
+            Application::Http1 => Some(wirecost_http::http1::ServerConfig::default().idle_timeout),
+            Application::Http3 => Some(wirecost_http::http3::Transport::default().idle_timeout),
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::CoapTcp
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Store(_) => None,
+        }
+    }
+
     /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
     /// MQTT-SN repeats CONNECT and REGISTER.
     pub fn connect_retry_time(self) -> Duration {

@@ -133,6 +133,12 @@ pub enum Event {
         /// The message's number.
         message: u64,
     },
+    /// The connection ends without a byte of the answer to a message, although the server has answered on it before: it may be
+    /// sent again on another connection, and then arrive twice.
+    Unanswered {
+        /// The message's number.
+        message: u64,
+    },
     /// The server has refused the connection, or the client has refused the server.
     Rejected {
         /// The reason.

@@ -200,7 +200,8 @@ fn rows_whose_intervals_overlap_are_not_separable() {
         assert!(low == high, "every device has the same packets: {row}");
     }
     assert_eq!(overlapping(&exact), 0);
-    let lossy = format!("{asked} --loss 20% --tariff per-mb");
+    // At 20 %, a device gives up to connect, and its readings are lost.
+    let lossy = format!("{asked} --loss 10% --tariff per-mb");
     let choice = chosen(home.path(), &format!("{lossy} --out lossy"));
     assert!(overlapping(&choice) > 0, "{choice}");
     let page = std::fs::read_to_string(home.path().join("lossy/choice.md")).expect("a page");
@@ -477,4 +478,82 @@ fn contradicting_requirements_are_refused() {
     );
     refused("--every 1min --battery 1Ah@3V --battery-years 2", "--device");
     refused("--every 1min --device nrf9161", "unknown device");
+}
+
+/// The bytes of a reading on the kept connections of each stack.
+fn kept(choice: &Value) -> Vec<(String, f64)> {
+    let kept = rows(choice).iter().filter(|row| {
+        let way = row["connection"].as_str().expect("a way");
+        way.starts_with("kept")
+    });
+    kept.map(|row| {
+        let bytes = row["figures"]["bytes_per_reading"]["mean"].as_f64();
+        (row["stack"].to_string(), bytes.expect("bytes"))
+    })
+    .collect()
+}
+
+/// RFC 9146 section 1: without a connection ID, another port is the end of a session of DTLS.
+#[test]
+fn behind_a_nat_that_gives_another_port_a_connection_id_pays_off() {
+    let home = open_folder();
+    let stacks =
+        "coap-con+dtls1.2-psk,coap-con+dtls1.3,coap-con+dtls1.2-cid --size 64B --every 15min --link lte-m";
+    let new = kept(&chosen(home.path(), &format!("{stacks} --out new")));
+    let same = kept(&chosen(
+        home.path(),
+        &format!("{stacks} --nat same-port --out same"),
+    ));
+    let order =
+        |kept: &[(String, f64)]| -> Vec<String> { kept.iter().map(|(name, _)| name.clone()).collect() };
+    let quoted = |names: [&str; 3]| names.map(|name| format!("\"{name}\""));
+    let [psk, dtls13, cid] = ["coap-con+dtls1.2-psk", "coap-con+dtls1.3", "coap-con+dtls1.2-cid"];
+    assert_eq!(order(&new), quoted([cid, psk, dtls13]));
+    assert_eq!(order(&same), quoted([psk, dtls13, cid]));
+    assert_eq!(new[0].1, same[2].1, "a connection ID costs the same behind both");
+    assert!(new[1].1 > 3.0 * same[0].1 && new[2].1 > 10.0 * same[1].1);
+    // The assumption is in the first line, and what it does to whom below the table.
+    let said = choose(home.path(), &format!("{stacks} -n 2 --out again"));
+    let first = said.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.contains("NAT forgets udp after 1min and gives another port"),
+        "{first}"
+    );
+    let note = "coap-con+dtls1.2-psk, coap-con+dtls1.3: the NAT gives another port between two readings";
+    assert!(said.stdout.contains(note), "{}", said.stdout);
+}
+
+#[test]
+fn a_reading_that_meets_the_servers_close_arrives_on_a_new_connection() {
+    let home = open_folder();
+    let asked = "http1+tls1.3 --reach http --size 60B --every 75s --link lte --loss 2%";
+    let choice = chosen(home.path(), &format!("{asked} --out close"));
+    for row in rows(&choice) {
+        assert_eq!(row["figures"]["readings_lost"], 0, "{row}");
+        assert_eq!(row["fails"], serde_json::json!([]), "{row}");
+    }
+    let page = std::fs::read_to_string(home.path().join("close/choice.md")).expect("a page");
+    assert!(page.contains("the server closes after 75 s"), "{page}");
+}
+
+#[test]
+fn a_stack_that_loses_readings_does_not_meet_a_guarantee() {
+    let home = open_folder();
+    // The NAT forgets the connection between two readings: every second one meets its end.
+    let asked = "mqtt-qos1 --size 60B --every 10min --rtt 40ms --nat-timeout tcp=5min --keep-alive 0s -n 2 -q --json -";
+    let said = choose(home.path(), &format!("{asked} --out least"));
+    let choice: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let losing = |choice: &Value| -> Vec<String> {
+        let fails = rows(choice)
+            .iter()
+            .flat_map(|row| row["fails"].as_array().cloned());
+        fails.flatten().map(|fail| fail.to_string()).collect()
+    };
+    assert_eq!(losing(&choice), ["\"delivery: loses 144 of 288 readings\""]);
+    let most = choose(
+        home.path(),
+        &format!("{asked} --delivery at-most-once --out most"),
+    );
+    let choice: Value = serde_json::from_str(&most.stdout).expect("JSON");
+    assert!(losing(&choice).is_empty(), "{choice}");
 }

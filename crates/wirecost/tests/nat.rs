@@ -27,9 +27,36 @@ fn both_engines_reconnect_behind_a_nat_alike() {
         let expected = match cell.stack.as_str() {
             "coap-con" => None,
             "http3" => Some(3),
+            // Each later request meets the RST, and is sent again on a new connection.
+            "http1" => Some(15),
             _ => Some(9),
         };
         assert_eq!(connects, expected, "{told:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn both_engines_live_alike_behind_a_nat_that_gives_another_port() {
+    let stacks =
+        "coap-con,coap-con+oscore,coap-con+dtls1.2-cid,coap-con+dtls1.2-psk,coap-con+dtls1.3,mqttsn-qos1";
+    let run = Run::compare(&format!("{stacks} {BEHIND_NAT} --nat new-port"));
+    for cell in &run.summary.cells {
+        let told = (&cell.stack, &cell.engine, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        assert_eq!(cell.outcomes.acknowledged, 15, "{told:?}");
+        let agreement = cell.agreement.as_ref();
+        assert!(
+            agreement.is_none_or(|agreement| agreement.equal),
+            "{told:?} {agreement:?}"
+        );
+        // With a connection ID (that of QUIC too), or without a session, the device goes on from the other port.
+        let connects = cell.connect.as_ref().map_or(3, |connect| connect.samples);
+        let is_known_by_port = matches!(
+            cell.stack.as_str(),
+            "coap-con+dtls1.2-psk" | "coap-con+dtls1.3" | "mqttsn-qos1"
+        );
+        assert_eq!(connects, if is_known_by_port { 15 } else { 3 }, "{told:?}");
     }
 }
 

@@ -81,12 +81,15 @@ impl Transport {
 /// With this seed the first gap comes after 61 packets.
 const ENDPOINT_SEED: [u8; 32] = [0; 32];
 
-/// An endpoint configuration whose connection IDs and reset key derive from `rng`.
-pub(crate) fn endpoint(rng: Rng) -> EndpointConfig {
+/// An endpoint configuration whose connection IDs and reset key derive from `rng`. A server notes the IDs in `issued`.
+pub(crate) fn endpoint(rng: Rng, issued: Option<Issued>) -> EndpointConfig {
     let mut reset_key = [0; 32];
     rng.purpose(1).fill(&mut reset_key);
     let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &reset_key);
-    let ids = Ids::new(rng.purpose(2));
+    let ids = Ids {
+        issued,
+        ..Ids::new(rng.purpose(2))
+    };
     let mut config = EndpointConfig::new(Arc::new(reset_key));
     config
         .rng_seed(Some(ENDPOINT_SEED))
@@ -105,19 +108,35 @@ pub(crate) fn first_destinations(rng: Rng) -> Arc<dyn Fn() -> ConnectionId + Sen
 #[derive(Clone)]
 struct Ids {
     rng: Arc<Mutex<Rng>>,
+    issued: Option<Issued>,
+}
+
+/// The connection IDs that a server's endpoints have generated since they were last taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Issued(Arc<Mutex<Vec<ConnectionId>>>);
+
+impl Issued {
+    /// Takes the IDs.
+    pub(crate) fn take(&self) -> Vec<ConnectionId> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Ids {
     fn new(rng: Rng) -> Self {
         let rng = Arc::new(Mutex::new(rng));
-        Self { rng }
+        Self { rng, issued: None }
     }
 
     fn next(&self) -> ConnectionId {
         let mut id = [0; CONNECTION_ID_BYTES];
         let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
         rng.fill(&mut id);
-        ConnectionId::new(&id)
+        let id = ConnectionId::new(&id);
+        if let Some(Issued(issued)) = &self.issued {
+            issued.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        }
+        id
     }
 }
 

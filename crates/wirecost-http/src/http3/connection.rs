@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
-use wirecost_proto::{Buffer, Cause, Content, FlowId, Instant, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Content, FlowId, Instant, Layer, Peer, Phase};
 use wirecost_security::Epoch;
 
 use super::frame;
@@ -287,26 +287,24 @@ impl Connection {
         }
     }
 
-    /// Appends the next datagram with its spans. Returns false if there is none now.
+    /// Appends the next datagram with its spans. Returns the address that it goes to; `None` if there is none now.
     pub(crate) fn transmit(
         &mut self,
         now: std::time::Instant,
         tap: &Tap,
         scratch: &mut Vec<u8>,
         out: &mut Buffer,
-    ) -> bool {
+    ) -> Option<Peer> {
         scratch.clear();
-        let Some(transmit) = self.quic.poll_transmit(now, 1, scratch) else {
-            return false;
-        };
+        let transmit = self.quic.poll_transmit(now, 1, scratch)?;
         let datagram = scratch.get(..transmit.size).unwrap_or_default();
         let Some(attribution) = &mut self.attribution else {
             tap.take_ended(&mut self.ended);
             out.push(datagram, Layer::Transport, Phase::Message, Cause::Original);
-            return true;
+            return Some(transmit.destination);
         };
         attribution.push_sent(datagram, &tap.take_sealed(), out);
-        true
+        Some(transmit.destination)
     }
 
     /// Appends the spans of a received datagram.

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use wirecost_link::LinkConfig;
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_scenario::options::compare::{Options, Reconnect};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_security::Start;
-use wirecost_stack::Application;
 use wirecost_stack::channels::{ChannelOptions, datagram_bytes};
 use wirecost_stack::client::ClientConfig;
 use wirecost_stack::run_tag::RunTag;
+use wirecost_stack::{Application, Stack};
 
 use super::sampler::Timing;
 
@@ -34,7 +35,16 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         early: cell.stack.has_early_message(),
         server_closes: closes_after_answer(cell),
         reconnects: options.reconnect == Reconnect::AsNeeded,
+        forgotten_after: forgotten_after(&options.links[cell.link], cell.stack),
     }
+}
+
+/// After which silence a device takes its session for lost and makes a new one before it sends: the address translator then gives
+/// it a port that its server does not know. A device that did not know the time-out would first send into the void, as often as
+/// its protocol repeats a message. It does not know when its last packet passed the translator, at most a round trip before.
+fn forgotten_after(link: &LinkConfig, stack: Stack) -> Option<Duration> {
+    let timeout = link.nat.new_udp_port().filter(|_| stack.is_known_by_port())?;
+    Some(timeout.saturating_sub(link.rtt()))
 }
 
 /// The name of client number `number`, from 0, of a run with this tag.

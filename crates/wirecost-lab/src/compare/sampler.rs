@@ -16,7 +16,11 @@
 //!
 //! A measured connection that ends before the last message (the server closes it, or it is reset) is made again when the
 //! next message is due, and that message leaves as soon as the client may send. Messages that were open end as unknown:
-//! nothing is sent again that the protocol does not repeat.
+//! nothing is sent again that the protocol does not repeat. Clients of HTTP do send a request again that met the server's close
+//! (RFC 9110 section 9.2.2, RFC 9112 section 9.3.1), at once on a new connection; so does the device.
+//!
+//! A device whose server knows it by its UDP port alone makes its session anew before it sends, where the link has been silent
+//! for so long that the address translator has forgotten the port.
 //!
 //! ```text
 //! the connection ends -> Down (or Settling without an interval) -> Connecting -> Ready -> Sending
@@ -24,6 +28,8 @@
 
 mod notes;
 mod timing;
+
+use std::collections::VecDeque;
 
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
@@ -61,6 +67,11 @@ enum State {
     Down {
         first: Instant,
     },
+    /// The device makes a connection at once, for a message that is due since `intended`: it has left a session that its server
+    /// cannot continue, or it sends a message again.
+    Again {
+        intended: Instant,
+    },
     Done,
 }
 
@@ -85,6 +96,8 @@ pub struct Sampler {
     closing: bool,
     /// Whether the connection that gets the ticket is still to be made, or open.
     before_ticket: bool,
+    /// Messages that met the end of their connection, to be sent again on the next one.
+    unanswered: VecDeque<u64>,
 }
 
 impl Sampler {
@@ -97,6 +110,7 @@ impl Sampler {
             broken: false,
             closing: false,
             before_ticket: timing.start != Start::Cold,
+            unanswered: VecDeque::new(),
         }
     }
 
@@ -139,14 +153,26 @@ impl Sampler {
         }
         self.broken = true;
         self.notes.failure.get_or_insert(why);
+        self.unanswered.clear();
         self.end_open_messages(now);
         self.settle(now, Next::Finish);
     }
 
-    /// The end of messages without an answer is unknown once their connection is gone.
+    /// The end of messages without an answer is unknown once their connection is gone, unless they are sent again.
     fn end_open_messages(&mut self, now: Instant) {
-        for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
-            mark.end = self.timing.answered.then_some((now, End::Unknown));
+        for (message, mark) in (0..).zip(&mut self.notes.messages) {
+            if mark.end.is_none() && !self.unanswered.contains(&message) {
+                mark.end = self.timing.answered.then_some((now, End::Unknown));
+            }
+        }
+    }
+
+    /// A message has met the end of its connection, which is reported next.
+    fn not_answered(&mut self, message: u64, now: Instant) {
+        if self.timing.reconnects && self.is_open(message) {
+            self.unanswered.push_back(message);
+        } else {
+            self.end_message(message, now, End::Unknown);
         }
     }
 
@@ -161,6 +187,10 @@ impl Sampler {
             return;
         }
         self.end_open_messages(now);
+        if !self.unanswered.is_empty() {
+            self.state = State::Again { intended: now };
+            return;
+        }
         let first = self.notes.messages.get(self.timing.first_measured());
         match (self.all_sent(), self.timing.interval, first) {
             (true, ..) => {
@@ -181,11 +211,25 @@ impl Sampler {
         matches!(
             self.state,
             State::Down { .. }
+                | State::Again { .. }
                 | State::Settling {
                     then: Next::Connect,
                     ..
                 }
         )
+    }
+
+    /// Leaves the connection, because the server does not know the device any more. The next one is made for the message that is
+    /// due since `intended`.
+    fn leave(&mut self, intended: Instant, now: Instant) -> Step<Command> {
+        self.end_open_messages(now);
+        self.state = State::Again { intended };
+        Step::Abort { reset: false }
+    }
+
+    /// Whether the server knows the device no more, and the device makes its session anew.
+    fn is_forgotten(&self, context: Context) -> bool {
+        self.timing.reconnects && self.timing.is_forgotten(context.link_busy_until, context.now)
     }
 
     /// When the next message is due, with an interval.
@@ -219,7 +263,23 @@ impl Sampler {
         if self.all_sent() { Next::Close } else { Next::Send }
     }
 
+    /// Sends the first message again that met the end of its connection. Its times count from the first time.
+    fn send_again(&mut self, message: u64, context: Context) -> Step<Command> {
+        let (connection, index) = (self.notes.reconnects.len(), message as usize);
+        if let Some(mark) = self.notes.messages.get_mut(index) {
+            mark.transmitted_before = context.transmitted;
+            mark.connection = connection;
+        }
+        if self.unanswered.is_empty() {
+            self.await_end(message, Instant::START, context.now);
+        }
+        Step::Command(Command::Send { message })
+    }
+
     fn send(&mut self, intended: Instant, context: Context) -> Step<Command> {
+        if let Some(message) = self.unanswered.pop_front() {
+            return self.send_again(message, context);
+        }
         let message = self.notes.messages.len() as u64;
         self.notes.messages.push(Mark {
             intended,
@@ -230,19 +290,24 @@ impl Sampler {
             transmitted_before: context.transmitted,
             connection: self.notes.reconnects.len(),
         });
+        self.await_end(message, intended, context.now);
+        Step::Command(Command::Send { message })
+    }
+
+    /// What the device does after it has sent a message, at `now`.
+    fn await_end(&mut self, message: u64, intended: Instant, now: Instant) {
         let streaming = self.timing.interval.is_some() && message >= self.timing.first_measured() as u64;
         self.state = match (streaming, self.all_sent()) {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
             },
             (true, true) => State::Draining {
-                until: context.now + self.timing.timeout * 2,
+                until: now + self.timing.timeout * 2,
             },
             (false, _) => State::AwaitAnswer {
-                until: context.now + self.timing.timeout * 2,
+                until: now + self.timing.timeout * 2,
             },
         };
-        Step::Command(Command::Send { message })
     }
 
     fn first_measured(&self, intended: Instant) -> Instant {
@@ -270,6 +335,7 @@ impl Sampler {
                 self.before_ticket = false;
                 self.connect(at, context)
             }
+            Next::Send if self.is_forgotten(context) => self.leave(at, context.now),
             Next::Send => self.send(at, context),
             Next::Close => {
                 self.closing = true;
@@ -362,6 +428,7 @@ impl Sampler {
             State::Waiting
                 | State::Connecting { .. }
                 | State::Down { .. }
+                | State::Again { .. }
                 | State::Done
                 | State::Settling {
                     then: Next::Finish | Next::Connect,
@@ -407,6 +474,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 self.end_message(message, now, End::Refused);
             }
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
+            Event::Unanswered { message } => self.not_answered(message, now),
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.closed(now),
             Event::Lost { reason } => self.lost(reason, now),
@@ -457,8 +525,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             },
             State::Streaming { first } => match self.due(first) {
                 at if now < at => Step::Wait(Some(at)),
+                at if self.is_forgotten(context) => self.leave(at, now),
                 at => self.send(at, context),
             },
+            State::Again { intended } => self.connect(intended, context),
             State::Down { first } => match self.due(first) {
                 at if now < at => Step::Wait(Some(at)),
                 at => self.connect(at, context),

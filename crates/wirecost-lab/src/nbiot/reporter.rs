@@ -136,7 +136,7 @@ impl Director<Client> for Reporter {
             Event::Refused { reason, .. } | Event::Rejected { reason } | Event::Lost { reason } => {
                 self.fail(reason);
             }
-            Event::TimedOut { .. } => self.fail("no answer in time".into()),
+            Event::TimedOut { .. } | Event::Unanswered { .. } => self.fail("no answer in time".into()),
             Event::Closed => self.fail("the server closed the connection".into()),
             _ => {}
         }

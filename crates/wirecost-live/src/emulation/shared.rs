@@ -162,6 +162,11 @@ impl Path for MeteredLink {
         let (_, link) = self.links.get_mut(self.hop)?;
         link.translate(direction, end, port, now)
     }
+
+    fn own_port(&self, end: (Transport, IpAddr), seen: u16) -> u16 {
+        let link = self.links.get(self.hop);
+        link.map_or(seen, |(_, link)| link.own_port(end, seen))
+    }
 }
 
 /// The counters of links so far and at a mark, readable from other threads.

@@ -193,6 +193,7 @@ impl Subscribers {
             | Event::Acknowledged { .. }
             | Event::Refused { .. }
             | Event::TimedOut { .. }
+            | Event::Unanswered { .. }
             | Event::Sent { .. }
             | Event::Other => {}
         }

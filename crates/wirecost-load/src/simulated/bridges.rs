@@ -258,7 +258,8 @@ impl Bridge {
             Event::Ready { .. } => self.state = State::Up,
             Event::Acknowledged { message }
             | Event::Refused { message, .. }
-            | Event::TimedOut { message } => {
+            | Event::TimedOut { message }
+            | Event::Unanswered { message } => {
                 self.done(*message, true);
             }
             Event::Sent { message } => self.done(*message, false),

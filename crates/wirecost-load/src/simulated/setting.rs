@@ -340,6 +340,10 @@ impl Path for SharedLink {
     ) -> Option<u16> {
         self.links.translate(self.way(direction), end, port, now)
     }
+
+    fn own_port(&self, end: (Transport, IpAddr), seen: u16) -> u16 {
+        self.links.own_port(end, seen)
+    }
 }
 
 /// A client that counts its bytes as sockets do in a live load.

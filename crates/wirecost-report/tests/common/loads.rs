@@ -127,6 +127,7 @@ pub(crate) fn linked() -> LoadResults {
             link: Link {
                 nat_udp_timeout_ns: None,
                 nat_tcp_timeout_ns: None,
+                nat_port: None,
                 up: way(rate_bps),
                 down: way(None),
                 achieved: Some(Achieved {

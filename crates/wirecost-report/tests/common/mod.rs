@@ -381,6 +381,7 @@ fn link(half: u64) -> Link {
     Link {
         nat_udp_timeout_ns: None,
         nat_tcp_timeout_ns: None,
+        nat_port: None,
         up: direction.clone(),
         down: direction,
         achieved: Some(Achieved {

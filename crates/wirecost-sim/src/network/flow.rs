@@ -47,6 +47,8 @@ pub(crate) enum Body {
 #[derive(Debug)]
 pub(crate) struct ServerEnd {
     pub(crate) id: FlowId,
+    /// The device's port that it knows.
+    pub(crate) seen_port: u16,
     /// Whether the service must wait until its bytes have left.
     pub(crate) congested: bool,
     /// When the last output of the service leaves, if the service has a service time.

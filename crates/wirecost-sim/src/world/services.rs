@@ -120,7 +120,18 @@ where
         let Some(service) = entry.service.map(|service| service as usize) else {
             return self.network.refuse_datagram(flow, Direction::Up, bytes);
         };
-        let id = match &entry.server_end {
+        let seen_port = entry.seen_port;
+        // The address translator has given the device another port: to the service, a stranger begins to send. Nothing tells the
+        // service that its old peer is gone, and what it sends there ends at the translator.
+        if entry
+            .server_end
+            .as_ref()
+            .is_some_and(|end| end.seen_port != seen_port)
+        {
+            self.drop_service_flow(flow);
+        }
+        let end = self.server_end(flow);
+        let id = match end {
             Some(end) => end.id,
             None => match self.open_flow(service, flow) {
                 Some(id) => id,
@@ -136,9 +147,15 @@ where
         let slot = self.services.get_mut(service)?;
         let log = self.network.new_log(slot.service.transport);
         let entry = self.network.flows.get_mut(flow)?;
-        let (id, peer) = (slot.open(flow), entry.client);
+        let seen = SocketAddr::new(entry.client.ip(), entry.seen_port);
+        let peer = match slot.service.transport {
+            Transport::Stream => entry.client,
+            Transport::Datagram => seen,
+        };
+        let id = slot.open(flow);
         entry.server_end = Some(ServerEnd {
             id,
+            seen_port: peer.port(),
             congested: false,
             last_output_at: Instant::START,
             log,

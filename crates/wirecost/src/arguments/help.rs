@@ -23,6 +23,7 @@ const LINK: Group = Group {
         "corrupt",
         "mtu",
         "nat_timeout",
+        "nat",
     ],
 };
 

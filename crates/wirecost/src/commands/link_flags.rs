@@ -10,6 +10,8 @@ pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
     lists.links().map_err(|error| match error {
         LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
         LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
+        LinkError::NothingForgotten => Failure::usage("--nat needs --nat-timeout udp=TIME")
+            .with_hint("for example --nat-timeout udp=60s"),
         LinkError::NoBursts { .. } => Failure::usage(error),
         LinkError::CellDecides(key) => Failure::usage(LinkError::CellDecides(flag(key))),
         LinkError::NoCell(key) => {

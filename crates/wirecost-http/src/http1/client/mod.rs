@@ -75,6 +75,8 @@ struct Connection {
     flow: FlowId,
     collector: Collector,
     stage: Stage,
+    /// Whether a response has been complete on it.
+    has_answered: bool,
     /// The request whose response is incomplete. It may outlive this side's close.
     exchange: Option<Exchange>,
 }
@@ -89,6 +91,14 @@ enum Stage {
     Closing,
 }
 
+impl Connection {
+    /// Whether nothing has come of the outstanding response, on a connection on which another one was complete.
+    fn is_unanswered(&self) -> bool {
+        let exchange = self.exchange.as_ref();
+        self.has_answered && exchange.is_some_and(|exchange| !exchange.is_heard)
+    }
+}
+
 #[derive(Debug)]
 struct Exchange {
     /// Its number, until its outcome is reported.
@@ -96,6 +106,8 @@ struct Exchange {
     method: Method,
     /// The request and how much of its content is sent, until all is.
     unsent: Option<(Arc<RequestTemplate>, usize)>,
+    /// Whether bytes have arrived since it was begun.
+    is_heard: bool,
     response: ResponseState,
 }
 
@@ -179,6 +191,7 @@ impl Client {
             flow,
             collector: Collector::new(Side::Client, self.config.max_head_bytes),
             stage: Stage::Open,
+            has_answered: false,
             exchange: None,
         });
         self.report(Event::Opened);
@@ -248,6 +261,12 @@ impl Client {
 
     /// Reports that the outstanding request, if any, has no response.
     fn fail(&mut self, reason: Failure) {
+        let is_unanswered = self.connection.as_ref().is_some_and(Connection::is_unanswered);
+        let reason = if is_unanswered {
+            reason.unanswered()
+        } else {
+            reason
+        };
         if let Some(message) = self.take_message() {
             self.report(Event::Failed { message, reason });
         }
@@ -284,6 +303,7 @@ impl Client {
                     message: Some(message),
                     method: template.method(),
                     unsent: Some((template, 0)),
+                    is_heard: false,
                     response: ResponseState::AwaitHead,
                 });
                 self.expect_bytes();

@@ -19,7 +19,10 @@ impl Client {
         }
         while !bytes.is_empty() {
             let outcome = match connection.exchange.take() {
-                Some(exchange) => self.continue_response(&mut connection, exchange, &mut bytes),
+                Some(mut exchange) => {
+                    exchange.is_heard = true;
+                    self.continue_response(&mut connection, exchange, &mut bytes)
+                }
                 None => {
                     self.ignore(&mut connection, bytes);
                     break;
@@ -126,6 +129,7 @@ impl Client {
 
     fn complete(&mut self, connection: &mut Connection, message: Option<u64>, complete: Received) {
         self.timers.stop(Timer::Response);
+        connection.has_answered = true;
         if let Some(message) = message {
             self.report(Event::Response {
                 message,

@@ -67,7 +67,12 @@ impl Client {
         let State::Connected(session) = &mut self.state else {
             return;
         };
+        let has_answered = session.has_answered;
         for exchange in std::mem::take(&mut session.exchanges).into_values() {
+            let reason = match has_answered && exchange.is_unheard() {
+                true => reason.unanswered(),
+                false => reason,
+            };
             self.report_inner(exchange.failed(reason));
         }
     }

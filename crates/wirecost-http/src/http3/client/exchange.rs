@@ -34,6 +34,11 @@ impl Exchange {
         Event::Failed { message, reason }
     }
 
+    /// Whether nothing has come of the response.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.answer.status.is_none() && self.answer.malformed.is_none()
+    }
+
     /// The event of an exchange whose stream has ended.
     pub(super) fn finish(self) -> Event {
         self.answer.finish(&self.request)

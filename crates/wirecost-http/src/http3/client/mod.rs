@@ -81,7 +81,7 @@ impl Client {
         let tls = QuicClient::new(&config.tls, b"h3")?;
         let tap = Tap::new(config.describes);
         let crypto = ClientCrypto::new(Arc::clone(&tls.library), tap.clone())?;
-        let endpoints = Arc::new(endpoint(config.rng));
+        let endpoints = Arc::new(endpoint(config.rng, None));
         let mut quic = quinn_proto::ClientConfig::new(Arc::new(crypto));
         quic.transport_config(config.transport.for_client())
             .initial_dst_cid_provider(first_destinations(config.rng));
@@ -151,6 +151,7 @@ impl Client {
             unsent: Vec::new(),
             end: None,
             going_away: None,
+            has_answered: false,
         }));
         self.send_waiting();
     }
@@ -281,7 +282,10 @@ impl Client {
         };
         let may_send = !matches!(session.stage, Stage::Held | Stage::Ended);
         let connection = &mut session.connection;
-        let has_sent = may_send && connection.transmit(now, &self.tap, &mut self.scratch, out);
+        let has_sent = may_send
+            && connection
+                .transmit(now, &self.tap, &mut self.scratch, out)
+                .is_some();
         connection.exchange_events(&mut self.endpoint);
         let flow = session.connection.flow;
         let outputs = &mut self.outputs;

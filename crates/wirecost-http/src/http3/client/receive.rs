@@ -165,7 +165,10 @@ impl Client {
         };
         let event = match progress {
             Progress::Reset(code) => exchange.failed(Failure::Code(code)),
-            _ => exchange.finish(),
+            _ => {
+                session.has_answered = true;
+                exchange.finish()
+            }
         };
         self.report_inner(event);
         Ok(())

@@ -27,6 +27,8 @@ pub(super) struct Session {
     pub(super) end: Option<Event>,
     /// The server processes no request on this stream or a later one (RFC 9114 section 5.2).
     pub(super) going_away: Option<u64>,
+    /// Whether a response has been complete on it.
+    pub(super) has_answered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

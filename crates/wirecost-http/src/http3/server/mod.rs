@@ -1,11 +1,12 @@
 //! The reference server: any number of connections, one set of resources.
 //!
-//! A flow is a client's address and has one connection. Clients do not migrate. A connection that its client closes
-//! is forgotten at once. Packets of unknown connections get no answer, because a stateless reset (RFC 9000 section
+//! A flow is a client's address and has one connection. A connection follows its client to another address (RFC 9000 section
+//! 9), and keeps the flow on which it began as its name ([`paths`]). A connection that its client closes is forgotten at once. Packets of unknown connections get no answer, because a stateless reset (RFC 9000 section
 //! 10.3) would add bytes.
 
 mod config;
 mod exchange;
+mod paths;
 mod peer;
 mod timing;
 
@@ -14,13 +15,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use quinn_proto::{ConnectionError, ConnectionEvent, ConnectionHandle, DatagramEvent, Incoming};
+use quinn_proto::{
+    ConnectionError, ConnectionEvent, ConnectionHandle, ConnectionId, DatagramEvent, Incoming,
+};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output};
 use wirecost_security::Start;
 use wirecost_security::layer;
 use wirecost_security::tls::{self, QuicServer};
 
-use super::config::endpoint;
+use super::config::{Issued, endpoint};
 use super::connection::Connection;
 use super::error;
 use super::loss::handshake_fault;
@@ -43,6 +46,9 @@ pub struct Server {
     now: Instant,
     resources: Resources,
     flows: BTreeMap<FlowId, Flow>,
+    /// The connections by the IDs in their clients' packets.
+    by_id: BTreeMap<ConnectionId, FlowId>,
+    issued: Issued,
     /// Flows that may have packets to send.
     busy: BTreeSet<FlowId>,
     timers: BTreeSet<(Instant, FlowId)>,
@@ -59,6 +65,10 @@ struct Flow {
     /// Each flow has its own endpoint, so that its random choices do not depend on other connections.
     endpoint: quinn_proto::Endpoint,
     peer: Option<Box<Peer>>,
+    /// The IDs of the connection.
+    ids: VecDeque<ConnectionId>,
+    /// Where the client has moved to, the newest address last.
+    moved: VecDeque<(wirecost_proto::Peer, FlowId)>,
 }
 
 impl Server {
@@ -71,10 +81,12 @@ impl Server {
         let tap = Tap::default();
         let crypto = ServerCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let mut quic = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
-        quic.transport_config(config.transport.for_server())
-            .migration(false);
+        quic.transport_config(config.transport.for_server());
+        let issued = Issued::default();
         Ok(Self {
-            endpoints: Arc::new(endpoint(config.rng)),
+            endpoints: Arc::new(endpoint(config.rng, Some(issued.clone()))),
+            by_id: BTreeMap::new(),
+            issued,
             quic: Arc::new(quic),
             tap,
             tls,
@@ -128,21 +140,23 @@ impl Server {
             address,
             endpoint,
             peer: None,
+            ids: VecDeque::new(),
+            moved: VecDeque::new(),
         };
         self.flows.insert(flow, opened);
     }
 
-    fn received(&mut self, flow: FlowId, bytes: &[u8]) {
+    fn received(&mut self, arrived: FlowId, bytes: &[u8]) {
         self.consumed.clear();
         let now = self.monotonic();
-        let Some(known) = self.flows.get_mut(&flow) else {
+        let flow = self.owner(arrived, bytes);
+        let address = self.flows.get(&arrived).map(|arrived| arrived.address);
+        let (Some(known), Some(address)) = (self.flows.get_mut(&flow), address) else {
             return super::describe(bytes, &mut self.consumed);
         };
         let mut answer = Vec::new();
         let data = BytesMut::from(bytes);
-        let event = known
-            .endpoint
-            .handle(now, known.address, None, None, data, &mut answer);
+        let event = known.endpoint.handle(now, address, None, None, data, &mut answer);
         // Version Negotiation or a close answers a long header. A stateless reset would answer a short header.
         let has_long_header = bytes.first().is_some_and(|first| first & 0x80 != 0);
         match event {
@@ -151,6 +165,7 @@ impl Server {
             Some(DatagramEvent::Response(_)) if has_long_header => self.answer(flow, &answer),
             _ => {}
         }
+        self.follow(flow, arrived, address);
         self.describe_received(flow, bytes);
     }
 
@@ -224,6 +239,7 @@ impl Server {
         while let Some(event) = self.flows.get_mut(&flow).and_then(Flow::poll) {
             self.handle_event(flow, event);
         }
+        self.note_ids(flow);
         self.answer_late();
     }
 
@@ -324,21 +340,22 @@ impl Flow {
         peer.connection.quic.poll()
     }
 
-    /// Appends the connection's next datagram. Returns false if there is none.
+    /// Appends the connection's next datagram. Returns the address that it goes to; `None` if there is none.
     fn transmit(
         &mut self,
         now: std::time::Instant,
         tap: &Tap,
         scratch: &mut Vec<u8>,
         out: &mut Buffer,
-    ) -> bool {
-        let Some(peer) = self.peer.as_deref_mut() else {
-            return false;
-        };
+    ) -> Option<wirecost_proto::Peer> {
+        let peer = self.peer.as_deref_mut()?;
         let may_send = !matches!(peer.stage, Stage::Ended(_));
-        let has_sent = may_send && peer.connection.transmit(now, tap, scratch, out);
+        let sent_to = match may_send {
+            true => peer.connection.transmit(now, tap, scratch, out),
+            false => None,
+        };
         peer.connection.exchange_events(&mut self.endpoint);
-        has_sent
+        sent_to
     }
 }
 

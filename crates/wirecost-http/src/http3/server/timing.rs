@@ -39,8 +39,10 @@ impl Server {
         let now = self.monotonic();
         while let Some(flow) = self.busy.first().copied() {
             let known = self.flows.get_mut(&flow);
-            if known.is_some_and(|known| known.transmit(now, &self.tap, &mut self.scratch, out)) {
-                return Some(flow);
+            let sent_to = known.and_then(|known| known.transmit(now, &self.tap, &mut self.scratch, out));
+            self.note_ids(flow);
+            if let Some(address) = sent_to {
+                return Some(self.path_to(flow, address));
             }
             self.busy.remove(&flow);
             self.rest(flow);
@@ -84,9 +86,13 @@ impl Server {
         known
             .endpoint
             .handle_event(peer.connection.handle, EndpointEvent::drained());
+        for id in known.ids.drain(..) {
+            self.by_id.remove(&id);
+        }
         if let Some(at) = peer.scheduled {
             self.timers.remove(&(at, flow));
         }
+        self.leave_paths(flow);
         self.resources.forget(flow);
         true
     }

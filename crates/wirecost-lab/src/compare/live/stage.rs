@@ -19,11 +19,11 @@ use wirecost_live::foreign::{Foreign, ForeignReport};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport};
-use wirecost_proto::hosts::{HostIndex, device_address, server_address};
+use wirecost_proto::hosts::{HostIndex, device_address, device_of, server_address};
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Instant, Rng};
+use wirecost_proto::{Instant, Path, Rng};
 use wirecost_scenario::options::compare::Options;
-use wirecost_scenario::plan::{Plan, PlannedDevice};
+use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedDevice};
 use wirecost_stack::channels::{ClientChannels, ServerChannels};
 use wirecost_stack::server::{Discard, services};
 use wirecost_stack::{Client, Message, Stack};
@@ -106,6 +106,16 @@ struct Watched {
     failure: Option<String>,
 }
 
+/// Gives a flow of a server the device's own port, which the link's address translator may have replaced: packets are recorded
+/// with that one.
+fn show_own_port(flow: &mut FlowReport, links: &DeviceLinks) {
+    let peer = flow.peer;
+    if let Some(link) = device_of(peer.ip()).and_then(|host| links.of(host)) {
+        let own = link.own_port((flow.log.transport, peer.ip()), peer.port());
+        flow.peer.set_port(own);
+    }
+}
+
 /// The thread of the built-in servers.
 struct Serving<'scope> {
     stop: StopOnDrop,
@@ -134,9 +144,12 @@ impl<'env> Stage<'env> {
         let seen = join("link", carrying)?;
         let OnLink {
             watched,
-            flows,
+            mut flows,
             checks,
         } = played?;
+        flows
+            .iter_mut()
+            .for_each(|(_, flow)| show_own_port(flow, &seen.links));
         let Watched {
             devices,
             interrupted,

@@ -24,6 +24,7 @@ fn timing() -> Timing {
         early: false,
         server_closes: false,
         reconnects: false,
+        forgotten_after: None,
     }
 }
 
@@ -36,6 +37,7 @@ struct Bench {
     sent: Vec<(Instant, u64)>,
     closed: Option<Instant>,
     connects: Vec<Instant>,
+    left: Vec<Instant>,
     finished: bool,
 }
 
@@ -49,6 +51,7 @@ impl Bench {
             sent: Vec::new(),
             closed: None,
             connects: Vec::new(),
+            left: Vec::new(),
             finished: false,
         }
     }
@@ -76,7 +79,12 @@ impl Bench {
                 }
                 Step::Command(Command::Close) => self.closed = Some(self.now),
                 Step::Command(other) => panic!("no sampler asks for {other:?}"),
-                Step::Abort { .. } => panic!("a sample ends in order"),
+                Step::Abort { reset } => {
+                    assert!(!reset, "a sample ends in order");
+                    self.left.push(self.now);
+                    let reason = "left".to_owned();
+                    self.report(Event::Lost { reason });
+                }
                 Step::Wait(at) if at == Some(self.now) => {}
                 Step::Wait(at) => return at,
                 Step::Finished => {
@@ -530,4 +538,128 @@ fn a_connect_that_fails_again_ends_the_sample() {
         Some("no connection within 10 s")
     );
     assert!(bench.finished && bench.sent.len() == 2);
+}
+
+/// A device with three messages, one a minute, whose address translator forgets it after 30 s.
+fn behind_nat() -> Timing {
+    Timing {
+        messages: 3,
+        interval: Some(Duration::from_secs(60)),
+        warm_up: false,
+        reconnects: true,
+        forgotten_after: Some(Duration::from_secs(30)),
+        ..timing()
+    }
+}
+
+#[test]
+fn a_device_that_its_server_knows_no_more_connects_before_it_sends() {
+    let mut bench = connected(behind_nat());
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.link_busy_until = at(1_200);
+    bench.run_until(at(61_200));
+    assert_eq!(bench.left, [at(61_150)]);
+    assert_eq!(bench.connects, [START, at(61_150)]);
+    assert_eq!(bench.sent.len(), 1, "not before the new session");
+    bench.report(READY);
+    bench.run_until(at(61_300));
+    assert_eq!(bench.sent.last(), Some(&(at(61_200), 1)));
+    assert_eq!(bench.notes().messages[1].intended, at(61_150));
+}
+
+#[test]
+fn a_device_whose_link_was_not_silent_keeps_its_session() {
+    for (busy, is_left) in [(31_149, true), (31_151, false)] {
+        let mut bench = connected(behind_nat());
+        bench.run_until(at(1_200));
+        bench.report(Event::Acknowledged { message: 0 });
+        bench.link_busy_until = at(busy);
+        bench.run_until(at(61_200));
+        assert_eq!(!bench.left.is_empty(), is_left, "busy until {busy} ms");
+    }
+}
+
+#[test]
+fn a_device_that_may_not_reconnect_sends_into_the_void() {
+    let mut bench = connected(Timing {
+        reconnects: false,
+        ..behind_nat()
+    });
+    bench.run_until(at(61_200));
+    assert_eq!((bench.left.len(), bench.sent.len()), (0, 2));
+}
+
+#[test]
+fn a_request_that_met_the_servers_close_is_sent_again_at_once() {
+    let mut bench = connected(reconnecting());
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_310));
+    let sent = bench.sent.len() as u64;
+    (0..sent - 1).for_each(|message| bench.report(Event::Acknowledged { message }));
+    let last = sent - 1;
+    bench.report(Event::Unanswered { message: last });
+    bench.report(Event::Closed);
+    bench.run_until(at(2_320));
+    assert_eq!(
+        bench.connects,
+        [START, at(2_310)],
+        "before the next message is due"
+    );
+    bench.report(READY);
+    bench.run_until(at(2_330));
+    assert_eq!(bench.sent.last(), Some(&(at(2_320), last)));
+    bench.report(Event::Acknowledged { message: last });
+    let mark = bench.notes().messages[last as usize];
+    assert_eq!((mark.intended, mark.connection), (at(2_300), 1));
+    bench.run_until(at(2_450));
+    assert_eq!(
+        bench.sent.last(),
+        Some(&(at(2_400), last + 1)),
+        "the next at its time"
+    );
+}
+
+#[test]
+fn the_last_request_is_sent_again_too() {
+    let mut bench = connected(Timing {
+        messages: 1,
+        reconnects: true,
+        ..timing()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_300));
+    bench.report(Event::Unanswered { message: 1 });
+    bench.report(Event::Closed);
+    bench.run_until(at(2_310));
+    bench.report(READY);
+    bench.run_until(at(2_320));
+    assert_eq!(bench.sent.last(), Some(&(at(2_310), 1)));
+    bench.report(Event::Acknowledged { message: 1 });
+    bench.run_until(at(60_000));
+    assert!(bench.finished && bench.notes().failure.is_none());
+    let ends = bench.notes().messages.iter().filter_map(|mark| mark.end);
+    assert!(ends.into_iter().all(|(_, end)| end == End::Acknowledged));
+}
+
+#[test]
+fn a_request_is_not_sent_again_where_no_connection_is_made_again() {
+    let mut bench = connected(Timing {
+        reconnects: false,
+        ..reconnecting()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Unanswered { message: 0 });
+    bench.report(Event::Closed);
+    bench.run_until(at(60_000));
+    let ends: Vec<End> = bench
+        .notes()
+        .messages
+        .iter()
+        .filter_map(|mark| mark.end)
+        .map(|(_, end)| end)
+        .collect();
+    assert_eq!((ends, bench.sent.len()), (vec![End::Unknown], 1));
 }

@@ -32,6 +32,9 @@ pub struct Timing {
     pub server_closes: bool,
     /// Whether a connection that has ended is made again when the next message is due.
     pub reconnects: bool,
+    /// After which silence on the device's link the server does not know the device any more, by what the device knows of the
+    /// address translator; `None`: never.
+    pub forgotten_after: Option<Duration>,
 }
 
 impl Timing {
@@ -49,6 +52,12 @@ impl Timing {
     /// Whether the first message leaves as soon as the client may send, before a settle.
     pub fn sends_at_once(&self) -> bool {
         self.early && self.start == Start::ZeroRtt
+    }
+
+    /// Whether the server does not know the device any more at `now`, if the link has been silent since `silent_since`.
+    pub fn is_forgotten(&self, silent_since: Instant, now: Instant) -> bool {
+        let silence = now.saturating_since(silent_since);
+        self.forgotten_after.is_some_and(|after| silence >= after)
     }
 
     /// Whether that message is a measured one.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_link::nat::NatPort;
 use wirecost_scenario::options::compare::{Reconnect, Schedule};
 use wirecost_scenario::options::content::Contents;
 use wirecost_security::Start;
@@ -326,4 +327,92 @@ fn a_publication_that_is_due_when_the_keep_alive_ends_replaces_the_pingreq() {
     // Four in an interval of five minutes.
     assert_eq!(keep_alives(60), keep_alives(61));
     assert_eq!(keep_alives(300), 0);
+}
+
+/// The only cell of `stack` with a message every 150 s behind a NAT that forgets a UDP port after 30 s.
+fn with_later_port(stack: &str, port: NatPort) -> wirecost_results::Cell {
+    let change = |options: &mut Options| {
+        six_messages_every(150)(options);
+        options.starts = vec![Start::Cold];
+        options.links[0].nat.udp = Some(Duration::from_secs(30));
+        options.links[0].nat.port = port;
+    };
+    simulated(&[stack], change, 1).remove(0).cell
+}
+
+#[test]
+fn what_a_server_knows_by_its_port_is_made_anew_behind_another_port() {
+    let stacks = [
+        ("coap-con", 3, 3),
+        ("coap-con+oscore", 3, 3),
+        ("coap-con+dtls1.2-cid", 3, 3),
+        ("coap-con+dtls1.2-psk", 3, 18),
+        ("coap-con+dtls1.3", 3, 18),
+        ("mqttsn-qos1", 3, 18),
+        ("mqttsn-qos1+dtls1.2-cid", 3, 3),
+    ];
+    for (stack, same, new) in stacks {
+        for (port, connects) in [(NatPort::Same, same), (NatPort::New, new)] {
+            let cell = with_later_port(stack, port);
+            let told = (stack, port, &cell.outcomes, &cell.warnings);
+            assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+            assert_eq!(cell.outcomes.acknowledged, 18, "{told:?}");
+            let made = cell.connect.as_ref().map_or(3, |connect| connect.samples);
+            assert_eq!(made, connects, "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_id_costs_its_bytes_and_saves_the_handshakes() {
+    let all_in = |stack, port| {
+        let cell = with_later_port(stack, port);
+        cell.all_in().expect("bytes of a message").each()
+    };
+    let [psk, cid] = ["coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid"];
+    assert!(all_in(psk, NatPort::Same) < all_in(cid, NatPort::Same));
+    assert_eq!(all_in(cid, NatPort::Same), all_in(cid, NatPort::New));
+    assert!(all_in(psk, NatPort::New) > 2.0 * all_in(cid, NatPort::New));
+}
+
+#[test]
+fn a_request_that_meets_the_servers_close_loses_no_reading() {
+    // The reference servers close after 75 s (HTTP/1.1) and 60 s (QUIC) without a packet.
+    for (stack, seconds) in [("http1+tls1.3", 75), ("http1", 75), ("http3", 60)] {
+        let change = |options: &mut Options| {
+            six_messages_every(seconds)(options);
+            options.starts = vec![Start::Cold];
+        };
+        let cell = simulated(&[stack], change, 1).remove(0).cell;
+        let told = (stack, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        let arrived = cell.outcomes.acknowledged + cell.outcomes.late;
+        assert_eq!((arrived, cell.outcomes.offered), (18, 18), "{told:?}");
+        // QUIC's time-out counts from the last packet, which acknowledges the response, so that the request comes in time.
+        let is_met = cell.connect.is_some_and(|connect| connect.samples > 3);
+        assert_eq!(is_met, stack != "http3", "{stack}");
+    }
+}
+
+/// RFC 9000 section 9: a connection of QUIC follows its client, and the path is validated with datagrams of 1,200 B.
+#[test]
+fn quic_migrates_to_another_port_and_pays_for_the_validation_of_the_path() {
+    let cell = |port| {
+        let change = |options: &mut Options| {
+            six_messages_every(45)(options);
+            options.starts = vec![Start::Cold];
+            options.links[0].nat.udp = Some(Duration::from_secs(30));
+            options.links[0].nat.port = port;
+        };
+        simulated(&["http3"], change, 1).remove(0).cell
+    };
+    let [same, new] = NatPort::ALL.map(cell);
+    for cell in [&same, &new] {
+        let told = (&cell.outcomes, &cell.warnings);
+        assert!(cell.valid, "{told:?}");
+        assert_eq!(cell.outcomes.acknowledged, 18, "{told:?}");
+        assert_eq!(cell.connect.as_ref().map(|connect| connect.samples), Some(3));
+    }
+    let [same, new] = [same, new].map(|cell| cell.all_in().expect("bytes of a message").each());
+    assert!(new - same > 1_200.0, "{new} and {same}");
 }

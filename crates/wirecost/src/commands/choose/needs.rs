@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_results::Cell;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::Content;
 use wirecost_stack::Stack;
@@ -137,6 +138,20 @@ pub fn refusals(arguments: &ChooseArguments, stack: Stack) -> Vec<String> {
     refusals
 }
 
+/// Whether readings were lost that the asked guarantee does not let be lost; `lost`: how many, of how many.
+pub fn losses(arguments: &ChooseArguments, lost: (u64, u64)) -> Option<String> {
+    let (lost, offered) = lost;
+    let is_allowed = arguments.delivery == Delivery::AtMostOnce;
+    (lost > 0 && !is_allowed).then(|| format!("delivery: loses {lost} of {offered} readings"))
+}
+
+/// Why the figures of a simulated cell may not be used; `None` where they may.
+pub fn invalid(cell: &Cell) -> Option<String> {
+    let why = cell.warnings.iter().find(|warning| warning.invalidates);
+    let why = why.map_or("its cell is not valid", |warning| &warning.text);
+    (!cell.valid).then(|| format!("simulation: {why}"))
+}
+
 /// 0 at most once, 1 at least once, 2 exactly once.
 fn guarantee(stack: Stack) -> usize {
     match stack.is_answered() {
@@ -188,6 +203,28 @@ mod tests {
             Some("delivery: delivers at most once")
         );
         assert_eq!(why(&["--delivery", "at-most-once"], "mqtt-qos0"), None);
+    }
+
+    #[test]
+    fn a_loss_fails_what_must_arrive() {
+        let failed = losses(&asked(&[]), (3, 96));
+        assert_eq!(failed.as_deref(), Some("delivery: loses 3 of 96 readings"));
+        assert_eq!(losses(&asked(&[]), (0, 96)), None);
+        assert_eq!(losses(&asked(&["--delivery", "at-most-once"]), (3, 96)), None);
+    }
+
+    #[test]
+    fn a_cell_that_is_not_valid_fails_with_its_reason() {
+        let mut cell = Cell {
+            valid: true,
+            ..Cell::default()
+        };
+        assert_eq!(invalid(&cell), None);
+        cell.valid = false;
+        assert_eq!(
+            invalid(&cell).as_deref(),
+            Some("simulation: its cell is not valid")
+        );
     }
 
     #[test]

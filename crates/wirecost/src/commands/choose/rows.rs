@@ -91,7 +91,11 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     let mut fails: Vec<String> = needs::refusals(inputs.arguments, stack);
     let figures = figures(inputs, cell, folder)?;
     match &figures {
-        Some(figures) => fails.extend(failed(inputs, figures)),
+        Some(figures) => {
+            fails.extend(needs::losses(inputs.arguments, figures.lost));
+            fails.extend(needs::invalid(cell));
+            fails.extend(failed(inputs, figures));
+        }
         None => fails.push(match &cell.not_run {
             Some(why) => format!("not run: {why}"),
             None => "not run: no device finished".to_owned(),
@@ -100,7 +104,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     Ok(Row {
         stack,
         way: Way::of(cell).to_string(),
-        note: figures.as_ref().and_then(|_| note(inputs, cell)),
+        note: figures.as_ref().and_then(|_| note(inputs, stack, cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
         figures,
         fails,
@@ -134,7 +138,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         devices: 1,
     };
     let offered = cell.outcomes.offered;
-    let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered;
+    let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
     let outcome = outcome::figures(&terms, &traffic)?;
     Ok(Some(Figures {
         month_bytes: outcome.month.wire_bytes(),
@@ -212,8 +216,21 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
     fails
 }
 
+/// What makes up most of the bytes, if it is not the message, and whether the server ends kept connections.
+fn note(inputs: &Inputs<'_>, stack: Stack, cell: &Cell) -> Option<String> {
+    let every = inputs.arguments.every.unwrap_or_default();
+    let ends = stack.server_idle_timeout().filter(|timeout| *timeout <= every);
+    let ends = ends
+        .filter(|_| cell.messages_per_connection > 1)
+        .map(|timeout| format!("the server closes after {} s", timeout.as_secs()));
+    let (late, offered) = (cell.outcomes.late, cell.outcomes.offered);
+    let late = (late > 0).then(|| format!("{late} of {offered} readings are answered late"));
+    let notes: Vec<String> = ends.into_iter().chain(late).chain(most(inputs, cell)).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
 /// What makes up most of the bytes, if it is not the message.
-fn note(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
+fn most(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
     let parts = Parts::of(cell)?;
     let all = parts.connection + parts.message + parts.keep_alive;
     let keep_alive = parts.keep_alive / all;

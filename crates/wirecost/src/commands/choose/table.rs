@@ -1,5 +1,7 @@
 //! The ranking for a terminal, and as JSON.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use wirecost_proto::units::counted;
 use wirecost_results::link_text::LinkText;
@@ -111,10 +113,12 @@ fn why(row: &Row) -> String {
         why.push("not separable from the first".to_owned());
     }
     why.extend(row.note.clone());
+    let says_losses = row.fails.iter().any(|why| why.starts_with("delivery: loses"));
     if let Some(Figures {
         lost: (lost @ 1.., offered),
         ..
     }) = &row.figures
+        && !says_losses
     {
         why.push(format!("{lost} of {offered} readings lost"));
     }
@@ -152,6 +156,7 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
 /// The same with what is in the columns of the ranking, and what was verified.
 pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
     let mut notes = basis(inputs);
+    notes.extend(another_port(inputs, rows));
     notes.extend(intervals(rows));
     if inputs.arguments.battery.is_some() {
         notes.push("battery: in parentheses the range of the spread of the device's powers".to_owned());
@@ -169,6 +174,30 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     }
     notes.extend(verified.iter().map(verdict));
     notes
+}
+
+/// What the figures of stacks assume whose server knows a device by its UDP port, where the address translator gives it another one
+/// between two readings.
+fn another_port(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
+    let every = inputs.arguments.every.unwrap_or_default();
+    inputs
+        .link
+        .nat
+        .new_udp_port()
+        .filter(|timeout| *timeout <= every)?;
+    let stacks: BTreeSet<String> = rows
+        .iter()
+        .filter(|row| row.stack.is_known_by_port())
+        .map(|row| row.stack.to_string())
+        .collect();
+    let stacks: Vec<String> = stacks.into_iter().collect();
+    (!stacks.is_empty()).then(|| {
+        format!(
+            "{}: the NAT gives another port between two readings, which ends a kept session; assumed: the device knows the time-out \
+             and makes a new one before it sends",
+            stacks.join(", ")
+        )
+    })
 }
 
 /// What the means are over, and what is in the brackets behind them.
