@@ -31,6 +31,32 @@ def test_a_load_has_phases_seconds_and_a_histogram(load: wc.Run) -> None:
     assert sum(load.intervals.column("offered").to_pylist()) == phase["offered"]
 
 
+def test_counts_of_an_invalid_load_stay_counts(load: wc.Run, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "run"
+    shutil.copytree(load.folder, folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    late = summary["loads"][0]
+    phase = late["phases"][1]
+    late["valid"] = phase["valid"] = False
+    phase["limited"] = {"response_time": "at_most", "service_time": "refused", "carried_rate": "at_least"}
+    phase["warnings"].append({"kind": "schedule-lag", "text": "the generator was late", "invalidates": True})
+    (folder / "summary.json").write_text(json.dumps(summary))
+    run = wc.read(folder)
+    connect, publish = run.phases.to_pylist()[:2]
+    assert connect["invalid"] is None and publish["invalid"] == "the generator was late"
+    assert publish["offered"] == load.phases.to_pylist()[1]["offered"] and publish["schedule_lag_p99_ns"] is not None
+    assert publish["response_time_p99_ns"] is None and publish["carried_rate"] is None
+    seconds = [row for row in run.intervals.to_pylist() if row["phase"] == 1]
+    assert all(row["offered"] is not None and row["response_p99_ns"] is None for row in seconds)
+    assert len(run.hist("lag")) > 0
+    with pytest.raises(wc.Invalid, match="the generator was late"):
+        run.hist("response")
+    with pytest.raises(wc.Invalid, match="the generator was late"):
+        run.check()
+
+
 SITES = """
 wirecost: 1
 engine: sim

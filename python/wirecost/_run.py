@@ -24,7 +24,14 @@ _TABLES = {
     "nbiot": ("cells",),
     "study": ("claims",),
 }
-_KINDS = {"response", "service", "lag", "connect", "delay"}
+# The metric of each kind of time.
+_KINDS = {
+    "response": "response_time",
+    "service": "service_time",
+    "lag": "schedule_lag",
+    "connect": "connect_time",
+    "delay": "one_way_delay",
+}
 _OF_A_SAMPLE = {
     "response": "response_time_ns",
     "service": "service_time_ns",
@@ -36,7 +43,7 @@ _OF_A_SAMPLE = {
 class Run:
     """What one run measured: tables, histograms, warnings, and the report.
 
-    Figures of an INVALID cell are null, and the column `invalid` has the reason.
+    Figures of an INVALID cell, and figures of an INVALID load that its reason can have falsified, are null, and the column `invalid` has the reason.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -110,17 +117,22 @@ class Run:
     @cached_property
     def phases(self) -> pa.Table:
         """One row for each phase of a load."""
-        return _tables.without_invalid(self._of("load", "phases"), self._reasons("loads"), "key")
+        each = [(load, phase) for load in self.summary.get("loads", []) for phase in (load.get("phases") or [{}])]
+        return _tables.without_limited(self._of("load", "phases"), [_limits(*one) for one in each])
 
     @cached_property
     def intervals(self) -> pa.Table:
         """One row for each second of a phase of a load."""
-        return _tables.without_invalid(self._of("load", "intervals"), self._places("loads"), "load")
+        table = self._of("load", "intervals")
+        loads = self.summary.get("loads", [])
+        limits = [[_limits(load, phase) for phase in load.get("phases") or []] for load in loads]
+        rows = zip(table.column("load").to_pylist(), table.column("phase").to_pylist())
+        return _tables.without_limited(table, [limits[load][phase] for load, phase in rows])
 
     @cached_property
     def usage(self) -> pa.Table:
         """CPU and memory of generator and target of a load, second by second."""
-        return _tables.without_invalid(self._of("load", "usage"), self._places("loads"), "load")
+        return self._of("load", "usage")
 
     @cached_property
     def hops(self) -> pa.Table:
@@ -219,10 +231,12 @@ class Run:
             raise UsageError(f"no load has {_text(where)}", "run.phases has the values of every column", code=2)
         total = Histogram()
         for number, load in chosen:
-            self._must_be_valid(load)
             for index, one in enumerate(load.get("phases") or []):
                 path = self.folder / "latency" / f"{number:03}-{index}-{kind}.hlog"
                 if path.is_file() and phase in (None, one["name"]):
+                    why, limited = _limits(load, one)
+                    if limited is None or _KINDS[kind] in limited:
+                        raise Invalid(f"{load.get('stack')}: {why}", "choose others by stack=, phase= and other columns", run=self)
                     total = total + Histogram.read(path)
         return total
 
@@ -312,6 +326,19 @@ def reason(item: Mapping[str, Any]) -> str | None:
     warnings = [*item.get("warnings", []), *(one for phase in phases for one in phase.get("warnings", []))]
     texts = [warning["text"] for warning in warnings if warning.get("invalidates")]
     return "; ".join(texts) or "INVALID"
+
+
+def _limits(load: Mapping[str, Any], phase: Mapping[str, Any]) -> tuple[str | None, frozenset[str] | None]:
+    """Why figures of a phase must not be used as they are, and the metrics of these; no metrics where it holds for all figures."""
+    if load.get("not_run") or not phase:
+        return reason(load), None
+    if phase.get("valid", True):
+        return None, frozenset()
+    warnings = [*load.get("warnings", []), *phase.get("warnings", [])]
+    texts = [warning["text"] for warning in warnings if warning.get("invalidates")]
+    # An older program did not say which figures.
+    limited = frozenset(phase["limited"]) if "limited" in phase else None
+    return "; ".join(texts) or "INVALID", limited
 
 
 def read(folder: str | Path) -> Run:

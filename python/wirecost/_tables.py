@@ -83,6 +83,37 @@ def without_invalid(table: pa.Table, reasons: dict[Any, str], key: str) -> pa.Ta
     return pa.Table.from_arrays([*columns, pa.array(why, pa.string())], schema=schema)
 
 
+def without_limited(table: pa.Table, limits: list[tuple[str | None, frozenset[str] | None]]) -> pa.Table:
+    """The table of a load with null in place of every figure that is not what was measured, and a column `invalid` that says why.
+
+    `limits` has the reason and the metrics of each row. Counts stay: no reason falsifies them.
+    """
+    columns = []
+    for field, column in zip(table.schema, table.columns):
+        bad = [why is not None and (metrics is None or _metric(field.name) in metrics) for why, metrics in limits]
+        if field.name in _KEPT or not any(bad):
+            columns.append(column)
+            continue
+        columns.append(pa.compute.if_else(pa.array(bad), pa.scalar(None, field.type), column))
+    meaning = "why figures of the row must not be used: those are null"
+    schema = table.schema.append(pa.field("invalid", pa.string(), metadata={"unit": "", "meaning": meaning}))
+    return pa.Table.from_arrays([*columns, pa.array([why for why, _ in limits], pa.string())], schema=schema)
+
+
+# The first word of the columns of `intervals.csv`, and the metric.
+_OF_A_SECOND = {"response": "response_time", "service": "service_time", "connect": "connect_time", "delay": "one_way_delay"}
+
+
+def _metric(column: str) -> str:
+    """The metric that a column of a load is of; the name of the column where it is no time."""
+    if not column.endswith("_ns"):
+        return column
+    for metric in ("response_time", "service_time", "schedule_lag", "connect_time", "one_way_delay"):
+        if column.startswith(metric):
+            return metric
+    return _OF_A_SECOND.get(column.split("_")[0], column)
+
+
 _LADDER = [
     ("cell", pa.int64(), "", "index in cells of summary.json, from 0"),
     ("stack", pa.string(), "", "of the cell"),

@@ -46,7 +46,7 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Opti
     let offered = outcome.intervals.iter().filter(|interval| offers(interval.phase));
     let sent: u64 = offered.map(|interval| interval.sent).sum();
     let is_live = options.engine == LoadEngine::Live;
-    Load {
+    let mut load = Load {
         stack: options.stack.to_string(),
         start: options.start.to_string(),
         payload_bytes: options.payload.message_bytes(options.clients),
@@ -75,7 +75,9 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Opti
         bottleneck,
         phases,
         ..Load::default()
-    }
+    };
+    load.note_standings();
+    load
 }
 
 /// The simulated server, if it has a service time.

@@ -110,9 +110,12 @@ impl<'a> Sweep<'a> {
         let mut searches: Vec<RateSearch> = Vec::new();
         for base in self.loads.iter().filter(is_ours) {
             let mut search = search_of(find_max, base);
-            let first = FindMax::rate(base).unwrap_or_default();
-            let least = find_max.lowest_rate(base);
-            while let Some(next) = search::next(first, least, &search.trials).filter(|_| ended.is_none()) {
+            let input = search::Input {
+                goal: search.goal,
+                first: FindMax::rate(base).unwrap_or_default(),
+                least: find_max.lowest_rate(base),
+            };
+            while let Some(next) = input.next(&search.trials).filter(|_| ended.is_none()) {
                 let options = FindMax::load_at(base, next.rate, next.repeat);
                 let key = identity::key(&options);
                 let load = match store.add(&key)? {
@@ -155,6 +158,7 @@ fn search_of(find_max: &FindMax, base: &LoadOptions) -> RateSearch {
         name: format!("{} → {}, {clients}{link}", base.stack, base.target),
         bound: find_max.text().to_owned(),
         metric: FindMax::metric(base).name.to_owned(),
+        goal: FindMax::goal(base),
         ..RateSearch::default()
     }
 }

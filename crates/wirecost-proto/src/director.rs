@@ -30,8 +30,8 @@ pub trait Director<E: Endpoint> {
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
     /// Handles an empty send buffer: the last byte that the device's endpoint transmitted has left the loop's buffer. A client
-    /// reports a message as sent when it has handed out the last byte; that byte has left when `flushed` follows. Returns
-    /// whether the loop must call [`Director::next`] for the device.
+    /// reports a message as sent when it has handed out the last byte; that byte has left when `flushed` follows. `now` is
+    /// the time before it left: an answer cannot be earlier. Returns whether the loop must call [`Director::next`] for the device.
     fn flushed(&mut self, device: usize, now: Instant) -> bool;
 
     /// Returns a device's next step. The loop calls it again after every step except `Wait` and `Finished`. After input of a

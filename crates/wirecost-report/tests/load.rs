@@ -17,6 +17,7 @@ use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
+use wirecost_results::warning::WarningKind;
 
 fn snapshot(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -82,24 +83,46 @@ fn what_the_link_did_is_told_in_table_and_page() {
     snapshot("load-link-140.txt", &table(&results.summary, &options));
 }
 
-/// The figures of a phase that must not be used stand nowhere: not in the table, not in the exports for people. Those of the
-/// others stay.
+/// The times of a phase that must not be used stand nowhere: not in the table, not in the exports for people. Its counts, and the
+/// figures of the others, stay.
 #[test]
 fn an_invalid_phase_has_its_reason_instead_of_its_times() {
     let mut results = loads::stalled();
     let p99 = "0.651";
     assert!(table(&results.summary, &TableOptions::default()).contains(p99));
     loads::invalidate(&mut results.summary.loads[0]);
+    results.summary.loads[0].phases[1].warnings[0].kind = WarningKind::GeneratorSaturated;
     let text = table(&results.summary, &TableOptions::default());
     assert!(text.contains("INVALID: the generator was 4.1 ms late"), "{text}");
-    let connect_p50 = "0.600";
-    assert!(text.contains(connect_p50), "{text}");
+    let (connect_p50, count) = ("0.600", "10,000 offered: 9,960 acknowledged");
+    assert!(text.contains(connect_p50) && text.contains(count), "{text}");
     for text in [text, markdown(&results.summary)] {
         assert!(text.contains("INVALID") && !text.contains(p99), "{text}");
     }
     let page = html(&results).unwrap();
     assert!(page.contains("INVALID: the generator was 4.1 ms late"));
     assert!(page.contains(">connect</text>") && !page.contains("publish response"));
+}
+
+/// Lateness only adds to a time that counts from the intended send.
+#[test]
+fn the_times_of_a_late_generator_are_marked_as_upper_bounds() {
+    let mut results = loads::stalled();
+    let service = results.summary.loads[0].phases[1].service_time_ns.as_ref();
+    assert!(service.is_some_and(|times| times.n > 0));
+    loads::invalidate(&mut results.summary.loads[0]);
+    let options = TableOptions {
+        width: 140,
+        color: false,
+    };
+    let text = table(&results.summary, &options);
+    assert!(
+        text.contains("≤0.651") && text.contains("service INVALID: the generator was 4.1 ms late"),
+        "{text}"
+    );
+    assert!(!text.lines().any(|line| line.starts_with("service ")), "{text}");
+    assert!(markdown(&results.summary).contains("≤0.651"));
+    assert!(html(&results).unwrap().contains("≤0.651"));
 }
 
 #[test]
@@ -483,15 +506,21 @@ fn a_matrix_has_one_figure_for_each_quantity() {
 #[test]
 fn a_search_is_told_in_every_output() {
     let mut results = loads::matrix();
-    let trial = |rate: f64, held: bool| RateTrial {
+    let trial = |rate: f64, good: bool| RateTrial {
         key: results.summary.loads[0].key.clone(),
         rate,
-        held,
+        good,
+        loss_ratio: Some(0.0),
         figure_s: Some(0.012),
-        why: (!held).then(|| "p(99) was 62.00 ms".to_owned()),
+        why: (!good).then(|| "p(99) was 62.00 ms".to_owned()),
         bottleneck: Some("devices".into()),
+        ..RateTrial::default()
     };
-    let trials = vec![trial(1_000.0, true), trial(2_000.0, false), trial(1_500.0, true)];
+    let rates = [(1_000.0, true), (2_000.0, false), (1_980.0, true)];
+    let trials = rates
+        .iter()
+        .flat_map(|(rate, good)| [(); 3].map(|()| trial(*rate, *good)))
+        .collect();
     let search = RateSearch {
         name: "mqtt-qos1 → builtin, 10 clients".into(),
         bound: "p(99)<50ms".into(),
@@ -499,7 +528,8 @@ fn a_search_is_told_in_every_output() {
         ..RateSearch::default()
     };
     results.summary.searches = vec![search.clone().concluded(true)];
-    let conclusion = "1,500/s with p(99)<50ms: every load up to 1,500/s held, and none from 2,000/s on";
+    let conclusion =
+        "1,980/s with p(99)<50ms (conditional throughput; relevant bounds: 1,980/s held, 2,000/s did not)";
     let options = TableOptions {
         width: 140,
         color: false,
@@ -511,23 +541,39 @@ fn a_search_is_told_in_every_output() {
         "{text}"
     );
     assert!(
-        text.contains("1,000              1 of 1     12.00     devices"),
+        text.contains("1,000               3 of 3     12.00     devices"),
         "{text}"
     );
     let page = html(&results).unwrap();
-    assert!(page.contains("Highest rate") && page.contains("every load up to 1,500&#x2f;s held"));
-    assert!(markdown(&results.summary).contains("every load up to 1,500/s held"));
+    assert!(page.contains("Highest rate") && page.contains("1,980&#x2f;s held, 2,000&#x2f;s did not"));
+    assert!(markdown(&results.summary).contains("1,980/s held, 2,000/s did not"));
     let passed = junit(&results.summary, &[]);
     assert!(
         passed.contains("wirecost.search") && !passed.contains("wirecost.load"),
         "{passed}"
     );
     let none = RateSearch {
-        trials: vec![trial(1.0, false)],
-        ..search
+        trials: vec![trial(1.0, false); 3],
+        ..search.clone()
     };
     results.summary.searches = vec![none.concluded(true)];
     let text = table(&results.summary, &options);
     assert!(text.contains("none with p(99)<50ms: 1/s did not hold"), "{text}");
     assert!(junit(&results.summary, &[]).contains("<failure "));
+    let mut starved = search;
+    for trial in starved.trials.iter_mut().filter(|trial| !trial.good) {
+        (trial.by_generator, trial.at_most) = (true, true);
+    }
+    results.summary.searches = vec![starved.concluded(true)];
+    let text = table(&results.summary, &options);
+    let first =
+        "the generator, not the target, ended the search: the target holds at least 1,980/s with p(99)<50ms";
+    assert!(text.starts_with(first) && text.contains("≤12.00"), "{text}");
+    assert!(!text.contains("highest rate"), "{text}");
+    let said = markdown(&results.summary);
+    assert!(
+        said.contains("10 clients**: the generator, not the target, ended the search"),
+        "{said}"
+    );
+    assert!(junit(&results.summary, &[]).contains("<error "));
 }

@@ -59,6 +59,7 @@ pub mod samples;
 pub mod seconds;
 pub mod setting;
 pub mod shard;
+pub mod standing;
 pub mod store;
 pub mod summary;
 pub mod threshold;

@@ -17,6 +17,7 @@ use crate::link_use::{HopUse, LinkUse};
 use crate::rate_search::RateSearch;
 use crate::repeat::{Repeated, RunOf};
 use crate::setting::Settings;
+use crate::standing::Standing;
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
@@ -191,6 +192,7 @@ impl Load {
             self.phases.iter_mut().for_each(|phase| phase.valid = false);
         }
         self.warnings.extend(warnings);
+        self.note_standings();
         self.agents = Some(Box::new(agents));
     }
 
@@ -261,11 +263,15 @@ pub struct PhaseFigures {
     pub warm_up_s: f64,
     /// The measured part of its duration, without warm-up and drain, in seconds.
     pub measured_s: f64,
-    /// Whether its figures may be used; its `warnings`, and those of the load, hold the reasons.
+    /// Whether all its figures may be used as they are; its `warnings`, and those of the load, hold the reasons, and
+    /// `limited` the figures.
     pub valid: bool,
     /// Reasons to look before trusting its figures.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+    /// The metrics whose figures are limited or refused by a reason in `warnings`, by their names; every other figure stands as it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limited: BTreeMap<String, Standing>,
     /// Requested messages per second; null in a closed loop and without messages.
     #[serde(default)]
     pub asked_rate: Option<f64>,
@@ -403,7 +409,7 @@ pub struct ServiceFigures {
 /// Who could give no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bottleneck {
-    /// `generator`, `target`, `link` or `none`.
+    /// `generator`, `target`, `link`, `devices` or `none`.
     pub who: String,
     /// The reason, in one sentence.
     pub why: String,

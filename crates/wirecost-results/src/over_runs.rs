@@ -4,7 +4,8 @@ use wirecost_stats::MeanInterval;
 
 use crate::load::{Load, PhaseFigures};
 use crate::repeat::{OverRuns, Repeated, RepeatedPhase, RunOf};
-use crate::thresholds::metric::{self, Metric, Of, Quantity};
+use crate::standing::Standing;
+use crate::thresholds::metric::{self, Metric, Of};
 use crate::thresholds::{Aggregation, in_unit};
 
 impl OverRuns {
@@ -77,11 +78,16 @@ pub fn phases_of<'a>(runs: &[&'a Load]) -> Vec<Vec<&'a PhaseFigures>> {
 fn phases(runs: &[&Load]) -> Vec<RepeatedPhase> {
     let of_phase = |phases: Vec<&PhaseFigures>| {
         let valid = phases.iter().all(|phase| phase.valid);
-        // Times of an invalid phase must not be used.
-        let is_shown = |metric: &&Metric| valid || metric.quantity != Quantity::Time;
+        let is_usable = |metric: &&Metric| {
+            let mut standings = runs
+                .iter()
+                .zip(&phases)
+                .map(|(load, phase)| load.standing(phase, metric.subject()));
+            standings.all(|standing| standing == Standing::Exact)
+        };
         let figures = metric::all(Of::Loads)
             .into_iter()
-            .filter(is_shown)
+            .filter(is_usable)
             .flat_map(|metric| {
                 let each = metric.aggregations().iter();
                 each.filter_map(|aggregation| OverRuns::of(metric, *aggregation, &phases))

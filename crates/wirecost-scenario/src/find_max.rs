@@ -1,7 +1,10 @@
 //! `--find-max`, `find_max`: a search for the highest rate at which a load fulfils a condition.
 
+use std::time::Duration;
+
 use wirecost_results::load::{Load, PhaseFigures};
-use wirecost_results::rate_search::RateTrial;
+use wirecost_results::rate_search::{Goal, RateTrial};
+use wirecost_results::standing::{self, Standing};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::{Metric, ONE_WAY_DELAY, RESPONSE_TIME};
 use wirecost_results::warning::{Warning, WarningKind};
@@ -9,9 +12,6 @@ use wirecost_results::warning::{Warning, WarningKind};
 use crate::identity;
 use crate::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 use crate::thresholds::expression::{Expression, ExpressionError};
-
-/// The share of the messages that must be acknowledged or delivered.
-const ACKNOWLEDGED: f64 = 0.99;
 
 /// The condition that a rate must fulfil.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +79,12 @@ impl FindMax {
         phase.rate(options.emulated())
     }
 
+    /// The goal of the search for a load: its trials have the length of the load.
+    pub fn goal(options: &LoadOptions) -> Goal {
+        let measured = measured(options).map_or(1.0, |length| length.as_secs_f64());
+        Goal::with_trials_of(measured)
+    }
+
     /// The lowest rate at which a load has enough messages for the figure, in messages per second.
     pub fn lowest_rate(&self, options: &LoadOptions) -> f64 {
         /// Messages are whole, and random arrivals may be fewer.
@@ -90,11 +96,7 @@ impl FindMax {
             Aggregation::P999 => 10_000.0,
             _ => 2.0,
         };
-        let phase = options.phases.iter().find(|phase| is_searched(phase));
-        let length = phase.and_then(|phase| Some((phase.length(options.emulated())?, phase.warm_up())));
-        length.map_or(1.0, |(length, warm_up)| {
-            needed * SPARE / length.saturating_sub(warm_up).as_secs_f64().max(1e-3)
-        })
+        measured(options).map_or(1.0, |length| needed * SPARE / length.as_secs_f64().max(1e-3))
     }
 
     /// The load at another rate. A repeated load has a seed of its own.
@@ -120,56 +122,96 @@ impl FindMax {
     /// Judges a load that was run at a rate.
     pub fn judge(&self, options: &LoadOptions, per_second: f64, load: &Load) -> RateTrial {
         let index = options.phases.iter().position(is_searched);
-        let phase = index.and_then(|index| load.phases.get(index));
-        let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
-        let figure = phase
-            .filter(|phase| phase.valid)
-            .and_then(|phase| Self::metric(options).of_phase(phase, self.bound.aggregation));
-        let why = match phase {
-            Some(phase) => self.failure(load, phase, figure, rtt),
-            None => Some("it was not run".to_owned()),
-        };
-        RateTrial {
+        let trial = RateTrial {
             key: identity::key(options),
             rate: per_second,
-            held: why.is_none(),
-            figure_s: figure,
-            why,
             bottleneck: load.bottleneck.as_ref().map(|found| found.who.clone()),
+            ..RateTrial::default()
+        };
+        let Some(phase) = index.and_then(|index| load.phases.get(index)) else {
+            return RateTrial {
+                why: Some("it was not run".to_owned()),
+                ..trial
+            };
+        };
+        let metric = Self::metric(options);
+        let standing = load.standing(phase, metric.subject());
+        let figure = metric
+            .of_phase(phase, self.bound.aggregation)
+            .filter(|_| standing != Standing::Refused);
+        let outcomes = &phase.outcomes;
+        let arrived = (outcomes.acknowledged + outcomes.delivered) as f64;
+        let judged = Judged {
+            load,
+            phase,
+            loss_ratio: 1.0 - arrived / outcomes.offered.max(1) as f64,
+            limited: load.limiting(phase, metric.subject()),
+            standing,
+            figure,
+            rtt: options.link.as_ref().map(|link| link.rtt().as_secs_f64()),
+        };
+        let why = self.failure(&judged);
+        let is_of_generator = |reason: &Warning| standing::is_of_generator(reason.kind);
+        let by_generator =
+            judged.limited.is_some_and(is_of_generator) || trial.bottleneck.as_deref() == Some("generator");
+        RateTrial {
+            loss_ratio: Some(judged.loss_ratio),
+            good: why.is_none(),
+            by_generator: why.is_some() && by_generator,
+            figure_s: figure,
+            at_most: figure.is_some() && standing == Standing::AtMost,
+            why,
+            ..trial
         }
     }
 
-    /// Why a load has not held.
-    fn failure(
-        &self,
-        load: &Load,
-        phase: &PhaseFigures,
-        figure: Option<f64>,
-        rtt: Option<f64>,
-    ) -> Option<String> {
-        let warnings = || load.warnings.iter().chain(&phase.warnings);
-        if let Some(reason) = warnings().find(|warning| warning.invalidates) {
-            return Some(format!("INVALID: {}", reason.text));
+    /// Why a trial is bad; `None` if it is good for certain.
+    fn failure(&self, judged: &Judged<'_>) -> Option<String> {
+        let invalid = |reason: &Warning| format!("INVALID: {}", reason.text);
+        if judged.standing == Standing::Refused {
+            return Some(judged.limited.map_or_else(|| "INVALID".to_owned(), invalid));
         }
-        let outcomes = &phase.outcomes;
-        let acknowledged = (outcomes.acknowledged + outcomes.delivered) as f64;
-        let share = acknowledged / outcomes.offered.max(1) as f64;
-        if share < ACKNOWLEDGED {
-            return Some(format!("{:.1} % of the messages arrived in time", share * 100.0));
+        if judged.loss_ratio > Goal::LOSS_RATIO + 1e-12 {
+            let arrived = (1.0 - judged.loss_ratio) * 100.0;
+            return Some(format!("{arrived:.1} % of the messages arrived in time"));
         }
         let name = Aggregation::names(&[self.bound.aggregation]);
-        let Some(figure) = figure else {
+        let Some(figure) = judged.figure else {
             return Some(format!(
                 "{} messages are too few for {name}: a longer load has more",
-                outcomes.offered
+                judged.phase.outcomes.offered
             ));
         };
-        if !self.bound.holds(figure, rtt) {
-            return Some(format!("{name} was {}", milliseconds(figure)));
+        if !self.bound.holds_within(figure, judged.standing, judged.rtt) {
+            let figure = milliseconds(figure);
+            return Some(match judged.limited {
+                None => format!("{name} was {figure}"),
+                Some(reason) => format!("{name} was at most {figure}: {}", reason.text),
+            });
         }
-        let grows = |warning: &&Warning| warning.kind == WarningKind::Saturation;
-        warnings().find(grows).map(|warning| warning.text.clone())
+        let warnings = judged.load.warnings.iter().chain(&judged.phase.warnings);
+        let mut grows = warnings.filter(|warning| warning.kind == WarningKind::Saturation);
+        grows.next().map(|warning| warning.text.clone())
     }
+}
+
+/// A load of a search, and what its condition is judged by.
+struct Judged<'a> {
+    load: &'a Load,
+    phase: &'a PhaseFigures,
+    loss_ratio: f64,
+    /// How far the figure can be used, and why no further.
+    standing: Standing,
+    limited: Option<&'a Warning>,
+    figure: Option<f64>,
+    /// The round-trip time of the link in seconds.
+    rtt: Option<f64>,
+}
+
+/// How long the searched phase measures.
+fn measured(options: &LoadOptions) -> Option<Duration> {
+    let phase = options.phases.iter().find(|phase| is_searched(phase))?;
+    Some(phase.length(options.emulated())?.saturating_sub(phase.warm_up()))
 }
 
 /// Whether the rate of a phase is searched: its messages come at a rate.
@@ -187,8 +229,6 @@ fn milliseconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use wirecost_results::load::Bottleneck;
     use wirecost_results::summary::{Outcomes, Times};
     use wirecost_stack::target::Target;
@@ -249,18 +289,41 @@ mod tests {
         let find_max = FindMax::read("p(99)<50ms").expect("a condition");
         let judged = |load: &Load| find_max.judge(&options("mqtt-qos1"), 1_000.0, load);
         let good = judged(&load(49, 990));
-        assert!(good.held && good.figure_s == Some(0.049), "{good:?}");
+        assert!(good.good && good.figure_s == Some(0.049), "{good:?}");
         let why = |load: &Load| judged(load).why.expect("a reason");
         assert_eq!(why(&load(50, 1_000)), "p(99) was 50.00 ms");
         assert_eq!(why(&load(1, 989)), "98.9 % of the messages arrived in time");
         let mut saturated = load(1, 1_000);
         saturated.phases[0].warnings = vec![Warning::note(WarningKind::Saturation, "it grows".into())];
         assert_eq!(why(&saturated), "it grows");
-        let mut late = load(1, 1_000);
-        late.phases[0].valid = false;
-        late.phases[0].warnings = vec![Warning::invalid(WarningKind::ScheduleLag, "late".into())];
-        assert_eq!(why(&late), "INVALID: late");
-        assert_eq!(judged(&late).figure_s, None);
+        assert_eq!(judged(&load(1, 989)).loss_ratio, Some(1.0 - 0.989));
+    }
+
+    #[test]
+    fn a_bound_that_holds_with_the_generators_lateness_holds() {
+        let find_max = FindMax::read("p(99)<50ms").expect("a condition");
+        let judged = |p99_ms: u64, kind: WarningKind| {
+            let mut load = load(p99_ms, 1_000);
+            load.phases[0].valid = false;
+            load.phases[0].warnings = vec![Warning::invalid(kind, "it was late".into())];
+            find_max.judge(&options("mqtt-qos1"), 1_000.0, &load)
+        };
+        let late = judged(8, WarningKind::ScheduleLag);
+        assert!(
+            late.good && late.at_most && late.figure_s == Some(0.008),
+            "{late:?}"
+        );
+        let undecided = judged(51, WarningKind::ScheduleLag);
+        assert!(!undecided.good && undecided.by_generator);
+        assert_eq!(
+            undecided.why.as_deref(),
+            Some("p(99) was at most 51.00 ms: it was late")
+        );
+        let unsent = judged(8, WarningKind::GeneratorSaturated);
+        assert!(!unsent.good && unsent.by_generator && unsent.figure_s.is_none());
+        let link = judged(8, WarningKind::EmulatorLate);
+        assert_eq!(link.why.as_deref(), Some("INVALID: it was late"));
+        assert!(!link.good && !link.by_generator);
     }
 
     #[test]

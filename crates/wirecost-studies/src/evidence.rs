@@ -9,6 +9,7 @@ use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
 use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
 use wirecost_results::over_runs;
+use wirecost_results::standing::Standing;
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -510,10 +511,7 @@ fn of_repeated(
     phases: &[Cow<'_, PhaseFigures>],
 ) -> Result<Figure, String> {
     let each = runs.iter().zip(phases);
-    let usable = |(load, phase): &(&&Load, &Cow<'_, PhaseFigures>)| {
-        let warnings = load.warnings.iter().chain(&phase.warnings);
-        usable(reference, phase.valid, warnings)
-    };
+    let usable = |(load, phase): &(&&Load, &Cow<'_, PhaseFigures>)| usable_in_phase(reference, load, phase);
     let (used, refused): (Vec<_>, Vec<_>) = each.partition(|one| usable(one).is_ok());
     if let Some(first) = refused.first().filter(|_| used.len() < 2) {
         usable(first)?;
@@ -531,11 +529,7 @@ fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<
     if let Some(why) = &load.not_run {
         return Err(why.clone());
     }
-    usable(
-        reference,
-        phase.valid,
-        load.warnings.iter().chain(&phase.warnings),
-    )?;
+    usable_in_phase(reference, load, phase)?;
     let value = reference.metric.of_phase(phase, reference.aggregation);
     let value = value.ok_or_else(|| no_figure(reference))?;
     let times = reference.metric.times_of_phase(phase);
@@ -564,6 +558,17 @@ fn of_points<'a>(reference: &Reference, summary: &'a NbiotSummary) -> Vec<Candid
     summary.points.iter().filter_map(candidate).collect()
 }
 
+/// Refuses figures of a phase that are not what they say, with the first reason.
+fn usable_in_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<(), String> {
+    let subject = reference.metric.subject();
+    match load.standing(phase, subject) {
+        Standing::Exact => Ok(()),
+        Standing::AtMost | Standing::AtLeast | Standing::Refused => {
+            Err(invalid(load.limiting(phase, subject)))
+        }
+    }
+}
+
 /// Refuses figures that must not be used, with the first reason.
 fn usable<'a>(
     reference: &Reference,
@@ -573,11 +578,15 @@ fn usable<'a>(
     if is_valid || reference.metric.name == "valid" {
         return Ok(());
     }
-    let why = warnings.find(|warning| warning.invalidates);
-    Err(why.map_or_else(
+    Err(invalid(warnings.find(|warning| warning.invalidates)))
+}
+
+/// `INVALID`, with the reason.
+fn invalid(why: Option<&Warning>) -> String {
+    why.map_or_else(
         || INVALID.to_owned(),
         |warning| format!("{INVALID}: {}", warning.text),
-    ))
+    )
 }
 
 fn no_figure(reference: &Reference) -> String {

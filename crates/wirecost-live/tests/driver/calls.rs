@@ -1,8 +1,8 @@
-//! How many system calls a message takes, independent of time.
+//! How many system calls a message takes, and in which order its steps are stamped, independent of time.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use wirecost_live::Clock;
@@ -32,10 +32,14 @@ struct OneByOne {
     has_begun: bool,
     may_send: bool,
     acknowledged: u64,
+    /// When each message left.
+    left: Vec<Instant>,
+    owes_message: bool,
 }
 
 impl Director<Client> for OneByOne {
     fn event(&mut self, _: usize, event: Event, _: Instant) {
+        self.owes_message |= matches!(event, Event::Sent { .. });
         self.acknowledged += u64::from(matches!(event, Event::Acknowledged { .. }));
         self.may_send |= matches!(event, Event::Connected { .. } | Event::Acknowledged { .. });
     }
@@ -44,7 +48,10 @@ impl Director<Client> for OneByOne {
         panic!("{reason}");
     }
 
-    fn flushed(&mut self, _: usize, _: Instant) -> bool {
+    fn flushed(&mut self, _: usize, now: Instant) -> bool {
+        if std::mem::take(&mut self.owes_message) {
+            self.left.push(now);
+        }
         false
     }
 
@@ -74,21 +81,35 @@ impl Director<Client> for OneByOne {
     }
 }
 
-struct Nobody;
+/// Reads the clock when a message arrives.
+struct Arrivals(Clock, Arc<Mutex<Vec<Instant>>>);
 
-impl ServiceObserver<Broker> for Nobody {
-    fn event(&mut self, _: usize, _: Option<SocketAddr>, _: broker::Event, _: Instant) {}
+impl ServiceObserver<Broker> for Arrivals {
+    fn event(&mut self, _: usize, _: Option<SocketAddr>, event: broker::Event, _: Instant) {
+        if matches!(event, broker::Event::Published { .. }) {
+            self.1.lock().expect("no panic").push(self.0.now());
+        }
+    }
 }
 
-#[test]
-fn a_message_of_qos_1_takes_one_read_and_one_write_on_either_side() {
+/// What a device and its broker did for messages that were published one by one.
+struct Published {
+    left: Vec<Instant>,
+    arrived: Vec<Instant>,
+    acknowledged: u64,
+    calls: [SocketCalls; 2],
+}
+
+fn publish_one_by_one() -> Published {
     let (address, transport) = (free_address(Transport::Stream), Transport::Stream);
     let service = Service {
         address,
         transport,
         endpoint: Broker::new(broker::Config::default()),
     };
-    let server = ServerLoop::new(vec![service], Clock::start(), Nobody, false).expect("listens");
+    let (clock, arrived) = (Clock::start(), Arc::default());
+    let observer = Arrivals(clock, Arc::clone(&arrived));
+    let server = ServerLoop::new(vec![service], clock, observer, false).expect("listens");
     let stop = server.stopper();
     let serving = thread::spawn(move || server.run().expect("no poll fails").calls);
     let template = PublishTemplate::new("test", QoS::AtLeastOnce, [7; 128]).expect("a message");
@@ -97,25 +118,51 @@ fn a_message_of_qos_1_takes_one_read_and_one_write_on_either_side() {
         has_begun: false,
         may_send: false,
         acknowledged: 0,
+        left: Vec::new(),
+        owes_message: false,
     };
     let device = LoadDevice {
         endpoint: Client::new(Config::default()),
         transport,
         remote: address,
     };
-    let devices = ClientLoop::for_load([device], director, Clock::start(), Sources::any()).expect("a loop");
+    let devices = ClientLoop::for_load([device], director, clock, Sources::any()).expect("a loop");
     let done = watch(devices.waker());
     let report = devices.run().expect("no poll fails");
     drop(done);
     stop.wake().expect("the loop runs");
-    assert_eq!(report.director.acknowledged, MESSAGES);
-    for SocketCalls { reads, writes } in [report.calls, serving.join().expect("no panic")] {
+    let calls = [report.calls, serving.join().expect("no panic")];
+    let arrived = std::mem::take(&mut *arrived.lock().expect("no panic"));
+    Published {
+        left: report.director.left,
+        arrived,
+        acknowledged: report.director.acknowledged,
+        calls,
+    }
+}
+
+#[test]
+fn a_message_of_qos_1_takes_one_read_and_one_write_on_either_side() {
+    let published = publish_one_by_one();
+    assert_eq!(published.acknowledged, MESSAGES);
+    for SocketCalls { reads, writes } in published.calls {
         let expected = MESSAGES..=MESSAGES + AROUND;
         assert!(
             expected.contains(&reads) && expected.contains(&writes),
             "{reads} reads, {writes} writes"
         );
     }
+}
+
+/// The broker may run before the call that sends returns, most of all where both share a CPU. A stamp after that call would make the
+/// time between sending and answer too short.
+#[test]
+fn a_message_leaves_before_it_arrives() {
+    let published = publish_one_by_one();
+    let each: Vec<_> = published.left.iter().zip(&published.arrived).collect();
+    assert_eq!(each.len() as u64, MESSAGES);
+    let early = each.iter().filter(|(left, arrived)| arrived < left).count();
+    assert_eq!(early, 0, "messages that arrived before they had left");
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn lag(phase: &Offered<'_>) -> Option<Warning> {
     Some(Warning::invalid(
         WarningKind::ScheduleLag,
         format!(
-            "the generator was late by {lag} (p99), more than {limit}: the {} are partly its own",
+            "the generator was late by {lag} (p99), more than {limit}: its lateness is part of the {}, which are at most what \
+             was measured",
             phase.times()
         ),
     ))

@@ -83,15 +83,16 @@ enum Verdict {
     Failure(String),
 }
 
-/// A search passes if a rate holds.
+/// A search passes if a rate holds, and the target, not the generator, sets its limit.
 fn of_search(search: &RateSearch) -> Case {
     let conclusion = words::search::conclusion(search);
     Case {
         class: "wirecost.search".into(),
         name: number::plain(&format!("{}, {}", search.name, search.bound)),
         seconds: 0.0,
-        verdict: match (search.complete, search.rate) {
+        verdict: match (search.complete, search.conditional_throughput) {
             (false, _) => Verdict::Skipped(conclusion),
+            (true, _) if search.ended_by_generator => Verdict::Error("invalid", conclusion),
             (true, None) => Verdict::Failure(conclusion),
             (true, Some(_)) => Verdict::Pass,
         },

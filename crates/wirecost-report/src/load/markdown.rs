@@ -50,12 +50,13 @@ pub fn markdown(summary: &LoadSummary) -> String {
 fn searches(summary: &LoadSummary) -> String {
     let of_one = |search: &RateSearch| {
         let limit = words::search::limit(search).map_or(String::new(), |limit| format!(" Limit: {limit}."));
-        let text = format!("{}.{limit}", words::search::conclusion(search));
-        format!(
-            "**{}**: highest rate {}\n\n",
-            escaped(&search.name),
-            escaped(&text)
-        )
+        let answer = if search.ended_by_generator {
+            ""
+        } else {
+            "highest rate "
+        };
+        let text = format!("{answer}{}.{limit}", words::search::conclusion(search));
+        format!("**{}**: {}\n\n", escaped(&search.name), escaped(&text))
     };
     summary.searches.iter().map(of_one).collect()
 }
@@ -98,7 +99,7 @@ fn row(load: &Load, label: &str) -> String {
     };
     let invalid = words::invalid(load, phase).is_some();
     let mark = if invalid { " **INVALID**" } else { "" };
-    let time = words::judged(phase).map_or(none, |(name, _)| name);
+    let time = words::judged(phase).map_or(none, |timed| timed.name);
     let values = words::row_values(load, phase);
     let ([p50, _, p99, p999, max], [generator, target]) = (values.times, values.cpu);
     let values = [

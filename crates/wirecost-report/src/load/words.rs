@@ -10,6 +10,7 @@ use wirecost_results::link_use::{DirectionUse, HopUse, LinkUse};
 use wirecost_results::load::{
     HopFigures, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
 };
+use wirecost_results::standing::{Standing, Subject};
 use wirecost_results::summary::{Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
 use wirecost_results::warning::Warning;
@@ -328,8 +329,17 @@ pub(crate) fn missing(phase: &PhaseFigures) -> Option<String> {
     ))
 }
 
-/// The kinds of time of a phase, with their start and end.
-pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static str)> {
+/// One kind of time of a phase.
+pub(crate) struct Timed<'a> {
+    pub(crate) kind: CurveKind,
+    pub(crate) name: &'static str,
+    pub(crate) times: &'a Times,
+    /// Its start and end.
+    pub(crate) what: &'static str,
+}
+
+/// The kinds of time of a phase.
+pub(crate) fn times(phase: &PhaseFigures) -> Vec<Timed<'_>> {
     let response = match phase.response_kind.as_deref() {
         _ if matches!(phase.name.as_str(), "handshakes" | "reconnect") => "intended begin until it may send",
         Some("to_reply") => "intended send to reply",
@@ -343,23 +353,37 @@ pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static
         _ => "actual send to acknowledgement",
     };
     let all = [
-        ("response", &phase.response_time_ns, response),
-        ("service", &phase.service_time_ns, service),
-        ("delivery", &phase.one_way_delay_ns, "intended send to arrival"),
+        (CurveKind::Response, "response", &phase.response_time_ns, response),
+        (CurveKind::Service, "service", &phase.service_time_ns, service),
         (
+            CurveKind::Delay,
+            "delivery",
+            &phase.one_way_delay_ns,
+            "intended send to arrival",
+        ),
+        (
+            CurveKind::Connect,
             "connect",
             &phase.connect_time_ns,
             "connect begun until it may send",
         ),
         (
+            CurveKind::Lag,
             "schedule lag",
             &phase.schedule_lag_ns,
             "how late the generator was",
         ),
     ];
     all.into_iter()
-        .filter_map(|(name, times, what)| Some((name, times.as_ref()?, what)))
-        .filter(|(_, times, _)| times.n > 0)
+        .filter_map(|(kind, name, times, what)| {
+            let times = times.as_ref().filter(|times| times.n > 0)?;
+            Some(Timed {
+                kind,
+                name,
+                times,
+                what,
+            })
+        })
         .collect()
 }
 
@@ -372,11 +396,26 @@ pub(crate) fn kind_in(phase: &PhaseFigures, kind: CurveKind) -> String {
 }
 
 /// The main time of a load: the response time, or the delivery time if nothing answers, or the connect time.
-pub(crate) fn judged(phase: &PhaseFigures) -> Option<(&'static str, &Times)> {
+pub(crate) fn judged(phase: &PhaseFigures) -> Option<Timed<'_>> {
     times(phase)
         .into_iter()
-        .find(|(name, _, _)| *name != "schedule lag")
-        .map(|(name, times, _)| (name, times))
+        .find(|timed| timed.kind != CurveKind::Lag)
+}
+
+/// A time in milliseconds as far as it can be used: `7.490`, `≤7.490`, `INVALID`.
+pub(crate) fn time(nanos: Option<f64>, standing: Standing) -> String {
+    match (nanos, standing) {
+        (None, _) => number::NONE.to_owned(),
+        (Some(nanos), Standing::Exact) => number::latency(nanos),
+        (Some(nanos), Standing::AtMost) => format!("≤{}", number::latency(nanos)),
+        (Some(nanos), Standing::AtLeast) => format!("≥{}", number::latency(nanos)),
+        (Some(_), Standing::Refused) => "INVALID".to_owned(),
+    }
+}
+
+/// How far the times of a kind in a phase can be used.
+pub(crate) fn standing(load: &Load, phase: &PhaseFigures, kind: CurveKind) -> Standing {
+    load.standing(phase, Subject::Time(kind))
 }
 
 /// The bottleneck and the reason.
@@ -495,7 +534,7 @@ pub(crate) struct RowValues {
     pub(crate) offered: String,
     /// The acknowledged rate.
     pub(crate) acknowledged: String,
-    /// Median, 90th, 99th and 99.9th percentile and the longest in milliseconds; `INVALID` where they must not be used.
+    /// Median, 90th, 99th and 99.9th percentile and the longest in milliseconds, as far as they can be used.
     pub(crate) times: [String; 5],
     pub(crate) lag: String,
     /// CPU time of generator and target, in seconds per million messages.
@@ -505,11 +544,13 @@ pub(crate) struct RowValues {
 
 /// The figures of the main phase of a load.
 pub(crate) fn row_values(load: &Load, phase: &PhaseFigures) -> RowValues {
-    let times = judged(phase).map(|(_, times)| times);
-    let is_invalid = invalid(load, phase).is_some();
-    let time = |of: fn(&Times) -> Option<u64>| match times.and_then(of) {
-        _ if is_invalid => "INVALID".to_owned(),
-        value => number::optional(value, |nanos| number::latency(nanos as f64)),
+    let judged = judged(phase);
+    let standing = judged
+        .as_ref()
+        .map_or(Standing::Exact, |timed| standing(load, phase, timed.kind));
+    let time = |of: fn(&Times) -> Option<u64>| {
+        let nanos = judged.as_ref().and_then(|timed| of(timed.times));
+        time(nanos.map(|nanos| nanos as f64), standing)
     };
     let cpu = [&load.generator, &load.target_use].map(|used| {
         let per_million = used.as_ref().and_then(|used| used.cpu_s_per_million);

@@ -10,6 +10,7 @@ mod search;
 use wirecost_proto::units::counted;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
+use wirecost_results::standing::Standing;
 use wirecost_results::summary::Times;
 
 use super::layout::wrapped;
@@ -72,7 +73,7 @@ impl Page {
         }
         for phase in load.phases.iter().filter(|phase| has_figures(phase)) {
             lines.push(String::new());
-            lines.extend(self.phase(phase, words::invalid(load, phase).as_deref()));
+            lines.extend(self.phase(load, phase));
         }
         lines.push(String::new());
         if load.is_modelled() {
@@ -115,7 +116,7 @@ impl Page {
         lines
     }
 
-    fn phase(&self, phase: &PhaseFigures, invalid: Option<&str>) -> Vec<String> {
+    fn phase(&self, load: &Load, phase: &PhaseFigures) -> Vec<String> {
         let seconds = |s: f64| number::trimmed(s, 1);
         let measured = match phase.measured_s {
             s if s > 0.0 => format!("{} s measured of ", seconds(s)),
@@ -169,30 +170,46 @@ impl Page {
             let text = format!("{} × {}", number::grouped(*times), number::plain(reason));
             lines.extend(self.entry("reason", &text));
         }
-        match invalid {
-            Some(reason) => lines.extend(self.entry("times", &format!("INVALID: {reason}"))),
-            None => lines.extend(self.times(phase)),
-        }
+        lines.extend(self.times(load, phase));
         lines
     }
 
-    /// Every kind of time side by side.
-    fn times(&self, phase: &PhaseFigures) -> Vec<String> {
-        let times = words::times(phase);
+    /// Every kind of time that can be used, side by side.
+    fn times(&self, load: &Load, phase: &PhaseFigures) -> Vec<String> {
+        let (times, refused): (Vec<_>, Vec<_>) = words::times(phase)
+            .into_iter()
+            .map(|timed| (words::standing(load, phase, timed.kind), timed))
+            .partition(|(standing, _)| *standing != Standing::Refused);
+        let mut lines = match words::invalid(load, phase) {
+            Some(reason) => {
+                let is_at_most = times.iter().any(|(standing, _)| *standing == Standing::AtMost);
+                let refused: Vec<&str> = refused.iter().map(|(_, timed)| timed.name).collect();
+                let text = match (is_at_most, refused.as_slice()) {
+                    (true, []) => format!("≤ is at most: {reason}"),
+                    (true, refused) => format!("≤ is at most, {} INVALID: {reason}", refused.join(" and ")),
+                    (false, _) => format!("INVALID: {reason}"),
+                };
+                self.entry("times", &text)
+            }
+            None => Vec::new(),
+        };
         if times.is_empty() {
-            return Vec::new();
+            return lines;
         }
         let mut columns = Columns::new("ms", ["mean", "p50", "p90", "p99", "p99.9", "max", "n"]);
         columns.drop_order(&[6, 0, 4, 2, 5, 3]);
-        for (name, of, _) in &times {
-            columns.row(name, time_values(of));
+        for (standing, timed) in &times {
+            columns.row(timed.name, time_values(timed.times, *standing));
         }
-        for (index, (_, _, what)) in times.iter().enumerate() {
-            columns.note(index, what);
+        for (index, (_, timed)) in times.iter().enumerate() {
+            columns.note(index, timed.what);
         }
-        let mut lines = vec![String::new()];
+        lines.push(String::new());
         lines.extend(columns.lines(NAME, self.width, &self.style));
-        let low: Vec<String> = times.iter().filter_map(|(name, of, _)| low_n(name, of)).collect();
+        let low = times
+            .iter()
+            .filter_map(|(_, timed)| low_n(timed.name, timed.times));
+        let low: Vec<String> = low.collect();
         if !low.is_empty() {
             let text = format!("low n: fewer than ten samples beyond {}", low.join(", "));
             lines.extend(self.wrap(&text));
@@ -395,15 +412,15 @@ fn bytes(phase: &PhaseFigures) -> String {
     )
 }
 
-fn time_values(of: &Times) -> [String; 7] {
-    let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
+fn time_values(of: &Times, standing: Standing) -> [String; 7] {
+    let quantile = |value: Option<u64>| words::time(value.map(|nanos| nanos as f64), standing);
     [
-        number::latency(of.mean),
+        words::time(Some(of.mean), standing),
         quantile(of.p50),
         quantile(of.p90),
         quantile(of.p99),
         quantile(of.p999),
-        number::latency(of.max as f64),
+        quantile(Some(of.max)),
         number::grouped(of.n),
     ]
 }

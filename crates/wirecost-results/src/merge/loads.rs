@@ -108,6 +108,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     missing::note(&mut phases);
     add_load(&mut sum.load, other.load, sent);
     sum.load.phases = phases;
+    sum.load.note_standings();
     Ok(())
 }
 

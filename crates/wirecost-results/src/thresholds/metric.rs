@@ -1,8 +1,10 @@
 //! The metrics that a threshold can be set on.
 
+use crate::curves::CurveKind;
 use crate::load::PhaseFigures;
 use crate::nbiot::{Estimate, Point};
 use crate::samples::SampleRow;
+use crate::standing::Subject;
 use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 use crate::thresholds::Aggregation;
 
@@ -235,6 +237,20 @@ impl Metric {
     /// Whether the figure is one of links, so that a load with sites has it for each hop.
     pub fn is_by_hop(&self) -> bool {
         matches!(self.name, "link_bytes_up" | "link_bytes_down")
+    }
+
+    /// What the figures are about.
+    pub fn subject(&self) -> Subject {
+        match self.name {
+            "response_time" | "reconnect_all" => Subject::Time(CurveKind::Response),
+            "service_time" => Subject::Time(CurveKind::Service),
+            "one_way_delay" => Subject::Time(CurveKind::Delay),
+            "connect_time" => Subject::Time(CurveKind::Connect),
+            "schedule_lag" => Subject::Time(CurveKind::Lag),
+            "carried_rate" => Subject::Carried,
+            "unserved" => Subject::Unserved,
+            _ => Subject::Count,
+        }
     }
 
     /// The distribution that the figures are of, in a cell; `None` for metrics without one.

@@ -2,6 +2,7 @@
 
 use wirecost_proto::units::UnitError;
 use wirecost_proto::{BitRate, ByteSize};
+use wirecost_results::standing::Standing;
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::{Metric, Quantity};
 
@@ -122,6 +123,25 @@ impl Expression {
             Operator::Equal => equal,
             Operator::NotEqual => !equal,
         }
+    }
+
+    /// Whether the true figure is in the bound for certain, where this one is it, or its highest or lowest value.
+    pub fn holds_within(&self, figure: f64, standing: Standing, rtt: Option<f64>) -> bool {
+        let decides = match (standing, self.operator) {
+            (Standing::Exact, _) => true,
+            (Standing::AtMost, Operator::Less | Operator::AtMost) => true,
+            (Standing::AtLeast, Operator::More | Operator::AtLeast) => true,
+            (
+                Standing::AtMost | Standing::AtLeast | Standing::Refused,
+                Operator::Less
+                | Operator::AtMost
+                | Operator::More
+                | Operator::AtLeast
+                | Operator::Equal
+                | Operator::NotEqual,
+            ) => false,
+        };
+        decides && self.holds(figure, rtt)
     }
 
     /// Whether the figure of a running phase fails for certain. A figure that only `grows` may still reach a bound.

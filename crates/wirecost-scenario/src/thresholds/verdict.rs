@@ -6,6 +6,7 @@ use wirecost_results::RunFolder;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
 use wirecost_results::over_runs::mean_over_runs;
+use wirecost_results::standing::Standing;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
@@ -19,10 +20,13 @@ use crate::options::nbiot::labels_of_point;
 use crate::selector::Labels;
 use crate::{identity, plan, spent};
 
+/// The metric that says whether figures may be used.
+const VALID: &str = "valid";
+
 /// A cell or a phase with its figure.
 struct Instance {
-    /// Whether its figures may be used.
-    valid: bool,
+    /// How far its figure can be used.
+    standing: Standing,
     /// Round-trip time of its link in seconds.
     rtt: Option<f64>,
     figure: Option<f64>,
@@ -34,7 +38,7 @@ impl Instance {
     /// The sum of two counts.
     fn and(self, other: Self) -> Self {
         Self {
-            valid: self.valid && other.valid,
+            standing: self.standing.and(other.standing),
             rtt: self.rtt,
             figure: self.figure.zip(other.figure).map(|(one, other)| one + other),
             interval: None,
@@ -77,7 +81,7 @@ impl Thresholds {
                 .filter(|(labels, _)| demand.selector.matches(labels));
             let instances: Vec<Instance> = matching
                 .map(|(_, point)| Instance {
-                    valid: true,
+                    standing: Standing::Exact,
                     rtt: None,
                     figure: demand.metric.of_point(point, demand.expression.aggregation),
                     interval: None,
@@ -131,7 +135,10 @@ impl Demand {
             .collect::<Vec<_>>()
             .into_iter()
             .map(move |device| Instance {
-                valid: cell.valid,
+                standing: match cell.valid || self.metric.name == VALID {
+                    true => Standing::Exact,
+                    false => Standing::Refused,
+                },
                 rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
                 figure: match device {
                     None => self.metric.of_cell(cell, aggregation),
@@ -198,7 +205,7 @@ impl Demand {
         // The subscribers are ours: if none has received a message, the count is zero.
         let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);
         let instance = |phase: &PhaseFigures| Instance {
-            valid: phase.valid,
+            standing: load.standing(phase, self.metric.subject()),
             rtt,
             figure: self
                 .metric
@@ -217,17 +224,20 @@ impl Demand {
         }
     }
 
-    /// The demand holds if every instance is valid and its figure fulfils the condition.
+    /// The demand holds if the figure of every instance fulfils the condition, and can be used for it.
     fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
         let (mut all, mut some) = (true, false);
         let mut worst: Option<(bool, f64, Option<[f64; 2]>)> = None;
         for instance in instances {
-            let is_usable = instance.valid || self.metric.name == "valid";
-            // Counts are exact. Times of an invalid phase are hidden.
-            let is_shown = is_usable || self.metric.quantity != Quantity::Time;
+            let holds = |figure| {
+                self.expression
+                    .holds_within(figure, instance.standing, instance.rtt)
+            };
+            let passes = instance.figure.is_some_and(holds);
+            // A time that is not what was measured is shown only where it decides.
+            let is_shown =
+                passes || instance.standing == Standing::Exact || self.metric.quantity != Quantity::Time;
             let figure = instance.figure.filter(|_| is_shown);
-            let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
-            let passes = figure.is_some_and(holds);
             let figure = figure.map(|figure| (passes, figure, instance.interval));
             worst = match (worst, figure) {
                 (None, figure) => figure,
@@ -249,7 +259,7 @@ impl Demand {
     }
 }
 
-/// The same phases over the runs of a load: valid if all are, with the mean of their figures.
+/// The same phases over the runs of a load, with the mean of their figures.
 fn over_runs(runs: &[Vec<Instance>]) -> Vec<Instance> {
     let count = runs.iter().map(Vec::len).min().unwrap_or(0);
     let of_phase = |index: usize| {
@@ -257,7 +267,7 @@ fn over_runs(runs: &[Vec<Instance>]) -> Vec<Instance> {
         let figures: Option<Vec<f64>> = phases().map(|phase| phase.figure).collect();
         let (figure, interval) = figures.and_then(|figures| mean_over_runs(&figures)).unzip();
         Instance {
-            valid: phases().all(|phase| phase.valid),
+            standing: phases().fold(Standing::Exact, |standing, phase| standing.and(phase.standing)),
             rtt: phases().find_map(|phase| phase.rtt),
             figure,
             interval: interval.flatten(),

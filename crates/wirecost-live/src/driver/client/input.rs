@@ -78,6 +78,8 @@ where
 
     /// Passes a device's output to the kernel and notifies its owner.
     pub(super) fn write_out(&mut self, index: usize) -> bool {
+        // Before the kernel has it: when the call returns, the peer may have answered already.
+        let leaves = self.tick();
         let is_flushed = match self.hand_over(index) {
             Ok(is_flushed) => is_flushed,
             Err(refusal) => {
@@ -87,8 +89,8 @@ where
         };
         let mut has_news = false;
         if is_flushed && std::mem::take(&mut self.slots[index].owes_sent) {
-            let now = self.tick();
-            has_news = self.director.flushed(index, now);
+            self.tick();
+            has_news = self.director.flushed(index, leaves);
         }
         has_news |= self.note_congestion(index);
         self.drop_closed(index);
@@ -160,6 +162,7 @@ where
     /// Sends the output of devices on shared sockets.
     pub(super) fn send_shared(&mut self) {
         for shared in 0..self.shared.len() {
+            let leaves = self.tick();
             let place = &mut self.shared[shared];
             let sent = place.batch.send(&place.socket);
             let mut waiting = std::mem::take(&mut place.waiting);
@@ -170,12 +173,12 @@ where
                 self.shared_failed(&error);
             }
             for index in waiting.drain(..) {
-                let now = self.tick();
-                if self.director.flushed(index, now) {
+                if self.director.flushed(index, leaves) {
                     self.continue_later(index);
                 }
             }
             self.shared[shared].waiting = waiting;
         }
+        self.tick();
     }
 }

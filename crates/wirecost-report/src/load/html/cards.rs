@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use wirecost_results::load::{Load, LoadSummary};
+use wirecost_results::standing::Standing;
 
 use super::search;
 use crate::load::words;
@@ -91,28 +92,27 @@ fn rate(load: &Load) -> Card {
 
 fn time(load: &Load) -> Card {
     let title = "Time";
-    if let Some(reason) = words::invalid_main(load) {
-        return Card {
-            title,
-            value: "INVALID".into(),
-            winner: reason,
-            scope: "the times must not be used".into(),
-            alarm: true,
-            ..Card::default()
-        };
-    }
-    let judged = words::main_phase(load).and_then(words::judged);
-    let Some((name, times)) = judged else {
-        return Card {
-            title,
-            value: number::NONE.into(),
-            winner: "nothing was timed".into(),
-            ..Card::default()
+    let main = words::main_phase(load);
+    let judged = main.and_then(|phase| Some((phase, words::judged(phase)?)));
+    let Some((phase, timed)) = judged else {
+        return match words::invalid_main(load) {
+            Some(reason) => invalid(title, reason),
+            None => Card {
+                title,
+                value: number::NONE.into(),
+                winner: "nothing was timed".into(),
+                ..Card::default()
+            },
         };
     };
-    let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
+    let standing = words::standing(load, phase, timed.kind);
+    if standing == Standing::Refused {
+        return invalid(title, words::invalid_main(load).unwrap_or_default());
+    }
+    let quantile = |value: Option<u64>| words::time(value.map(|nanos| nanos as f64), standing);
+    let times = timed.times;
     Card {
-        title: match name {
+        title: match timed.name {
             "delivery" => "Delivery time",
             "connect" => "Connect time",
             _ => "Response time",
@@ -125,11 +125,24 @@ fn time(load: &Load) -> Card {
             quantile(times.p999)
         ),
         scope: format!(
-            "longest {} ms, of {}",
-            number::latency(times.max as f64),
-            number::grouped(times.n)
+            "longest {} ms, of {}{}",
+            quantile(Some(times.max)),
+            number::grouped(times.n),
+            words::invalid_main(load).map_or(String::new(), |reason| format!("; {reason}"))
         ),
-        alarm: false,
+        alarm: standing != Standing::Exact,
+    }
+}
+
+/// The card of times that must not be used.
+fn invalid(title: &'static str, reason: String) -> Card {
+    Card {
+        title,
+        value: "INVALID".into(),
+        winner: reason,
+        scope: "the times must not be used".into(),
+        alarm: true,
+        ..Card::default()
     }
 }
 
@@ -209,7 +222,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
     }));
     // The largest of the negatives is the least.
     let least = |value: &dyn Fn(&Load) -> Option<f64>| best(&|load| value(load).map(|v| -v));
-    let tail = |load: &Load| Some(words::judged(words::main_phase(load)?)?.1.p99? as f64);
+    let tail = |load: &Load| Some(words::judged(words::main_phase(load)?)?.times.p99? as f64);
     cards.extend(least(&tail).map(|(value, label)| Card {
         title: "Shortest 99th percentile",
         value: number::latency(-value),

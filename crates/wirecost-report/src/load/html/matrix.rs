@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::load::{Load, LoadSummary};
-use wirecost_results::rate_search::{AtRate, RateSearch};
+use wirecost_results::rate_search::RateSearch;
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::usage::UsageRow;
 
@@ -84,7 +84,7 @@ impl Matrix {
     }
 }
 
-/// The indexes of the loads to draw, and which they are if not all are: the first ones, or both sides of the border of
+/// The indexes of the loads to draw, and which they are if not all are: the first ones, or one at each relevant bound of
 /// each search.
 fn chosen(summary: &LoadSummary) -> (Vec<usize>, Option<String>) {
     let count = summary.loads.len();
@@ -93,7 +93,7 @@ fn chosen(summary: &LoadSummary) -> (Vec<usize>, Option<String>) {
         let of_key = |key: &str| summary.loads.iter().position(|load| load.key == key);
         let mut indexes: Vec<usize> = keys.filter_map(of_key).collect();
         indexes.truncate(DRAWN);
-        let told = "drawn: of each search the first load at the highest rate that holds, and the first at the next rate";
+        let told = "drawn: of each search the first trial at each relevant bound";
         return (indexes, Some(told.to_owned()));
     }
     let told = (count > DRAWN)
@@ -102,12 +102,8 @@ fn chosen(summary: &LoadSummary) -> (Vec<usize>, Option<String>) {
 }
 
 fn border_keys(search: &RateSearch) -> impl Iterator<Item = &str> {
-    let all = AtRate::all(&search.trials);
-    let rates = AtRate::border(&all)
-        .into_iter()
-        .flatten()
-        .map(move |index| all[index].rate);
-    rates.filter_map(|rate| {
+    let rates = [search.relevant_lower_bound, search.relevant_upper_bound];
+    rates.into_iter().flatten().filter_map(|rate| {
         let mut trials = search.trials.iter();
         trials
             .find(|trial| trial.rate == rate)
@@ -298,8 +294,7 @@ fn latency(all: &[Curve], loads: &[Drawn<'_>]) -> Option<Figure> {
         };
         let kinds = [CurveKind::Response, CurveKind::Delay, CurveKind::Connect];
         let curve = kinds.into_iter().find_map(curve_of)?;
-        let (_, times) = words::judged(main)?;
-        let n = times.n as usize;
+        let n = words::judged(main)?.times.n as usize;
         Some(Series {
             label: drawn.label.clone(),
             number,

@@ -133,7 +133,7 @@ fn point(load: &Load, axis: Axis) -> Option<Point> {
     let phase = words::main_phase(load).filter(|_| load.not_run.is_none())?;
     let times = words::judged(phase)
         .filter(|_| phase.valid)
-        .map(|(_, times)| times);
+        .map(|timed| timed.times);
     let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
     Some(Point {
         at: axis.of(load).filter(|at| *at > 0.0)?,

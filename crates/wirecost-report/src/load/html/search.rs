@@ -15,6 +15,7 @@ pub(super) struct Search {
     name: String,
     conclusion: String,
     limit: Option<String>,
+    goal: String,
     rates: Grid,
 }
 
@@ -24,6 +25,7 @@ pub(super) fn all(summary: &LoadSummary) -> Vec<Search> {
         name: number::plain(&of.name),
         conclusion: search::conclusion(of),
         limit: search::limit(of),
+        goal: search::goal(of),
         rates: rates(of),
     };
     summary.searches.iter().map(of_one).collect()
@@ -32,24 +34,26 @@ pub(super) fn all(summary: &LoadSummary) -> Vec<Search> {
 /// A card for each search.
 pub(super) fn cards(summary: &LoadSummary) -> impl Iterator<Item = Card> {
     summary.searches.iter().map(|of| Card {
-        title: "Highest rate",
-        value: number::optional(of.rate, number::rate),
+        title: if of.ended_by_generator {
+            "At least"
+        } else {
+            "Highest rate"
+        },
+        value: number::optional(of.conditional_throughput, number::rate),
         unit: "messages/s",
         winner: search::conclusion(of),
         scope: number::plain(&of.name),
-        alarm: of.rate.is_none(),
+        alarm: of.conditional_throughput.is_none() || of.ended_by_generator,
     })
 }
 
 /// A row for each tried rate.
 fn rates(of: &RateSearch) -> Grid {
     let columns: [ValueColumn<(&RateSearch, AtRate)>; 4] = [
-        ("loads held", "", |(_, at)| {
-            format!("{} of {}", at.held, at.loads())
+        ("good trials", "", |(_, at)| {
+            format!("{} of {}", at.good, at.trials())
         }),
-        ("worst figure", "ms", |(of, at)| {
-            search::figure(search::worst(of, at.rate))
-        }),
+        ("worst figure", "ms", |(of, at)| search::worst(of, at.rate)),
         ("bottleneck", "", |(of, at)| search::bottleneck(of, at.rate)),
         ("why not", "", |(of, at)| search::reason(of, at.rate)),
     ];

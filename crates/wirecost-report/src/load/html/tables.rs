@@ -1,8 +1,10 @@
 //! The tables of a run of loads.
 
 use serde_json::Value;
+use wirecost_results::curves::CurveKind;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::repeat::OverRuns;
+use wirecost_results::standing::Standing;
 use wirecost_results::summary::Times;
 use wirecost_results::threshold::Threshold;
 
@@ -14,16 +16,12 @@ use crate::number;
 struct TimeRow<'a> {
     kind: &'static str,
     times: &'a Times,
-    /// Whether the times must not be used.
-    is_hidden: bool,
+    standing: Standing,
 }
 
 impl TimeRow<'_> {
     fn nanos(&self, nanos: Option<f64>) -> String {
-        match nanos {
-            _ if self.is_hidden => "INVALID".to_owned(),
-            nanos => number::optional(nanos, number::latency),
-        }
+        words::time(nanos, self.standing)
     }
 
     fn quantile(&self, of: fn(&Times) -> Option<u64>) -> String {
@@ -31,8 +29,8 @@ impl TimeRow<'_> {
     }
 }
 
-/// Times of every phase, by kind; `INVALID` where they must not be used.
-pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
+/// Times of every phase, by kind, as far as they can be used.
+pub(super) fn figures<'a>(loads: &'a [Load], labels: &'a [String]) -> Grid {
     let columns: [ValueColumn<TimeRow<'_>>; 11] = [
         ("time", "", |row| row.kind.to_owned()),
         ("mean", "ms", |row| row.nanos(Some(row.times.mean))),
@@ -47,18 +45,13 @@ pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
         ("low n", "", |row| row.times.low_n.join(", ")),
     ];
     let rows = phases(loads, labels).flat_map(|(load, name, phase)| {
-        let invalid = words::invalid(load, phase).is_some();
-        let row = move |(kind, times, _): (&'static str, _, _)| {
-            // The schedule lag is the reason for the invalidity, so it is always shown.
-            let is_hidden = invalid && kind != "schedule lag";
-            (
-                name.clone(),
-                TimeRow {
-                    kind,
-                    times,
-                    is_hidden,
-                },
-            )
+        let row = move |timed: words::Timed<'a>| {
+            let row = TimeRow {
+                kind: timed.name,
+                times: timed.times,
+                standing: words::standing(load, phase, timed.kind),
+            };
+            (name.clone(), row)
         };
         words::times(phase).into_iter().map(row)
     });
@@ -196,8 +189,8 @@ pub(super) fn reasons(loads: &[Load], labels: &[String]) -> Grid {
     Grid::new("Reasons that were given", &head, rows.collect())
 }
 
-/// A phase with connects, and whether its times must not be used.
-type Connecting<'a> = (&'a PhaseFigures, bool);
+/// A phase with connects, and how far their times can be used.
+type Connecting<'a> = (&'a PhaseFigures, Standing);
 
 /// The connects of every phase.
 pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
@@ -233,15 +226,13 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
     ];
     let connecting = phases(loads, labels)
         .filter(|(.., phase)| phase.connects.attempted + phase.connects.lost > 0)
-        .map(|(load, name, phase)| (name, (phase, words::invalid(load, phase).is_some())));
+        .map(|(load, name, phase)| (name, (phase, words::standing(load, phase, CurveKind::Connect))));
     Grid::of("Connections", "load and phase", &columns, connecting)
 }
 
-fn connect_time((phase, is_invalid): &Connecting<'_>, of: fn(&Times) -> Option<u64>) -> String {
-    match phase.connect_time_ns.as_ref().and_then(of) {
-        Some(_) if *is_invalid => "INVALID".into(),
-        value => number::optional(value, |nanos| number::latency(nanos as f64)),
-    }
+fn connect_time((phase, standing): &Connecting<'_>, of: fn(&Times) -> Option<u64>) -> String {
+    let nanos = phase.connect_time_ns.as_ref().and_then(of);
+    words::time(nanos.map(|nanos| nanos as f64), *standing)
 }
 
 /// The schedule lag of the generator, and the bottleneck.

@@ -1,4 +1,4 @@
-//! A search for the highest rate, in words.
+//! A search for the conditional throughput, in words.
 
 use wirecost_results::rate_search::{RateSearch, RateTrial};
 
@@ -8,39 +8,80 @@ use crate::number;
 pub(crate) fn conclusion(search: &RateSearch) -> String {
     let bound = &search.bound;
     let so_far = if search.complete { "" } else { "so far, " };
-    let rate = |rate: f64| format!("{}/s", number::rate(rate));
-    let text = match (search.rate, search.interval) {
-        (Some(found), [Some(low), Some(high)]) => {
-            let (found, low, high) = (rate(found), rate(low), rate(high));
-            format!("{so_far}{found} with {bound}: every load up to {low} held, and none from {high} on")
-        }
-        (Some(found), [_, None]) => {
-            let found = rate(found);
-            format!("{so_far}{found} and more with {bound}: the highest tried rate held")
-        }
-        (Some(found), [None, Some(high)]) => {
-            let (found, high) = (rate(found), rate(high));
+    let (lower, upper) = (search.relevant_lower_bound, search.relevant_upper_bound);
+    if search.ended_by_generator {
+        return by_generator(search, so_far);
+    }
+    let found = search.conditional_throughput.map(per_second);
+    let text = match (found, lower.map(per_second), upper.map(per_second)) {
+        (Some(found), Some(low), Some(high)) => {
+            let early = unreached(search);
             format!(
-                "{so_far}{found} with {bound}: at each lower rate a load failed, and none from {high} on held"
+                "{so_far}{found} with {bound} (conditional throughput; relevant bounds: {low} held, {high} did not){early}"
             )
         }
-        (None, [_, Some(lowest)]) => format!("{so_far}none with {bound}: {} did not hold", rate(lowest)),
-        (None, _) => format!("{so_far}none with {bound}"),
+        (Some(found), _, None) => {
+            format!("{so_far}{found} and more with {bound}: the highest tried rate held")
+        }
+        (_, _, Some(high)) => format!("{so_far}none with {bound}: {high} did not hold"),
+        (_, _, None) => format!("{so_far}none with {bound}: no rate is classified"),
     };
     number::plain(&text)
 }
 
-/// What limits the rate: the bottleneck and the reason at the lowest rate that did not hold.
+/// The conclusion of a search whose generator could not offer more: nobody knows what the target holds.
+fn by_generator(search: &RateSearch, so_far: &str) -> String {
+    let bound = &search.bound;
+    let offered = search
+        .relevant_upper_bound
+        .map_or_else(|| "more".to_owned(), per_second);
+    let held = match search.conditional_throughput.map(per_second) {
+        Some(found) => format!("the target holds at least {found} with {bound}"),
+        None => format!("no rate with {bound} is known"),
+    };
+    number::plain(&format!(
+        "{so_far}the generator, not the target, ended the search: {held}, and the generator could not tell of {offered}"
+    ))
+}
+
+/// What to add if a search ended before its bounds were near enough.
+fn unreached(search: &RateSearch) -> String {
+    let bounds = search.relevant_lower_bound.zip(search.relevant_upper_bound);
+    match bounds {
+        Some((low, high)) if search.complete && !search.goal.is_reached(low, high) => format!(
+            "; it ended after {} trials, before they were {} apart",
+            search.trials.len(),
+            number::percent(search.goal.width)
+        ),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn per_second(rate: f64) -> String {
+    format!("{}/s", number::rate(rate))
+}
+
+/// What limits the rate: the bottleneck and the reason at the relevant upper bound.
 pub(crate) fn limit(search: &RateSearch) -> Option<String> {
     let reason = search.limit.as_ref()?;
     let text = match search.bottleneck.as_deref() {
-        Some("generator") => {
-            format!("generator: {reason}; this is no limit of the target, which may hold more")
-        }
         Some(who) if who != "none" => format!("{who}: {reason}"),
         _ => reason.clone(),
     };
     Some(number::plain(&text))
+}
+
+/// The search goal in one line.
+pub(crate) fn goal(search: &RateSearch) -> String {
+    let goal = &search.goal;
+    let seconds = |seconds: f64| number::trimmed(seconds, 3);
+    format!(
+        "trials of {} s, {} s of them classify a rate, at a lower bound at most {} of these are bad, width {}",
+        seconds(goal.final_trial_duration_s),
+        seconds(goal.duration_sum_s),
+        number::percent(goal.exceed_ratio),
+        number::percent(goal.width)
+    )
 }
 
 /// The name of the figure that the condition is about, e.g. `p(99)`.
@@ -49,18 +90,26 @@ pub(crate) fn figure_name(search: &RateSearch) -> &str {
     search.bound[..end.unwrap_or(search.bound.len())].trim()
 }
 
-/// A figure of a search in milliseconds.
-pub(crate) fn figure(seconds: Option<f64>) -> String {
-    number::optional(seconds, |seconds| number::latency(seconds * 1e9))
+/// The figure of a trial in milliseconds; `≤` where the generator's lateness is part of it.
+pub(crate) fn figure(trial: &RateTrial) -> String {
+    let mark = if trial.at_most { "≤" } else { "" };
+    number::optional(trial.figure_s, |seconds| {
+        format!("{mark}{}", number::latency(seconds * 1e9))
+    })
 }
 
-/// The largest figure of the loads at a rate, in seconds.
-pub(crate) fn worst(search: &RateSearch, rate: f64) -> Option<f64> {
-    let figures = at(search, rate).filter_map(|trial| trial.figure_s);
-    figures.reduce(f64::max)
+/// The largest figure of the trials at a rate, in milliseconds.
+pub(crate) fn worst(search: &RateSearch, rate: f64) -> String {
+    let by_figure = |one: &&RateTrial, other: &&RateTrial| {
+        let [one, other] = [one, other].map(|trial| trial.figure_s.unwrap_or(f64::MIN));
+        one.total_cmp(&other)
+    };
+    at(search, rate)
+        .max_by(by_figure)
+        .map_or_else(|| number::NONE.to_owned(), figure)
 }
 
-/// The bottlenecks of the loads at a rate, each once.
+/// The bottlenecks of the trials at a rate, each once.
 pub(crate) fn bottleneck(search: &RateSearch, rate: f64) -> String {
     let mut all: Vec<&str> = at(search, rate)
         .filter_map(|trial| trial.bottleneck.as_deref())
@@ -72,7 +121,7 @@ pub(crate) fn bottleneck(search: &RateSearch, rate: f64) -> String {
     }
 }
 
-/// Why the first load at a rate that did not hold did not; nothing if all held.
+/// Why the first bad trial at a rate was bad; nothing if all were good.
 pub(crate) fn reason(search: &RateSearch, rate: f64) -> String {
     let why = at(search, rate).find_map(|trial| trial.why.as_deref());
     why.map_or(String::new(), number::plain)

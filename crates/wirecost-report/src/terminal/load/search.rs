@@ -15,7 +15,7 @@ pub(super) fn trial_line(of: &RateSearch, trial: &RateTrial) -> String {
         None => format!(
             "{rate}/s holds: {} is {} ms",
             search::figure_name(of),
-            search::figure(trial.figure_s)
+            search::figure(trial)
         ),
     };
     number::plain(&text)
@@ -24,28 +24,34 @@ pub(super) fn trial_line(of: &RateSearch, trial: &RateTrial) -> String {
 impl Page {
     /// The conclusion and the tried rates of a search.
     pub(super) fn search(&self, of: &RateSearch) -> Vec<String> {
-        let mut lines = vec![
-            self.style
-                .bold(&number::clipped(&number::plain(&of.name), self.width)),
-        ];
-        lines.extend(self.entry("highest rate", &search::conclusion(of)));
+        let conclusion = search::conclusion(of);
+        let mut lines = match of.ended_by_generator {
+            true => self
+                .wrap(&conclusion)
+                .iter()
+                .map(|line| self.style.alarm(line))
+                .collect(),
+            false => self.entry("highest rate", &conclusion),
+        };
         if let Some(limit) = search::limit(of) {
             lines.extend(self.entry("limit", &limit));
         }
+        lines.extend(self.entry("load", &number::plain(&of.name)));
+        lines.extend(self.entry("goal", &search::goal(of)));
         lines.push(String::new());
         let name = search::figure_name(of);
-        let mut columns = Columns::new("offered/s", ["loads held", "worst ms", "bottleneck"]);
+        let mut columns = Columns::new("offered/s", ["good trials", "worst ms", "bottleneck"]);
         columns.drop_order(&[2, 0]);
         for at in AtRate::all(&of.trials) {
             let (figure, bottleneck) = (search::worst(of, at.rate), search::bottleneck(of, at.rate));
-            let held = format!("{} of {}", at.held, at.loads());
-            columns.row(&number::rate(at.rate), [held, search::figure(figure), bottleneck]);
+            let good = format!("{} of {}", at.good, at.trials());
+            columns.row(&number::rate(at.rate), [good, figure, bottleneck]);
             if !at.holds() {
                 columns.alarm();
             }
         }
         lines.extend(columns.lines(NAME, self.width, &self.style));
-        lines.extend(self.wrap(&format!("worst: the largest {name} of the loads at this rate")));
+        lines.extend(self.wrap(&format!("worst: the largest {name} of the trials at this rate")));
         lines
     }
 }

@@ -1,6 +1,7 @@
 use wirecost_results::figures::Deliveries;
 use wirecost_results::repeat::RunOf;
 use wirecost_results::summary::{Outcomes, Times};
+use wirecost_results::warning::{Warning, WarningKind};
 
 use super::*;
 use crate::load::ScenarioInputs;
@@ -144,6 +145,35 @@ fn invalid_loads_never_pass() {
     let refused = |_: usize, load: &mut Load| load.not_run = Some("no".into());
     let threshold = verdict("response_time", "p(99)<10s", refused);
     assert_eq!((threshold.pass, threshold.actual), (false, None));
+}
+
+#[test]
+fn a_late_generator_limits_what_its_lateness_can_falsify_alone() {
+    let late = |_: usize, load: &mut Load| {
+        let text = "the generator was late".to_owned();
+        load.phases[1].valid = false;
+        load.phases[1].warnings = vec![Warning::invalid(WarningKind::ScheduleLag, text)];
+        load.phases[1].service_time_ns = load.phases[1].response_time_ns.clone();
+    };
+    for (name, expression, pass, actual) in [
+        ("acknowledged", "rate>=99%", true, Some(0.99)),
+        ("messages_lost", "count==10", true, Some(10.0)),
+        ("response_time", "p(99)<120ms", true, Some(0.119)),
+        // The time is at most 119 ms.
+        ("response_time", "p(99)<119ms", false, None),
+        ("response_time", "p(99)>1ms", false, None),
+        ("service_time", "p(99)<120ms", false, None),
+        ("carried_rate", "value>=9.9/s", true, Some(9.9)),
+        ("carried_rate", "value<100/s", false, Some(9.9)),
+        ("valid", "rate==100%", false, Some(0.0)),
+    ] {
+        let threshold = verdict(name, expression, late);
+        assert_eq!(
+            (threshold.pass, threshold.actual),
+            (pass, actual),
+            "{name} {expression}"
+        );
+    }
 }
 
 #[test]

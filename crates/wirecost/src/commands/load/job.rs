@@ -331,10 +331,13 @@ fn is_spoiled(load: &Load) -> bool {
 pub fn code(summary: &LoadSummary) -> u8 {
     if !summary.searches.is_empty() && !summary.interrupted {
         // A search needs loads that do not hold.
-        let is_found = |search: &RateSearch| search.rate.is_some();
-        return match summary.searches.iter().all(is_found) {
-            true => exit::OK,
-            false => exit::THRESHOLD,
+        let is_found = |search: &RateSearch| search.conditional_throughput.is_some();
+        return if summary.searches.iter().any(|search| search.ended_by_generator) {
+            exit::INVALID
+        } else if summary.searches.iter().all(is_found) {
+            exit::OK
+        } else {
+            exit::THRESHOLD
         };
     }
     let has_all_agents = |load: &Load| load.agents.as_ref().is_none_or(|agents| agents.are_whole());
