@@ -150,20 +150,37 @@ def test_figures_of_an_invalid_cell_are_null_with_a_reason(comparison: wc.Run, t
     assert not run.valid
 
 
-def test_a_histogram_of_samples_needs_one_message_each(comparison: wc.Run, tmp_path: Path) -> None:
+def test_a_histogram_of_a_comparison_has_every_message_that_the_figures_count(tmp_path: Path) -> None:
+    options = {"messages_per_connection": 4, "loss": "20%", "engine": "sim", "count": 10}
+    run = wc.compare("mqtt-qos1", "coap-con", "udp", out=tmp_path / "run", **options)
+    cells = {cell["stack"]: cell for cell in run.summary["cells"]}
+    for stack, cell in cells.items():
+        figures = {
+            "response": cell["message"]["response_time_ns"],
+            "service": cell["message"]["service_time_ns"],
+            "delay": cell["message"]["one_way_delay_ns"],
+            "connect": (cell["connect"] or {}).get("response_time_ns"),
+        }
+        for kind, figure in figures.items():
+            times = run.hist(kind, stack=stack)
+            assert len(times) == (figure["n"] if figure else 0), (stack, kind)
+            if figure and figure["p50"]:
+                assert times.percentile(50) == pytest.approx(figure["p50"], rel=1e-3), (stack, kind)
+    # The first messages alone would be one for each connection.
+    assert len(run.hist(stack="mqtt-qos1")) > 10
+    assert len(run.hist()) == sum(cell["message"]["response_time_ns"]["n"] for cell in cells.values())
+
+
+def test_a_histogram_that_is_gone_is_missed(comparison: wc.Run, tmp_path: Path) -> None:
     import shutil
 
     folder = tmp_path / "run"
     shutil.copytree(comparison.folder, folder)
-    summary = json.loads((folder / "summary.json").read_text())
-    for cell in summary["cells"]:
-        cell["messages_per_connection"] = 4
-    (folder / "summary.json").write_text(json.dumps(summary))
+    next((folder / "latency").glob("*-coap-con-48B-service.hlog")).unlink()
     run = wc.read(folder)
-    for kind in ("response", "service", "delay"):
-        with pytest.raises(wc.UsageError, match="have the first of 4 messages each"):
-            run.hist(kind)
-    assert len(run.hist("connect", stack="mqtt-qos1")) > 0
+    with pytest.raises(wc.UsageError, match="coap-con-48B-service.hlog is not there"):
+        run.hist("service", stack="coap-con")
+    assert len(run.hist("response", stack="coap-con")) == 80
 
 
 def test_a_run_shows_itself_in_a_notebook(comparison: wc.Run) -> None:

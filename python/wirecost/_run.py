@@ -32,11 +32,12 @@ _KINDS = {
     "connect": "connect_time",
     "delay": "one_way_delay",
 }
-_OF_A_SAMPLE = {
-    "response": "response_time_ns",
-    "service": "service_time_ns",
-    "connect": "connect_ns",
-    "delay": "one_way_delay_ns",
+# The section of a cell, and its figure of the same times.
+_OF_A_CELL = {
+    "response": ("message", "response_time_ns"),
+    "service": ("message", "service_time_ns"),
+    "connect": ("connect", "response_time_ns"),
+    "delay": ("message", "one_way_delay_ns"),
 }
 
 
@@ -216,15 +217,15 @@ class Run:
         return self
 
     def hist(self, kind: str = "response", *, phase: str | None = None, **where: object) -> Histogram:
-        """The histogram of one kind of time, summed over the loads and phases that `where` fits.
+        """The histogram of one kind of time, summed over the cells, or the loads and phases, that `where` fits.
 
-        `kind` is response, service, lag, connect or delay; `where` names columns of `phases`: stack="coap-con".
-        Of a comparison it is that of the samples, where each has one message. Raises Invalid where the figures must not be used.
+        `kind` is response, service, lag, connect or delay; a comparison has no lag. `where` names columns of `cells` or `phases`:
+        stack="coap-con". It has all messages and connects that the figures count. Raises Invalid where these must not be used.
         """
         if kind not in _KINDS:
             raise UsageError(f"{kind!r} is no kind of time", f"write one of {', '.join(sorted(_KINDS))}", code=2)
         if self.kind == "comparison":
-            return self._of_samples(kind, where)
+            return self._of_cells(kind, where)
         self._must_be("load", "histograms")
         chosen = [one for one in enumerate(self.summary.get("loads", [])) if _fits(one[1], where)]
         if not chosen:
@@ -240,24 +241,22 @@ class Run:
                     total = total + Histogram.read(path)
         return total
 
-    def _of_samples(self, kind: str, where: Mapping[str, object]) -> Histogram:
-        column = _OF_A_SAMPLE.get(kind)
-        if column is None:
-            raise UsageError(f"a comparison has no {kind}", f"write one of {', '.join(sorted(_OF_A_SAMPLE))}", code=2)
-        rows = [row for row in self.samples.to_pylist() if _fits(row, where)]
-        if not rows:
-            raise UsageError(f"no sample has {_text(where)}", "run.samples has the values of every column", code=2)
-        for cell in sorted({row["cell"] for row in rows}):
-            item = self.summary["cells"][cell]
-            self._must_be_valid(item)
-            # A sample has the first message of its connection alone.
-            if kind != "connect" and item["messages_per_connection"] > 1:
-                raise UsageError(
-                    f"the samples of {item['stack']} have the first of {item['messages_per_connection']} messages each, not all of them",
-                    "run.cells has the quantiles of all messages, and latency/*.hgrm of run.folder their distribution",
-                    code=2,
-                )
-        return Histogram.of(int(row[column]) for row in rows if row[column] is not None)
+    def _of_cells(self, kind: str, where: Mapping[str, object]) -> Histogram:
+        section = _OF_A_CELL.get(kind)
+        if section is None:
+            raise UsageError(f"a comparison has no {kind}", f"write one of {', '.join(sorted(_OF_A_CELL))}", code=2)
+        keys = {row["key"] for row in self.cells.to_pylist() if _fits(row, where)}
+        chosen = [one for one in enumerate(self.summary.get("cells", [])) if one[1]["key"] in keys]
+        if not chosen:
+            raise UsageError(f"no cell has {_text(where)}", "run.cells has the values of every column", code=2)
+        total = Histogram()
+        for number, cell in chosen:
+            self._must_be_valid(cell)
+            path = self.folder / "latency" / f"{number:03}-{cell['stack']}-{cell['payload_bytes']}B-{kind}.hlog"
+            # A cell without times of the kind has no file, and no figure.
+            if path.is_file() or (cell.get(section[0]) or {}).get(section[1]):
+                total = total + Histogram.read(path)
+        return total
 
     def _must_be_valid(self, item: Mapping[str, Any]) -> None:
         why = reason(item)

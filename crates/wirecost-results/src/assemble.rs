@@ -1,8 +1,5 @@
 //! Builds the files of a comparison from the files of its cells.
 
-use wirecost_stats::Histogram;
-use wirecost_stats::hgrm::Hgrm;
-
 use crate::columns::Row as _;
 use crate::warning::{Warning, WarningKind};
 use crate::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow, agreement};
@@ -94,20 +91,14 @@ impl Part {
         Self::new(folder, index, CellFile::read(folder, key)?)
     }
 
-    /// The part of cell `index`; its response times go to `latency/<cell>-<stack>-<bytes>B.hgrm`.
+    /// The part of cell `index`; its times go to files in `latency`.
     ///
     /// # Errors
     /// A row has other columns than this version's, or the file system refuses.
     pub fn new(folder: &RunFolder, index: usize, file: CellFile) -> Result<Self, ResultsError> {
-        let rows = file.rows(folder)?;
-        let distribution = file.distribution.clone().or_else(|| distribution(&rows));
-        if let Some(distribution) = distribution.filter(|text| !text.is_empty()) {
-            let name = format!(
-                "latency/{index:03}-{}-{}B.hgrm",
-                file.cell.stack, file.cell.payload_bytes
-            );
-            folder.write_derived(&name, distribution.as_bytes())?;
-        }
+        // Lines of other columns would make `samples.csv` unreadable.
+        file.rows(folder)?;
+        file.times.write(folder, index, &file.cell)?;
         let samples = file.lines(index);
         let numbered = |ladder| Ladder {
             cell: Some(index as u64),
@@ -119,13 +110,4 @@ impl Part {
             samples,
         })
     }
-}
-
-/// The distribution of the response times of rows as a `.hgrm` file; `None` where there are none.
-fn distribution(rows: &[SampleRow]) -> Option<String> {
-    let mut histogram = Histogram::new();
-    rows.iter()
-        .filter_map(|row| row.response_time_ns)
-        .for_each(|nanos| histogram.record(nanos));
-    (!histogram.is_empty()).then(|| Hgrm(&histogram).to_string())
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::cell_times::CellTimes;
 use super::columns::Row as _;
 use super::folder::{CELLS, ResultsError, RunFolder};
 use super::summary::Cell;
@@ -11,7 +12,7 @@ use super::traffic::CellTraffic;
 use super::{Ladder, SampleRow};
 
 /// The results of one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CellFile {
     /// Its figures.
     pub cell: Cell,
@@ -22,29 +23,20 @@ pub struct CellFile {
     pub traffic: Option<CellTraffic>,
     /// One row of `samples.csv` per device. The first column is unused here.
     pub samples: Vec<String>,
-    /// The distribution of response times as a `.hgrm` file, for cells whose rows do not have the times that the cell counts:
-    /// without rows, with more than one message per connection, with answers after the time-out. Empty if it counts none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distribution: Option<String>,
+    /// The times that the cell counts, of all messages and connects: a row has the first of its device alone.
+    #[serde(default)]
+    pub times: CellTimes,
 }
 
 impl CellFile {
     /// The results of a cell with a row per device.
-    pub fn new(cell: Cell, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
+    pub fn new(cell: Cell, times: CellTimes, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
         Self {
             cell,
             ladder,
             traffic: None,
             samples: rows.iter().map(SampleRow::line).collect(),
-            distribution: None,
-        }
-    }
-
-    /// The results of a cell without rows.
-    pub fn of_sums(cell: Cell, distribution: Option<String>) -> Self {
-        Self {
-            distribution,
-            ..Self::new(cell, &[], None)
+            times,
         }
     }
 

@@ -17,6 +17,7 @@
 //! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
+//! - [`cell_times`]: `latency/*` of a comparison
 //! - [`curves`]: `latency/*.hgrm` of a load
 //! - [`samples`]: `samples.csv`, one row per device
 //! - [`journal`]: `journal.jsonl`, the events of the run
@@ -31,6 +32,7 @@ pub mod agreement;
 pub mod all_in;
 pub mod assemble;
 pub mod bytes;
+pub mod cell_times;
 pub mod cells;
 pub mod columns;
 pub mod curves;
@@ -71,6 +73,7 @@ pub mod usage;
 pub mod value;
 pub mod warning;
 
+pub use cell_times::CellTimes;
 pub use cells::CellFile;
 pub use environment::Environment;
 pub use folder::{Results, ResultsError, RunFolder};

@@ -253,8 +253,16 @@ fn our_client_talks_to_openssl_s_server() {
 #[test]
 #[ignore = "needs openssl"]
 fn openssl_s_client_talks_to_our_server() {
-    let world = World::new();
-    let files = Files::of(&world);
+    for cookie in [false, true] {
+        openssl_talks_to(&World {
+            cookie,
+            ..World::new()
+        });
+    }
+}
+
+fn openssl_talks_to(world: &World) {
+    let files = Files::of(world);
     let endpoint = Server::new(world.server_config(), bare::Server::new(Transport::Datagram));
     let mut driver = Driver::new(endpoint, None);
     let connect = format!("127.0.0.1:{}", driver.port());
@@ -424,9 +432,16 @@ fn put_by_libcoap(world: &World, program: &str, credentials: &[&str]) {
 #[test]
 #[ignore = "needs libcoap3-bin"]
 fn libcoap_clients_talk_to_our_server() {
-    let world = World::new();
-    let files = Files::of(&world);
-    for program in ["coap-client-openssl", "coap-client-gnutls"] {
+    let programs = ["coap-client-openssl", "coap-client-gnutls"];
+    for (program, cookie) in programs
+        .into_iter()
+        .flat_map(|program| [(program, false), (program, true)])
+    {
+        let world = World {
+            cookie,
+            ..World::new()
+        };
+        let files = Files::of(&world);
         put_by_libcoap(&world, program, &["-k", KEY, "-u", "wc"]);
         let certificates = [
             "-c",

@@ -1,11 +1,17 @@
 //! How many entries of the server's state an input visits.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
+use super::resource::Representation;
 use super::{Config, Server};
+use crate::block::{Block, BlockSize};
+use crate::code::Code;
+use crate::message::Repr;
+use crate::option::{OptionNumber, content_format};
 
 fn input(server: &mut Server, input: Input<'_, core::convert::Infallible>, now: Instant) -> Vec<Vec<u8>> {
     let Ok(()) = server.handle_input(input, now);
@@ -89,4 +95,42 @@ fn an_acknowledgement_visits_only_its_observer() {
         visits(&server) - before
     };
     assert_eq!(of_ack(2), of_ack(2_000));
+}
+
+/// RFC 7959 section 2.2: the number of a block has 20 bits. A server whose blocks are smaller than those of a client cannot number
+/// everything that the client can ask for, and says so instead of sending a block with another number.
+#[test]
+fn a_block_that_cannot_be_numbered_is_refused() {
+    let mut config = Config::new(Rng::new(1));
+    config.block_size = BlockSize::MIN.bytes();
+    let mut server = Server::new(config);
+    let beyond = (1 << 20) * BlockSize::MIN.bytes();
+    let tests = |resource: &&mut super::Resource| resource.definition.path == "/test";
+    server
+        .tree
+        .iter_mut()
+        .find(tests)
+        .expect("a resource")
+        .representation = Some(Representation {
+        format: content_format::TEXT_PLAIN,
+        bytes: vec![7; beyond + BlockSize::MAX.bytes()],
+    });
+    let mut answer = |id: u8, offset: usize| {
+        let asked = Block::at(offset, false, BlockSize::MAX).expect("a number");
+        let [_, high, middle, low] = asked.value().to_be_bytes();
+        // CON GET /test with Block2.
+        let get = [
+            0x40, 1, 0, id, 0xb4, b't', b'e', b's', b't', 0xc3, high, middle, low,
+        ];
+        let (flow, bytes) = (FlowId(0), &get);
+        let sent = input(&mut server, Input::Received { flow, bytes }, Instant::START);
+        let repr = Repr::parse(&sent[0]).expect("a response");
+        let block = repr.options.uint(OptionNumber::BLOCK2);
+        (repr.code, block.map(Block::from_value), repr.payload.len())
+    };
+    let last = beyond - BlockSize::MAX.bytes();
+    let (code, block, bytes) = answer(1, last);
+    assert_eq!((code, bytes), (Code::CONTENT, 16));
+    assert_eq!(block.map(Block::offset), Some(last), "it can be numbered");
+    assert_eq!(answer(2, beyond), (Code::BAD_REQUEST, None, 0));
 }

@@ -7,11 +7,10 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::summary::{Cell, Cpu, CpuSide, Link};
 use wirecost_results::warning::Warning;
-use wirecost_results::{AllIn, SampleRow};
+use wirecost_results::{AllIn, CellTimes, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 use wirecost_stats::Histogram;
-use wirecost_stats::hgrm::Hgrm;
 
 use super::analysis::{BothWays, DeviceMeasurement};
 use super::known;
@@ -19,8 +18,8 @@ use super::outcome::{Outcome, messages, outcomes};
 use super::readings;
 use super::sampler::Mark;
 use super::sections::{
-    connect_section, durations, first_message_round_trips, first_message_time, message_section,
-    nanos_between, quiet_section,
+    connect_section, connects, delays, durations, first_message_round_trips, first_message_time,
+    message_section, nanos_between, quiet_section,
 };
 use super::verdict::{self, Evidence};
 
@@ -174,27 +173,24 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     }
 }
 
-/// The distribution of the response times that a cell counts, as `.hgrm`; `None` where the rows of the cell have exactly these
-/// times. A row has the first message of a device alone, whenever its answer came.
-pub fn distribution(
-    planned: &PlannedCell,
-    devices: &[&DeviceMeasurement],
-    timeout: Duration,
-    rows: &[SampleRow],
-) -> Option<String> {
+/// The times that a cell counts, from which its figures are computed too.
+pub fn times(planned: &PlannedCell, devices: &[&DeviceMeasurement], timeout: Duration) -> CellTimes {
     if planned.not_run.is_some() || start_refused(devices).is_some() {
-        return None;
+        return CellTimes::default();
     }
-    let times = durations(planned, &started_as_asked(devices), timeout, |mark| mark.intended);
-    let counted = || times.iter().flatten().copied();
-    if counted().eq(rows.iter().filter_map(|row| row.response_time_ns)) {
-        return None;
-    }
-    let mut histogram = Histogram::new();
-    counted().for_each(|nanos| histogram.record(nanos));
-    match histogram.is_empty() {
-        true => Some(String::new()),
-        false => Some(Hgrm(&histogram).to_string()),
+    let devices = &started_as_asked(devices);
+    let histogram = |nanos: Vec<Vec<u64>>| {
+        let mut times = Histogram::new();
+        nanos.iter().flatten().for_each(|nanos| times.record(*nanos));
+        times.pack();
+        Some(times).filter(|times| !times.is_empty())
+    };
+    let connects = || connects(devices, |(intended, _)| intended);
+    CellTimes {
+        response: histogram(durations(planned, devices, timeout, |mark| mark.intended)),
+        service: histogram(durations(planned, devices, timeout, |mark| mark.actual)),
+        connect: planned.stack.has_connect().then(connects).and_then(histogram),
+        delay: histogram(delays(devices)),
     }
 }
 

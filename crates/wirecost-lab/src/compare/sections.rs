@@ -21,18 +21,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         .copied()
         .filter(|device| device.report.script.notes().ready.is_some())
         .collect();
-    let since = |of: fn((Instant, Instant)) -> Instant| {
-        let durations = connected.iter().filter_map(|device| {
-            let notes = device.report.script.notes();
-            let first = nanos_between(of(notes.connect_started?), notes.ready?);
-            let again = notes.reconnects.iter().filter_map(|again| {
-                let started = of((again.intended, again.started));
-                Some(nanos_between(started, again.ready?))
-            });
-            Some(std::iter::once(first).chain(again).collect::<Vec<_>>())
-        });
-        Times::of_devices(&durations.collect::<Vec<_>>(), enough)
-    };
+    let since = |of| Times::of_devices(&connects(devices, of), enough);
     let trips = connected
         .iter()
         .map(|device| device.connect_round_trips)
@@ -55,6 +44,24 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         payload_bytes: 0,
     };
     figures.section(each(&traffic, enough))
+}
+
+/// The times from `of` (the intended and the actual start of a connect) until the client may send, device by device, in
+/// nanoseconds. These are the connect times that a cell counts, if `of` is the intended start.
+pub(super) fn connects(
+    devices: &[&DeviceMeasurement],
+    of: fn((Instant, Instant)) -> Instant,
+) -> Vec<Vec<u64>> {
+    let of_device = |device: &&DeviceMeasurement| {
+        let notes = device.report.script.notes();
+        let first = nanos_between(of(notes.connect_started?), notes.ready?);
+        let again = notes.reconnects.iter().filter_map(|again| {
+            let started = of((again.intended, again.started));
+            Some(nanos_between(started, again.ready?))
+        });
+        Some(std::iter::once(first).chain(again).collect())
+    };
+    devices.iter().filter_map(of_device).collect()
 }
 
 /// Round trips from the start of the connect until the answer to the first message, or its arrival.
@@ -86,13 +93,10 @@ pub(super) fn message_section(
     let enough_of_messages = if sends_again(planned) { enough } else { 0 };
     let times = |nanos: Vec<Vec<u64>>| Times::of_devices(&nanos, enough_of_messages);
     let since = |of| times(durations(planned, devices, timeout, of));
+    let delays = delays(devices);
+    let goodput_bps = goodput(planned, delays.iter().flatten().copied());
     let devices: Vec<Vec<Message<'_>>> = devices.iter().map(|device| sent(device)).collect();
     let messages: Vec<&Message<'_>> = devices.iter().flatten().collect();
-    let delay = |message: &Message<'_>| Some(nanos_between(message.mark.actual, message.arrival?));
-    let delays = devices
-        .iter()
-        .map(|messages| messages.iter().filter_map(delay).collect())
-        .collect();
     let trips: Vec<Option<f64>> = messages
         .iter()
         .copied()
@@ -106,7 +110,7 @@ pub(super) fn message_section(
         service_time: since(|mark| mark.actual),
         one_way_delay: times(delays),
         round_trips: if enough == 0 { common(&trips) } else { None },
-        goodput_bps: goodput(planned, messages.iter().filter_map(|message| delay(message))),
+        goodput_bps,
         payload_bytes: (planned.payload.len() * messages.len()) as u64,
     };
     figures.section(each(&traffic, enough_of_messages))
@@ -132,6 +136,15 @@ pub(super) fn durations(
     devices
         .iter()
         .map(|device| sent(device).into_iter().filter_map(duration).collect())
+        .collect()
+}
+
+/// The one-way delays that a cell counts, device by device, in nanoseconds.
+pub(super) fn delays(devices: &[&DeviceMeasurement]) -> Vec<Vec<u64>> {
+    let delay = |message: Message<'_>| Some(nanos_between(message.mark.actual, message.arrival?));
+    devices
+        .iter()
+        .map(|device| sent(device).into_iter().filter_map(delay).collect())
         .collect()
 }
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use wirecost_load::simulated::{Simulated, simulate as simulate_load};
 use wirecost_load::watch::{Announcement, Tick, Watcher};
-use wirecost_results::Cell;
+use wirecost_results::{Cell, CellTimes};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::{
     Arrivals, BatchBytes, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who,
@@ -42,8 +42,8 @@ pub struct SharedLinkResult {
     pub index: usize,
     /// Its figures.
     pub cell: Cell,
-    /// The distribution of its response times in `.hgrm` format; `None` without response times.
-    pub distribution: Option<String>,
+    /// The times that it counts.
+    pub times: CellTimes,
 }
 
 /// The progress of the running cells, and the flag that stops them.
@@ -105,12 +105,8 @@ pub fn simulate(
     stop: &dyn Fn() -> bool,
 ) -> Result<(), SimulationError> {
     let run = |index: usize| {
-        let (cell, distribution) = cell(options, &plan.cells[index], pace)?;
-        Ok(SharedLinkResult {
-            index,
-            cell,
-            distribution,
-        })
+        let (cell, times) = cell(options, &plan.cells[index], pace)?;
+        Ok(SharedLinkResult { index, cell, times })
     };
     let stop = || {
         let stopped = stop();
@@ -126,9 +122,9 @@ fn cell(
     options: &Options,
     planned: &PlannedCell,
     mut pace: &Pace,
-) -> Result<(Cell, Option<String>), SimulationError> {
+) -> Result<(Cell, CellTimes), SimulationError> {
     if planned.not_run.is_some() {
-        return Ok((figures::not_run(options, planned), None));
+        return Ok((figures::not_run(options, planned), CellTimes::default()));
     }
     let interrupted = || pace.is_stopped();
     let tap = (Tally::new(|_| 0), Delays::new());

@@ -27,7 +27,7 @@ use wirecost_proto::{Cause, Instant};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
 use wirecost_results::traffic::CellTraffic;
-use wirecost_results::{Ladder, SampleRow};
+use wirecost_results::{CellTimes, Ladder, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::{KeyLog, certificate};
@@ -56,8 +56,8 @@ pub struct CellResult {
     pub cell: Cell,
     /// One row per finished device.
     pub rows: Vec<SampleRow>,
-    /// The distribution of response times, where the rows do not have all of them.
-    pub distribution: Option<String>,
+    /// The times that it counts.
+    pub times: CellTimes,
     /// The packets of the first finished device, by flights.
     pub ladder: Option<Ladder>,
     /// The packets of the first devices, in cells with an interval.
@@ -217,12 +217,11 @@ impl<'a> Simulation<'a> {
         };
         let link = LinkText(self.options.links[planned.link]).to_string();
         let drawn = finished.first();
-        let rows: Vec<SampleRow> = finished.iter().map(row).collect();
         CellResult {
             index,
             cell: cells::cell(&source, &finished),
-            distribution: cells::distribution(planned, &finished, self.options.timeout, &rows),
-            rows,
+            times: cells::times(planned, &finished, self.options.timeout),
+            rows: finished.iter().map(row).collect(),
             ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder, air.as_ref())),
             traffic: traffic::finish(kept.traffic, devices.iter()),
             packets: kept.packets,

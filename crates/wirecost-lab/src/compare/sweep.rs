@@ -349,7 +349,7 @@ impl Taker<'_, '_> {
 
     fn take_shared_link(&mut self, result: SharedLinkResult) {
         if self.refused.is_none() {
-            let file = CellFile::of_sums(result.cell.clone(), result.distribution);
+            let file = CellFile::new(result.cell.clone(), result.times, &[], None);
             self.refused = self.store.put(result.index, file).err();
             self.taken(&result.cell);
         }

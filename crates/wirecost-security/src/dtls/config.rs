@@ -16,7 +16,7 @@ use super::dimpl::Dimpl;
 use super::peer::Verifier;
 use super::psk::{self, Session};
 use crate::certificate::{self, Authority, Identity};
-use crate::entropy::Entropy;
+use crate::entropy::{Entropy, NoEntropy};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::start::Start;
@@ -263,6 +263,9 @@ pub enum ConfigError {
     /// A pre-shared key or its identity is longer than the handshake can say.
     #[error("a pre-shared key and its identity must have at most 65535 B each")]
     PskTooLong,
+    /// There is no secret for cookies.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
     /// A server has neither a certificate nor a pre-shared key.
     #[error("a server needs a certificate or a pre-shared key, got neither")]
     NoCredentials,

@@ -3,6 +3,7 @@
 use wirecost_proto::Instant;
 
 use super::config::Version;
+use super::cookie::Asked;
 use super::cover::{self, CCM_8_TAG_BYTES, Classified, GCM_TAG_BYTES};
 use super::dimpl::Dimpl;
 use super::proof::{self, Unproven};
@@ -51,6 +52,8 @@ pub(super) struct Connection {
     is_established: bool,
     /// A server's, whose client has yet to return its cookie.
     unproven: Option<Unproven>,
+    /// Whether the client repeats a ClientHello of which nothing was kept.
+    is_repeated: bool,
     /// Bytes that arrived during the handshake: the engine keeps fragments of incomplete messages.
     arrived: usize,
 }
@@ -82,16 +85,48 @@ impl Connection {
             earlier: 0,
             is_established: false,
             unproven: None,
+            is_repeated: false,
             arrived: 0,
         }
     }
 
-    /// The connection of a server whose client must return a cookie before `until`.
-    pub(super) fn unproven(self, until: Instant) -> Self {
+    /// The connection of a server whose client must return a cookie before `until`: `asked`, or one of the engine's own.
+    pub(super) fn unproven(mut self, until: Instant, asked: Option<Asked>) -> Self {
+        if let Machine::Dimpl(engine) = &mut self.machine {
+            engine.ask(asked);
+        }
         Self {
             unproven: Some(Unproven::new(until)),
             ..self
         }
+    }
+
+    /// The same for a client that repeats a ClientHello of which nothing was kept.
+    pub(super) fn repeated(self, is_repeated: bool) -> Self {
+        Self { is_repeated, ..self }
+    }
+
+    /// Whether the client has yet to return its cookie.
+    pub(super) fn is_unproven(&self) -> bool {
+        self.unproven.is_some()
+    }
+
+    /// Whether a cookie cannot say what the server must know of the first ClientHello.
+    pub(super) fn depends_on_first(&self) -> bool {
+        self.unproven
+            .as_ref()
+            .is_some_and(|unproven| unproven.asks_for_share)
+    }
+
+    /// Takes the first ClientHello again, of which nothing was kept. It was answered when it came.
+    pub(super) fn replay(&mut self, first: &[u8], now: Instant) -> Result<(), Fault> {
+        let (mut described, mut buffer) = (Vec::new(), Vec::new());
+        let taken = self.receive(first, now, &mut described);
+        while let ConnectionEvent::Datagram(len) = self.poll(now, &mut buffer) {
+            self.classify_sent(buffer.get(..len).unwrap_or_default(), &mut described);
+        }
+        self.forget_notes();
+        taken
     }
 
     /// What an incomplete handshake takes, in bytes.
@@ -275,8 +310,12 @@ impl Connection {
         };
         if is_proven {
             self.unproven = None;
+            if let Machine::Dimpl(engine) = &mut self.machine {
+                engine.ask(None);
+            }
             return true;
         }
+        unproven.asks_for_share |= proof::asks_for_share(datagram);
         unproven.may_send(datagram.len())
     }
 
@@ -334,12 +373,12 @@ impl Connection {
         classified: &mut Vec<Classified>,
         seen: impl Fn(&mut Self) -> &mut Pieces,
     ) {
-        let tag_bytes = self.tag_bytes();
+        let (tag_bytes, is_repeated) = (self.tag_bytes(), self.is_repeated);
         for record in records_with(datagram, id_bytes) {
             let tag = record.tag();
             let note = self.notes().iter().find(|note| note.tag == tag).copied();
             let pieces = seen(self);
-            let is_new = |piece| pieces.note(piece);
+            let is_new = |piece| pieces.note(piece) && !is_repeated;
             classified.push(cover::classify(&record, note.as_ref(), tag_bytes, is_new));
         }
     }

@@ -8,6 +8,7 @@ use wirecost_proto::Instant;
 
 use super::config::Version;
 use super::connection::ConnectionEvent;
+use super::cookie::Asked;
 use super::provider::{Note, Observer};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
@@ -74,6 +75,11 @@ impl Dimpl {
     /// Clears the notes.
     pub(super) fn clear_notes(&mut self) {
         self.observer.notes.clear();
+    }
+
+    /// Takes `asked` for the cookie that its client has to return.
+    pub(super) fn ask(&mut self, asked: Option<Asked>) {
+        self.observer.asked = asked;
     }
 
     /// Adds the secrets since the last call to the key log.

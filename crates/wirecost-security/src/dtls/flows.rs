@@ -1,5 +1,6 @@
 //! The flows of a layer: the common part of clients and servers.
 
+mod begin;
 mod drain;
 mod receive;
 mod routes;
@@ -24,6 +25,10 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// The most plaintext bytes of a record (RFC 6347 section 4.1, RFC 8446 section 5.1). Longer datagrams are not sent.
 pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
+
+/// The most clients that have yet to return a cookie and of which an engine is kept, because a cookie cannot say enough about
+/// them: their ClientHello is in fragments, or what they send next is another one.
+pub(super) const MOST_UNPROVEN: usize = 64;
 
 /// Counts what the layer ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +73,18 @@ impl Stage {
             Self::AwaitClientHello | Self::Established { .. } | Self::AwaitCloseNotify { .. } => {
                 Held::default()
             }
+        }
+    }
+
+    /// Whether an engine is kept whose client has yet to return its cookie.
+    fn is_unproven(&self) -> bool {
+        match self {
+            Self::Handshake(connection)
+            | Self::Established {
+                successor: Some(connection),
+                ..
+            } => connection.is_unproven(),
+            Self::AwaitClientHello | Self::Established { .. } | Self::AwaitCloseNotify { .. } => false,
         }
     }
 
@@ -123,6 +140,8 @@ pub struct Flows<E: Endpoint> {
     held: VecDeque<E::Command>,
     /// Number of connections so far.
     connections: u64,
+    /// Flows with an engine whose client has yet to return its cookie, the oldest first, and some that had one.
+    unproven: VecDeque<FlowId>,
     /// Whether a client has opened a flow before.
     has_connected: bool,
     /// What a client keeps of its last handshake.
@@ -195,6 +214,7 @@ impl<E: Endpoint> Flows<E> {
             deadlines: BTreeSet::new(),
             held: VecDeque::new(),
             connections: 0,
+            unproven: VecDeque::new(),
             has_connected: false,
             session: None,
             routes: Routes::default(),

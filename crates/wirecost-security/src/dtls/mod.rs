@@ -3,6 +3,7 @@
 //!
 //! - [`Client`], [`Server`]: the layer around an endpoint
 //! - [`ClientConfig`], [`ServerConfig`]: configurations, shared by any number of endpoints
+//! - `cookie`: what a server asks of a client before it keeps anything
 //! - [`record`]: the records of a datagram, by their headers
 //! - [`describe()`], [`describe_psk()`]: describe a datagram that no endpoint described
 //!
@@ -19,6 +20,7 @@
 
 mod config;
 mod connection;
+mod cookie;
 mod cover;
 mod dimpl;
 mod flows;

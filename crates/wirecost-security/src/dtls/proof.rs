@@ -3,6 +3,8 @@
 
 use wirecost_proto::Instant;
 
+use super::cookie::extensions;
+use super::psk::Reader;
 use super::record::records;
 
 /// The type of a ServerHello.
@@ -20,12 +22,18 @@ pub(super) struct Unproven {
     credit: usize,
     /// When the server forgets the client.
     pub(super) until: Instant,
+    /// Whether the client was asked for another key share: what it sends next is not its first ClientHello again.
+    pub(super) asks_for_share: bool,
 }
 
 impl Unproven {
     /// The client has sent nothing yet.
     pub(super) fn new(until: Instant) -> Self {
-        Self { credit: 0, until }
+        Self {
+            credit: 0,
+            until,
+            asks_for_share: false,
+        }
     }
 
     /// The client has sent a datagram of `bytes`.
@@ -39,6 +47,22 @@ impl Unproven {
         self.credit = left.unwrap_or(self.credit);
         left.is_some()
     }
+}
+
+/// Whether a datagram is a HelloRetryRequest that asks for a key share on another group (RFC 8446 section 4.2.8).
+pub(super) fn asks_for_share(datagram: &[u8]) -> bool {
+    const KEY_SHARE: u16 = 51;
+    let asked = || {
+        let message = records(datagram).next()?.message()?;
+        let mut reader = Reader::new(message.body);
+        let (_version, random): ([u8; 2], [u8; 32]) = (reader.array()?, reader.array()?);
+        let (_session, _suite, _compression) =
+            (reader.vector(1)?, reader.array::<2>()?, reader.array::<1>()?);
+        let extensions = extensions(reader.vector(2)?)?;
+        let is_retry = message.piece.message == SERVER_HELLO && random == RETRY_RANDOM;
+        Some(is_retry && extensions.iter().any(|(number, _)| *number == KEY_SHARE))
+    };
+    asked().unwrap_or(false)
 }
 
 /// Whether a datagram of a server that asks for cookies says that the client has returned its own: the server answers no other

@@ -18,6 +18,7 @@ use dimpl::CryptoError;
 use dimpl::crypto::{CryptoProvider, HashAlgorithm, HmacProvider, aws_lc_rs};
 use wirecost_proto::Rng;
 
+use super::cookie::{Asked, Cookie};
 use super::record::Piece;
 
 /// The wrapped provider, the same for every connection.
@@ -62,6 +63,8 @@ pub(super) struct Observer {
     pub(super) notes: Vec<Note>,
     pub(super) secrets: Vec<Secret>,
     pub(super) rng: Option<Rng>,
+    /// The cookie of the connection's client, in the place of the one that dimpl would make.
+    pub(super) asked: Option<Asked>,
 }
 
 thread_local! {
@@ -106,6 +109,10 @@ impl HmacProvider for ObservedHmac {
         data: &[u8],
         out: &mut [u8],
     ) -> Result<usize, CryptoError> {
+        if let (Some(cookie), Some(room)) = (cookie_of(hash, data), out.first_chunk_mut()) {
+            *room = cookie;
+            return Ok(cookie.len());
+        }
         let plain = aws_lc_rs::default_provider().hmac_provider;
         let written = plain.hmac(hash, key, data, out)?;
         if let Some(secret) = secret_of(key, data, out.get(..written).unwrap_or_default()) {
@@ -113,6 +120,15 @@ impl HmacProvider for ObservedHmac {
         }
         Ok(written)
     }
+}
+
+/// The cookie that this HMAC is asked for: dimpl's cookie is that of the client's random alone, with a secret of the
+/// connection's own, so that another connection could not know it.
+fn cookie_of(hash: HashAlgorithm, data: &[u8]) -> Option<Cookie> {
+    OBSERVER.with_borrow(|observer| {
+        let asked = observer.as_ref()?.asked.as_ref()?;
+        (hash == HashAlgorithm::SHA256 && asked.random == data).then_some(asked.cookie)
+    })
 }
 
 /// Bytes of a master secret (RFC 5246 section 8.1).

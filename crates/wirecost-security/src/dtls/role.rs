@@ -1,9 +1,10 @@
 //! The differences between clients and servers.
 
-use wirecost_proto::Instant;
+use wirecost_proto::{Instant, Peer};
 
 use super::config::{ClientConfig, ServerConfig};
 use super::connection::Connection;
+use super::cookie::{Asked, Meeting};
 use super::psk::Session;
 use crate::layer::Fault;
 use crate::start::Start;
@@ -63,11 +64,25 @@ impl Role {
         })
     }
 
-    /// The connection that a server opens for the ClientHello in `datagram`.
-    pub(super) fn accept(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
+    /// What a server does about the ClientHello of `peer` in `datagram`.
+    pub(super) fn meet(&self, datagram: &[u8], peer: Peer, now: Instant) -> Meeting {
+        match self {
+            Self::Client(_) => Meeting::Accept,
+            Self::Server(config) => config.meet(datagram, peer, now),
+        }
+    }
+
+    /// The connection that a server opens for the ClientHello in `datagram`. `asked` is the cookie that it asks for.
+    pub(super) fn accept(
+        &self,
+        index: u64,
+        datagram: &[u8],
+        asked: Option<Asked>,
+        now: Instant,
+    ) -> Option<Connection> {
         match self {
             Self::Client(_) => None,
-            Self::Server(config) => config.accept(index, datagram, now),
+            Self::Server(config) => config.accept(index, datagram, asked, now),
         }
     }
 

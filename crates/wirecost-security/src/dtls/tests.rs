@@ -13,6 +13,7 @@ use crate::{Epoch, KeyLog, Start};
 mod amplification;
 mod coap;
 mod connect;
+mod cookie;
 mod failure;
 mod moved;
 mod records;

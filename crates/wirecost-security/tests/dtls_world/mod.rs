@@ -18,6 +18,8 @@ pub(crate) struct World {
     pub(crate) client: Identity,
     pub(crate) key_log: KeyLog,
     pub(crate) epoch: Epoch,
+    /// Whether the server asks for a cookie.
+    pub(crate) cookie: bool,
 }
 
 impl World {
@@ -32,6 +34,7 @@ impl World {
             client: Identity::client(&authority, "wc-00001").expect("a client"),
             authority,
             key_log: KeyLog::new(),
+            cookie: false,
             epoch: Epoch {
                 monotonic: std::time::Instant::now(),
                 unix: VALID_FROM + Duration::from_secs(86_400),
@@ -64,6 +67,7 @@ impl World {
         let accept = Accept {
             identity: Some(self.server.clone()),
             psks: vec![Psk::new(KEY)],
+            cookie: self.cookie,
             ..Accept::default()
         };
         ServerConfig::new(self.common(), accept).expect("a server")

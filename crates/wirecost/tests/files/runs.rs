@@ -5,6 +5,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 
 use wirecost_results::{RunFolder, Summary};
+use wirecost_stats::hlog;
 
 use crate::common::{ended, open_folder, said, wirecost};
 
@@ -112,6 +113,29 @@ fn a_distribution_holds_every_message_that_the_summary_counts() {
             (most - expected).abs() <= expected / 1_000.0,
             "{name}: {most} {expected}"
         );
+        let delay = cell
+            .message
+            .as_ref()
+            .and_then(|message| message.one_way_delay_ns.as_ref());
+        let connect = cell
+            .connect
+            .as_ref()
+            .and_then(|connect| connect.response_time_ns.as_ref());
+        for (kind, figure) in [("response", Some(times)), ("delay", delay), ("connect", connect)] {
+            let log = format!(
+                "latency/{index:03}-{}-{}B-{kind}.hlog",
+                cell.stack, cell.payload_bytes
+            );
+            let Some(figure) = figure else {
+                assert!(!folder.file(&log).exists(), "{log}: the cell has no such time");
+                continue;
+            };
+            let rows = hlog::read(&folder.read_text(&log).expect("a histogram")).expect("a log");
+            let [row] = &rows[..] else {
+                panic!("{log}: {} rows", rows.len());
+            };
+            assert_eq!(row.histogram.len(), figure.n, "{log}");
+        }
         // The first messages alone are one for each connection.
         assert!(times.n > 5, "{name}: {}", times.n);
     }

@@ -10,11 +10,11 @@ use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
 use wirecost_results::summary::{Count, Cpu, Section, Times};
 use wirecost_results::warning::{Warning, WarningKind};
-use wirecost_results::{AllIn, Cell};
+use wirecost_results::{AllIn, Cell, CellTimes};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::target::Target;
-use wirecost_stats::hgrm::Hgrm;
+use wirecost_stats::Histogram;
 
 use super::delays::Delays;
 use crate::compare::cells::{self, Source};
@@ -46,8 +46,8 @@ pub(super) fn not_run(options: &Options, planned: &PlannedCell) -> Cell {
     frame(options, planned, [Counters::default(); 2])
 }
 
-/// A cell's figures, and the distribution of its response times if there are any.
-pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) -> (Cell, Option<String>) {
+/// A cell's figures, and the times that they are of.
+pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) -> (Cell, CellTimes) {
     let mut cell = frame(options, planned, played.counters);
     let (counted, totals) = (counted(&played.outcome), &played.totals);
     let connects = counted.connect_time.as_ref();
@@ -73,12 +73,14 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     cell.close = untimed(bytes(totals, Phase::Close, closed));
     cell.all_in = AllIn::of(&cell);
     cell.outcomes = counted.outcomes;
-    let responses = counted
-        .response_time
-        .as_ref()
-        .filter(|responses| !responses.is_empty());
-    let distribution = responses.map(|responses| Hgrm(responses).to_string());
-    (cell, distribution)
+    let some = |times: Option<&Histogram>| times.filter(|times| !times.is_empty()).cloned();
+    let times = CellTimes {
+        response: some(counted.response_time.as_ref()),
+        service: some(counted.service_time.as_ref()),
+        connect: some(connects.filter(|_| planned.stack.has_connect())),
+        delay: some(Some(&played.delays.up)),
+    };
+    (cell, times)
 }
 
 /// A cell without figures.

@@ -206,10 +206,10 @@ fn by_cell(
             let of_cell = |device: &&DeviceMeasurement| device.cell == index && device.report.finished;
             let mut devices: Vec<&DeviceMeasurement> = analysis.devices.iter().filter(of_cell).collect();
             devices.sort_by_key(|device| device.sample);
+            let times = cells::times(&plan.cells[index], &devices, options.timeout);
             CellFile {
                 traffic,
-                distribution: cells::distribution(&plan.cells[index], &devices, options.timeout, &rows),
-                ..CellFile::new(cell, &rows, ladder)
+                ..CellFile::new(cell, times, &rows, ladder)
             }
         })
         .collect()

@@ -76,8 +76,12 @@ impl<'a> Store<'a> {
         captures::write_part(self.folder, &plan.cells[result.index], result)?;
         let file = CellFile {
             traffic: result.traffic.clone(),
-            distribution: result.distribution.clone(),
-            ..CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone())
+            ..CellFile::new(
+                result.cell.clone(),
+                result.times.clone(),
+                &result.rows,
+                result.ladder.clone(),
+            )
         };
         self.put(result.index, file)
     }

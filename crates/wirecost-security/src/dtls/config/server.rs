@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use dimpl::{Dtls, DtlsCertificate};
-use wirecost_proto::Instant;
+use wirecost_proto::{Instant, Peer};
 
 use super::engine::{Engine, EngineSettings, engine_certificate};
 use super::{Common, ConfigError, Psk, Version};
 use crate::certificate::Identity;
 use crate::dtls::connection::Connection;
+use crate::dtls::cookie::{Asked, Cookies, Meeting};
 use crate::dtls::dimpl::Dimpl;
 use crate::dtls::peer::Verifier;
 use crate::dtls::psk;
@@ -36,7 +37,8 @@ pub struct ServerConfig {
     pub(in crate::dtls) common: Common,
     certificates: Option<ServerCertificates>,
     psk: Option<Arc<psk::Settings>>,
-    cookie: bool,
+    /// If it asks for them.
+    cookies: Option<Arc<Cookies>>,
 }
 
 #[derive(Clone)]
@@ -74,10 +76,14 @@ impl ServerConfig {
         });
         let has_psk = !accept.psks.is_empty();
         let psk = has_psk.then(|| common.psk(accept.psks, false, accept.cookie));
+        let entropy = || common.entropy(0).derive("cookies");
+        let cookies = accept
+            .cookie
+            .then(|| Cookies::new(entropy(), common.handshake_timeout));
         Ok(Self {
             certificates: certificates.transpose()?,
             psk: psk.transpose()?,
-            cookie: accept.cookie,
+            cookies: cookies.transpose()?.map(Arc::new),
             common,
         })
     }
@@ -87,20 +93,44 @@ impl ServerConfig {
         self.certificates.as_ref()?.verifier.as_deref()
     }
 
-    /// Connection number `index`, for the ClientHello in `datagram`, which it has not received yet.
-    pub(in crate::dtls) fn accept(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
-        let connection = self.connection(index, datagram, now)?;
-        Some(match self.cookie {
-            true => connection.unproven(now + self.common.handshake_timeout),
-            false => connection,
+    /// What to do about the ClientHello of `peer` in `datagram`.
+    pub(in crate::dtls) fn meet(&self, datagram: &[u8], peer: Peer, now: Instant) -> Meeting {
+        let Some(cookies) = &self.cookies else {
+            return Meeting::Accept;
+        };
+        let speaks_13 =
+            self.certificates.is_some() && Self::offered(datagram).is_some_and(|offered| offered.dtls_13);
+        cookies.meet(datagram, peer, speaks_13, now)
+    }
+
+    /// Connection number `index`, for the ClientHello in `datagram`, which it has not received yet. Its client has to return
+    /// the cookie `asked`, or one that only this connection knows, if the server asks for cookies.
+    pub(in crate::dtls) fn accept(
+        &self,
+        index: u64,
+        datagram: &[u8],
+        asked: Option<Asked>,
+        now: Instant,
+    ) -> Option<Connection> {
+        let connection = self.connection(index, datagram, asked, now)?;
+        Some(match &self.cookies {
+            Some(_) => connection.unproven(now + self.common.handshake_timeout, asked),
+            None => connection,
         })
     }
 
-    fn connection(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
+    fn connection(
+        &self,
+        index: u64,
+        datagram: &[u8],
+        asked: Option<Asked>,
+        now: Instant,
+    ) -> Option<Connection> {
         let psk = self.psk.as_ref().filter(|_| self.uses_psk(datagram));
         if let Some(settings) = psk {
             let entropy = self.common.entropy(index);
-            return Some(psk::Engine::server(Arc::clone(settings), entropy).into());
+            let cookie = asked.map(|asked| asked.cookie);
+            return Some(psk::Engine::server(Arc::clone(settings), entropy, cookie).into());
         }
         let own = self.certificates.as_ref()?;
         let (config, observer) = own.engine.config(index);
@@ -114,12 +144,15 @@ impl ServerConfig {
     /// Whether the first suite of a ClientHello for which the server has credentials is that of pre-shared keys. A
     /// fragmented ClientHello is taken for one with certificates, if the server has one: those are the long ones.
     fn uses_psk(&self, datagram: &[u8]) -> bool {
+        let offered = || Self::offered(datagram);
+        self.certificates.is_none() || offered().is_some_and(|offered| offered.psk_first && !offered.dtls_13)
+    }
+
+    /// What the whole ClientHello in `datagram` offers.
+    fn offered(datagram: &[u8]) -> Option<psk::Offered> {
         /// TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 (RFC 5289 section 3.2).
         const ECDHE_ECDSA_AES_128_GCM_SHA256: u16 = 0xc02b;
-        let offered = || {
-            let hello = records(datagram).next()?.message()?;
-            psk::offers(hello.whole_client_hello()?, ECDHE_ECDSA_AES_128_GCM_SHA256)
-        };
-        self.certificates.is_none() || offered().is_some_and(|offered| offered.psk_first && !offered.dtls_13)
+        let hello = records(datagram).next()?.message()?;
+        psk::offers(hello.whole_client_hello()?, ECDHE_ECDSA_AES_128_GCM_SHA256)
     }
 }

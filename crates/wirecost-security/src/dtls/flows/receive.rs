@@ -44,32 +44,25 @@ impl<E: Endpoint> Flows<E> {
             Some(Stage::AwaitCloseNotify { connection, until }) => {
                 self.receive_last(flow, connection, until, datagram, now)
             }
-            Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
-                match self.accept(datagram, now) {
-                    Some(connection) => self.receive_on(flow, connection, datagram, now),
-                    None => self.ignore(datagram),
+            Some(stage @ (Stage::AwaitClientHello | Stage::Handshake(_))) if hello.is_some() => {
+                match self.begin(flow, datagram, now)? {
+                    Some((connection, status)) => self.conclude(flow, connection, None, status, now),
+                    None => {
+                        self.put_stage(flow, stage);
+                        Ok(())
+                    }
                 }
             }
-            _ => self.ignore(datagram),
+            _ => {
+                self.ignore(datagram);
+                Ok(())
+            }
         }
     }
 
     /// Whether a ClientHello belongs to a new connection: the device has forgotten this one.
     fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
         self.role.is_server() && hello.is_some() && hello != connection.client_random()
-    }
-
-    fn accept(&mut self, datagram: &[u8], now: Instant) -> Option<Box<Connection>> {
-        let connection = self.role.accept(self.connections, datagram, now)?;
-        self.connections += 1;
-        Some(Box::new(connection))
-    }
-
-    /// Consumes a datagram that belongs to no connection.
-    fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
-        self.stats.ignored_datagrams += 1;
-        self.classified.extend(cover::classify_all(datagram));
-        Ok(())
     }
 
     fn receive_on(
@@ -108,14 +101,22 @@ impl<E: Endpoint> Flows<E> {
         &mut self,
         flow: FlowId,
         mut connection: Box<Connection>,
-        mut successor: Option<Box<Connection>>,
+        successor: Option<Box<Connection>>,
         datagram: &[u8],
         now: Instant,
     ) -> Result<(), E::Error> {
         let hello = client_hello(datagram);
         let begun = successor.as_ref().and_then(|successor| successor.client_random());
         if self.starts_anew(hello, &connection) && hello != begun {
-            successor = self.accept(datagram, now);
+            let successor = match self.begin(flow, datagram, now)? {
+                None => successor,
+                Some((begun, Status::Alive)) => Some(begun),
+                Some(_) => {
+                    self.stats.failed_restarts += 1;
+                    None
+                }
+            };
+            return self.conclude(flow, connection, successor, Status::Alive, now);
         }
         let taken = connection.receive(datagram, now, &mut self.classified);
         self.follow(flow, &connection);

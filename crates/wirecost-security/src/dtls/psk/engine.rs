@@ -195,7 +195,9 @@ impl Engine {
             rest = rest.get(record.bytes.len()..).unwrap_or_default();
             match self.layer.open(&record) {
                 Opened::Content { epoch, content } => {
-                    if let (Side::Server(Server::AwaitHello), Some(number)) = (&self.side, record.number()) {
+                    if let (Side::Server(Server::AwaitHello { .. }), Some(number)) =
+                        (&self.side, record.number())
+                    {
                         self.layer.begin_with(number);
                     }
                     let plaintext = std::mem::take(&mut self.layer.plaintext);

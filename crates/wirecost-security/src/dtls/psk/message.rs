@@ -34,9 +34,17 @@ mod extension {
 }
 
 /// Reads fields from the front of bytes.
-struct Reader<'a>(&'a [u8]);
+pub(in crate::dtls) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    pub(in crate::dtls) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(in crate::dtls) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (front, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -54,18 +62,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes after their length of `width` bytes.
-    fn vector(&mut self, width: usize) -> Option<&'a [u8]> {
+    pub(in crate::dtls) fn vector(&mut self, width: usize) -> Option<&'a [u8]> {
         let length = self.number(width)?;
         self.take(length)
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(in crate::dtls) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.try_into().ok()
     }
 }
 
 /// Appends bytes after their length of `width` bytes.
-fn push_vector(width: usize, bytes: &[u8], out: &mut Vec<u8>) {
+pub(in crate::dtls) fn push_vector(width: usize, bytes: &[u8], out: &mut Vec<u8>) {
     let length = bytes.len().to_be_bytes();
     out.extend_from_slice(&length[length.len() - width..]);
     out.extend_from_slice(bytes);
@@ -301,7 +309,7 @@ pub(super) fn identity(body: &[u8]) -> Option<&[u8]> {
 }
 
 /// A message's header: type, length, number, and the offset and length of the fragment.
-pub(super) fn header(
+pub(in crate::dtls) fn header(
     kind: u8,
     length: usize,
     number: u16,

@@ -32,7 +32,7 @@ mod window;
 mod tests;
 
 pub(super) use self::engine::{Engine, Settings};
-pub(super) use self::message::offers;
+pub(super) use self::message::{Offered, Reader, header, offers, push_vector};
 pub(super) use self::sessions::{Session, Sessions};
 
 /// Bytes of a connection ID that our server asks for. It is random, so that it collides with another one of a million

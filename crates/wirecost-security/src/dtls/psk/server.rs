@@ -11,16 +11,17 @@ use super::flight::{Flight, Part};
 use super::incoming::Message;
 use super::message::{self, ClientHello, kind};
 use super::sessions::{SESSION_ID_BYTES, Session};
+use crate::dtls::cookie::Cookie;
 use crate::entropy::Entropy;
 use crate::layer::Fault;
 use crate::start::Start;
 
 /// What a server waits for.
 pub(super) enum Server {
-    /// The first ClientHello.
-    AwaitHello,
+    /// The first ClientHello, to ask for this cookie if the server asks for one.
+    AwaitHello { cookie: Option<Cookie> },
     /// The ClientHello with this cookie.
-    AwaitCookie { cookie: [u8; COOKIE_BYTES] },
+    AwaitCookie { cookie: Cookie },
     /// The ClientKeyExchange of a full handshake.
     AwaitKeyExchange { session_id: Vec<u8>, is_extended: bool },
     /// The client's Finished.
@@ -29,17 +30,16 @@ pub(super) enum Server {
     Done,
 }
 
-/// Bytes of a cookie: those of the hash that RFC 6347 section 4.2.1 suggests.
-const COOKIE_BYTES: usize = 32;
 /// Bytes of the key that takes the place of one that is not known: those of the key that AES-128 in CCM_8 needs.
 const UNKNOWN_KEY_BYTES: usize = 16;
 const CLIENT_FINISHED: &str = "client finished";
 const SERVER_FINISHED: &str = "server finished";
 
 impl Engine {
-    /// A server's connection.
-    pub(in crate::dtls) fn server(settings: Arc<Settings>, entropy: Entropy) -> Self {
-        Self::new(settings, entropy, Side::Server(Server::AwaitHello))
+    /// A server's connection. If the server asks for a cookie, it is this one or, if the connection is kept until the client
+    /// returns it, any one.
+    pub(in crate::dtls) fn server(settings: Arc<Settings>, entropy: Entropy, cookie: Option<Cookie>) -> Self {
+        Self::new(settings, entropy, Side::Server(Server::AwaitHello { cookie }))
     }
 
     pub(super) fn server_message(&mut self, message: &Message, now: Instant) -> Result<(), Fault> {
@@ -48,8 +48,10 @@ impl Engine {
         };
         let state = std::mem::replace(state, Server::Done);
         match (state, message.kind) {
-            (Server::AwaitHello, kind::CLIENT_HELLO) if self.settings.cookie => self.ask_for_cookie(now),
-            (Server::AwaitHello, kind::CLIENT_HELLO) => self.client_hello(message, None, now),
+            (Server::AwaitHello { cookie }, kind::CLIENT_HELLO) if self.settings.cookie => {
+                self.ask_for_cookie(cookie, now)
+            }
+            (Server::AwaitHello { .. }, kind::CLIENT_HELLO) => self.client_hello(message, None, now),
             (Server::AwaitCookie { cookie }, kind::CLIENT_HELLO) => {
                 self.client_hello(message, Some(cookie), now)
             }
@@ -71,8 +73,11 @@ impl Engine {
         }
     }
 
-    fn ask_for_cookie(&mut self, now: Instant) -> Result<(), Fault> {
-        let cookie = self.draw()?;
+    fn ask_for_cookie(&mut self, cookie: Option<Cookie>, now: Instant) -> Result<(), Fault> {
+        let cookie = match cookie {
+            Some(cookie) => cookie,
+            None => self.draw()?,
+        };
         let request = self.message(
             0,
             kind::HELLO_VERIFY_REQUEST,
@@ -85,12 +90,7 @@ impl Engine {
         Ok(())
     }
 
-    fn client_hello(
-        &mut self,
-        message: &Message,
-        cookie: Option<[u8; COOKIE_BYTES]>,
-        now: Instant,
-    ) -> Result<(), Fault> {
+    fn client_hello(&mut self, message: &Message, cookie: Option<Cookie>, now: Instant) -> Result<(), Fault> {
         let Some(hello) = ClientHello::parse(message.body()) else {
             return Err(self.refuse(AlertDescription::DecodeError, "its ClientHello is cut off"));
         };
