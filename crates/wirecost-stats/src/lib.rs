@@ -34,15 +34,17 @@ pub mod mann_whitney;
 pub mod mean;
 pub mod quantile;
 pub mod sample;
+pub mod shares;
 
 pub use bootstrap::{Bootstrap, Interval};
 pub use estimate::{Estimate, Judgement};
 pub use histogram::{Histogram, Step};
 pub use holm::holm;
 pub use mann_whitney::{MannWhitney, mann_whitney};
-pub use mean::MeanInterval;
+pub use mean::{MeanInterval, widening};
 pub use quantile::Quantile;
 pub use sample::{Sample, Summary};
+pub use shares::shares_differ;
 
 /// The confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
