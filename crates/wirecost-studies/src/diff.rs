@@ -282,18 +282,16 @@ impl Matching {
 }
 
 fn told(of: String, pair: &Pair) -> Change {
-    let text = |figure: &Option<Figure>| figure.as_ref().map(|figure| figure.amount.to_string());
-    let [old, new] = &pair.figures;
+    let (metric, [old, new]) = pair.shown();
     let relative = old
-        .as_ref()
-        .zip(new.as_ref())
-        .map(|(old, new)| new.amount.value / old.amount.value - 1.0)
+        .zip(new)
+        .map(|(old, new)| new.value / old.value - 1.0)
         .filter(|relative| relative.is_finite());
     Change::Figure {
         of,
-        metric: format!("{} {}", pair.metric.name, Aggregation::names(&[pair.aggregation])),
-        old: text(old),
-        new: text(new),
+        metric,
+        old: old.map(|old| old.to_string()),
+        new: new.map(|new| new.to_string()),
         relative,
     }
 }

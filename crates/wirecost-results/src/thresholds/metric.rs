@@ -180,7 +180,7 @@ impl Metric {
             "sender_bytes_down" => Some(phase.link?.down.sender_bytes()? as f64),
             "subscriber_bytes_up" => Some(phase.link?.up.subscriber_bytes? as f64),
             "subscriber_bytes_down" => Some(phase.link?.down.subscriber_bytes? as f64),
-            "reconnect_all" => Some(phase.duration_s),
+            "reconnect_all" => (phase.name == "reconnect").then_some(phase.duration_s),
             "handshake_bytes" => Some((phase.socket_bytes_up + phase.socket_bytes_down) as f64),
             "connections_failed" => {
                 let connects = phase.connects;

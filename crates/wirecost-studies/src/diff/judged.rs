@@ -7,12 +7,13 @@ use wirecost_stats::estimate::MARGIN;
 use wirecost_stats::{Judgement, mann_whitney, shares_differ, widening};
 
 use super::Setting;
+use crate::amount::Amount;
 use crate::evidence::{Figure, SIM};
 use crate::gate::Tolerance;
 
 /// The share of comparisons of equal programs that tell a change: each of the tests of a comparison has its part of it (Bonferroni).
 pub const MISS: f64 = 0.002;
-/// How far times, rates and counts that were measured live may move: a machine is never twice as busy with the same. In virtual
+/// How far times and rates that were measured live may move: a machine is never twice as busy with the same. In virtual
 /// time it is the margin up to which no difference is of note.
 pub const LIVE_TOLERANCE: f64 = 0.25;
 /// From this number of equal samples on, another run of the same program has them too, even where packets are lost.
@@ -40,7 +41,9 @@ enum Basis {
     Shares([u64; 2]),
     /// Their intervals, each of this many independent values.
     Intervals(u64),
-    /// Nothing says how far another run would be away.
+    /// What a limit allows: nothing says how far another run would be away.
+    Value,
+    /// Nothing says how far another run would be away, and no limit names it.
     Nothing,
 }
 
@@ -82,11 +85,32 @@ impl Pair {
         }
     }
 
+    /// Its name and both figures, as a person reads them: of bytes that ranks tell apart, the medians.
+    pub fn shown(&self) -> (String, [Option<Amount>; 2]) {
+        let amounts = self
+            .figures
+            .each_ref()
+            .map(|figure| figure.as_ref().map(|figure| figure.amount));
+        let named = |aggregation| format!("{} {}", self.metric.name, Aggregation::names(&[aggregation]));
+        match (self.basis, self.aggregation) {
+            (Basis::Ranks, Aggregation::Mean) => {
+                let median =
+                    |figure: &Figure| Some(Amount::new(median(&figure.samples)?, figure.amount.dimension));
+                let medians = self
+                    .figures
+                    .each_ref()
+                    .map(|figure| figure.as_ref().and_then(median));
+                (named(Aggregation::P50), medians)
+            }
+            (_, aggregation) => (named(aggregation), amounts),
+        }
+    }
+
     /// Whether it is judged by a test, which may miss the truth.
     pub fn is_tested(&self) -> bool {
         match self.basis {
             Basis::Ranks | Basis::Shares(_) | Basis::Intervals(_) => true,
-            Basis::Equality | Basis::Nothing => false,
+            Basis::Equality | Basis::Value | Basis::Nothing => false,
         }
     }
 
@@ -103,11 +127,9 @@ impl Pair {
         let miss = MISS / tests.max(1) as f64;
         let is_seen = match self.basis {
             Basis::Equality => true,
-            Basis::Nothing => match self.tolerance {
-                Tolerance::Given(_) => true,
-                Tolerance::Usual if moved <= ROUNDING => return Verdict::Same,
-                Tolerance::Usual => return Verdict::Unjudged,
-            },
+            Basis::Nothing if moved <= ROUNDING => false,
+            Basis::Nothing => return Verdict::Unjudged,
+            Basis::Value => true,
             Basis::Ranks => mann_whitney(&old.samples, &new.samples).is_some_and(|test| test.p < miss),
             Basis::Shares(of) => {
                 let counted =
@@ -125,11 +147,14 @@ impl Pair {
     /// How far the figure moved: a share by parts of all messages, any other by parts of the earlier one.
     fn moved(&self, old: &Figure, new: &Figure) -> f64 {
         let distance = (new.amount.value - old.amount.value).abs();
-        match self.metric.quantity_of(self.aggregation) {
-            Quantity::Share => distance,
-            _ if distance == 0.0 => 0.0,
-            _ => distance / old.amount.value.abs(),
+        match distance > 0.0 {
+            true if !self.is_share() => distance / old.amount.value.abs(),
+            true | false => distance,
         }
+    }
+
+    fn is_share(&self) -> bool {
+        self.metric.quantity_of(self.aggregation) == Quantity::Share
     }
 
     /// How far it may move.
@@ -137,7 +162,7 @@ impl Pair {
         match self.tolerance {
             Tolerance::Given(part) => part,
             Tolerance::Usual if self.basis == Basis::Equality || is_counted(self.metric) => 0.0,
-            Tolerance::Usual if old.engine == SIM => MARGIN,
+            Tolerance::Usual if old.engine == SIM || self.is_share() => MARGIN,
             Tolerance::Usual => LIVE_TOLERANCE,
         }
     }
@@ -165,14 +190,17 @@ fn basis(
     }
     let have_samples = all(|figure| figure.samples.len() > 1);
     let have_intervals = all(|figure| figure.interval.is_some());
-    if is_cell || is_phase && !have_samples {
-        if metric.aggregations().contains(&Aggregation::Rate)
-            && aggregation == Aggregation::Rate
-            && metric.quantity == Quantity::Number
-        {
-            return Basis::Shares(figures.map(|figure| figure.n));
-        }
+    // Of what was offered, as acknowledged, late and lost are.
+    let is_of_messages = metric.quantity == Quantity::Number && aggregation == Aggregation::Rate;
+    if is_of_messages && !have_samples {
+        return Basis::Shares(figures.map(|figure| figure.n));
     }
+    let without_interval = match tolerance {
+        // The bytes of a cell that differ are in its messages and connects, which have samples.
+        Tolerance::Given(_) if is_cell && is_counted(metric) => Basis::Nothing,
+        Tolerance::Given(_) => Basis::Value,
+        Tolerance::Usual => Basis::Nothing,
+    };
     // The samples of one live run say nothing about the next one, in which the machine may be busier.
     let is_told = is_counted(metric) || is_sim || tolerance != Tolerance::Usual;
     match () {
@@ -183,10 +211,17 @@ fn basis(
         () if is_cell && have_intervals => Basis::Intervals(n),
         () if is_phase && have_samples && have_intervals => Basis::Intervals(n),
         () if !is_cell && !is_phase && have_intervals => {
-            setting.replications.map_or(Basis::Nothing, Basis::Intervals)
+            setting.replications.map_or(without_interval, Basis::Intervals)
         }
-        () => Basis::Nothing,
+        () => without_interval,
     }
+}
+
+/// The upper median.
+fn median(samples: &[f64]) -> Option<f64> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// Whether the figure counts bytes or packets, so that each one is of note.

@@ -56,9 +56,8 @@ fn note(compared: &Comparison) {
             "note: not judged where one run gives no interval: {}",
             compared.unjudged.join(", ")
         ));
-        output::note(format_args!(
-            "hint: repeat: 5 gives a load intervals over its runs; --gate \"{}=20%\" judges by value",
-            compared.unjudged[0]
-        ));
+        output::note(
+            "hint: more samples, or repeat: 5 of a load, give one; --gate times=20% judges times by value",
+        );
     }
 }

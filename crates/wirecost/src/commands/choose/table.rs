@@ -107,9 +107,7 @@ fn bytes(bytes: &Spread) -> String {
 /// Why a stack is not the first one.
 fn why(row: &Row) -> String {
     let mut why = row.fails.clone();
-    if row.is_not_separable {
-        why.push("not separable from the first".to_owned());
-    }
+    why.extend(row.beside_first().map(str::to_owned));
     why.extend(row.note.clone());
     if let Some(Figures {
         lost: (lost @ 1.., offered),
@@ -247,7 +245,7 @@ fn row_json(row: &Row) -> Value {
         "is_met": row.is_met(),
         "fails": row.fails,
         "note": row.note,
-        "is_not_separable": row.is_not_separable,
+        "beside_first": row.beside_first(),
         "figures": figures,
     })
 }
