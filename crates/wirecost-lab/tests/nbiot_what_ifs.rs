@@ -6,6 +6,7 @@ use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_lab::nbiot::{Grid, Options};
 use wirecost_nbiot::config::Flow;
 use wirecost_results::nbiot::{NbiotSummary, Point};
+use wirecost_stats::Judgement;
 
 /// One cell with few reports.
 fn options(stacks: &[&str], what_ifs: &[WhatIf]) -> Options {
@@ -80,13 +81,22 @@ fn a_change_has_its_difference_beside_its_base() {
     assert_eq!(stacks, ["tcp", "tcp (persistent-tcp)", "udp"]);
     let difference = summary.points[1].difference.as_ref().expect("a difference");
     assert_eq!(difference.base, "tcp");
-    assert!(difference.dci.is_separable(), "{difference:?}");
+    let changed = summary.points[1].dci_per_report().expect("DCIs");
+    assert_eq!(
+        difference.dci.judged_beside(changed),
+        Judgement::Less,
+        "{difference:?}"
+    );
     assert_eq!(
         difference.bytes_up.mean,
         summary.points[1].bytes_up - summary.points[0].bytes_up
     );
     // Every report arrives with and without the change.
-    assert!(!difference.served.is_separable(), "{difference:?}");
+    assert_eq!(
+        difference.served.judged_beside(summary.points[1].served.mean),
+        Judgement::Equal,
+        "{difference:?}"
+    );
     assert_eq!(summary.points[0].difference, None);
     let not_run = &summary.not_run[0];
     assert_eq!(not_run.stack, "udp (persistent-tcp)");

@@ -7,7 +7,9 @@ use wirecost_results::link_use::{HopUse, LinkUse};
 use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse, ServiceFigures};
 use wirecost_results::missing;
 use wirecost_results::warning::Warning;
+use wirecost_scenario::labels::labels_of_phase;
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
+use wirecost_scenario::selector::to_stored;
 
 use super::link::LinkReport;
 use super::verdict::{self, Evidence, Taken, Verdict};
@@ -46,7 +48,9 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Opti
     let offered = outcome.intervals.iter().filter(|interval| offers(interval.phase));
     let sent: u64 = offered.map(|interval| interval.sent).sum();
     let is_live = options.engine == LoadEngine::Live;
+    let labels = |phase: &Phase| to_stored(&labels_of_phase(options, phase));
     let mut load = Load {
+        phase_labels: options.phases.iter().map(labels).collect(),
         stack: options.stack.to_string(),
         start: options.start.to_string(),
         payload_bytes: options.payload.message_bytes(options.clients),

@@ -29,6 +29,7 @@ pub use csv::{csv, hops_csv};
 pub use html::report as html;
 pub use junit::{Absent, junit};
 pub use markdown::markdown;
+pub use wirecost_results::load::is_load;
 
 /// Everything that a report of loads reads from its results folder.
 #[derive(Clone, Debug)]
@@ -87,13 +88,6 @@ pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     folder.write_derived("junit.xml", junit(&results.summary, &[]).as_bytes())?;
     folder.write_derived("report.html", html(&results)?.as_bytes())?;
     Ok(())
-}
-
-/// Whether the folder is one of a load, by its `summary.json`.
-pub fn is_load(folder: &RunFolder) -> bool {
-    folder
-        .read_json::<Value>("summary.json")
-        .is_ok_and(|summary| summary.get("kind").and_then(Value::as_str) == Some("load"))
 }
 
 fn rows<R: Row>(folder: &RunFolder, name: &str) -> Result<Vec<R>, ResultsError> {

@@ -52,6 +52,13 @@ pub struct LoadSummary {
     pub repeats: Vec<Repeated>,
 }
 
+/// Whether the folder is one of loads, by the kind that its summary names.
+pub fn is_load(folder: &RunFolder) -> bool {
+    let summary: Result<serde_json::Value, ResultsError> = folder.read_json("summary.json");
+    summary
+        .is_ok_and(|summary| summary.get("kind").and_then(|kind| kind.as_str()) == Some(crate::store::KIND))
+}
+
 /// One combination of stack, start, payload, clients and rate against one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
@@ -60,6 +67,10 @@ pub struct Load {
     /// Which run of a repeated load it is; absent without `repeat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_of: Option<RunOf>,
+    /// The dimensions of each of its phases with their values, as selectors name them, of phases that did not run too: the same in
+    /// every version, while the key is of one. Empty in results that were written before loads had them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phase_labels: Vec<BTreeMap<String, String>>,
     /// When it began, RFC 3339, UTC; empty if it was not run.
     #[serde(default)]
     pub started_at: String,

@@ -54,6 +54,10 @@ pub struct Cell {
     /// The key of the cell: equal for the same resolved cell, engine, version and seed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
+    /// Its dimensions with their values, as selectors name them: the same in every version, while the key is of one. Empty in
+    /// results that were written before cells had them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// Measured messages of a connection.
     #[serde(default = "one")]
     pub messages_per_connection: u64,

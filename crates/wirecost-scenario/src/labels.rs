@@ -10,6 +10,9 @@ use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
 use crate::selector::Labels;
 use crate::table::message_rate_text;
 
+/// The dimensions of a link that is a modelled NB-IoT cell.
+pub(crate) const OF_NBIOT_CELLS: [&str; 3] = ["link.cell", "link.cell_load", "link.coupling_loss"];
+
 /// The dimensions of a load with its values. `phase` is a dimension of phases only.
 pub fn labels_of_load(options: &LoadOptions) -> Labels {
     let size = match &options.payload {
@@ -79,9 +82,11 @@ pub fn labels_of_link(link: &LinkConfig) -> Vec<(&'static str, String)> {
         ),
     ];
     if let Some(cell) = link.cell {
-        labels.push(("link.cell", cell.profile.to_string()));
-        labels.push(("link.cell_load", message_rate_text(cell.load)));
-        labels.push(("link.coupling_loss", format!("{}dB", cell.coupling_loss_db)));
+        labels.extend(OF_NBIOT_CELLS.into_iter().zip([
+            cell.profile.to_string(),
+            message_rate_text(cell.load),
+            format!("{}dB", cell.coupling_loss_db),
+        ]));
     }
     labels
 }

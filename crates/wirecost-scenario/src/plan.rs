@@ -225,13 +225,22 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
         .collect()
 }
 
+/// The labels of a cell as `engine` runs it.
+pub fn labels_of_cell(options: &Options, cell: &PlannedCell, engine: &str) -> Labels {
+    of_engine(options, cell.dimensions(), engine)
+}
+
+fn of_engine(options: &Options, cell: Dimensions, engine: &str) -> Labels {
+    let mut labels = identity::labels(options, cell);
+    labels.insert("engine", engine.to_owned());
+    labels
+}
+
 /// Keys and labels of the cells of a comparison, for each of its engines.
 pub fn labels(options: &Options) -> Vec<(String, Labels)> {
     let of_engines = |cell: Dimensions| {
-        let labels = identity::labels(options, cell);
         let of_engine = |engine: &&'static str| {
-            let mut labels = labels.clone();
-            labels.insert("engine", (*engine).to_owned());
+            let labels = of_engine(options, cell, engine);
             (identity::key_of_cell(options, cell, engine), labels)
         };
         options

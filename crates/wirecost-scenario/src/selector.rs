@@ -54,6 +54,21 @@ pub fn of_phases() -> Vec<&'static str> {
     [&OF_LOADS[..], &["phase", HOP]].concat()
 }
 
+/// Labels as results hold them.
+pub fn to_stored(labels: &Labels) -> BTreeMap<String, String> {
+    let owned = |(key, value): (&&str, &String)| ((*key).to_owned(), value.clone());
+    labels.iter().map(owned).collect()
+}
+
+/// Labels that results hold, without the dimensions that this version does not know.
+pub fn from_stored(stored: &BTreeMap<String, String>) -> Labels {
+    let dimensions = [of_cells(), of_phases()].concat();
+    let known = dimensions.into_iter().chain(crate::labels::OF_NBIOT_CELLS);
+    known
+        .filter_map(|key| Some((key, stored.get(key)?.clone())))
+        .collect()
+}
+
 impl Selector {
     /// Adds a condition: a dimension has one of these values. A `*` in a value matches any letters.
     ///

@@ -8,6 +8,11 @@
 /// The part of the smaller figure up to which a difference is not of note.
 pub const MARGIN: f64 = 0.05;
 
+/// Of figures that do not differ by more than the margin.
+pub const NO_DIFFERENCE: &str = "no difference of note";
+/// Of figures of which the samples do not tell whether they differ.
+pub const TOO_FEW_SAMPLES: &str = "too few samples to tell";
+
 /// A figure with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -31,6 +36,20 @@ pub enum Judgement {
     Alike,
     /// The samples are too few to tell.
     TooFew,
+}
+
+impl Judgement {
+    /// The judgement in words, as every output has it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Less => "less",
+            Self::More => "more",
+            Self::Equal => "equal",
+            Self::Alike => NO_DIFFERENCE,
+            Self::TooFew => TOO_FEW_SAMPLES,
+        }
+    }
 }
 
 impl Estimate {
@@ -84,6 +103,16 @@ impl Estimate {
         }
     }
 
+    /// The figure with both ends of its interval `factor` times as far away.
+    #[must_use]
+    pub fn widened(&self, factor: f64) -> Self {
+        let end = |end: f64| self.value + (end - self.value) * factor;
+        Self {
+            value: self.value,
+            interval: self.interval.map(|ends| ends.map(end)),
+        }
+    }
+
     /// The sum of two independent figures. The distances of its ends are the roots of the sums of the squares (Zou and Donner 2008,
     /// Construction of confidence limits about effect measures, Statist. Med. 27, 1693-1702), which for normal figures is exact.
     #[must_use]
@@ -101,14 +130,20 @@ impl Estimate {
     /// interval does not lie within the margin.
     #[must_use]
     pub fn against(&self, other: &Self) -> Judgement {
-        let difference = self.plus(&other.scaled(-1.0));
-        let Some([low, high]) = difference.interval else {
-            return Judgement::TooFew;
-        };
         let margin = if self.is_exact() && other.is_exact() {
             0.0
         } else {
             MARGIN * self.value.abs().min(other.value.abs())
+        };
+        self.plus(&other.scaled(-1.0)).as_difference(margin)
+    }
+
+    /// What this figure says, being a difference: of two figures that were measured in pairs, or that move together. One within
+    /// `margin` is not of note.
+    #[must_use]
+    pub fn as_difference(&self, margin: f64) -> Judgement {
+        let Some([low, high]) = self.interval else {
+            return Judgement::TooFew;
         };
         match () {
             () if low == 0.0 && high == 0.0 => Judgement::Equal,

@@ -9,9 +9,9 @@
 //! - [`hlog`]: histograms of one quantity second by second, as an interval log
 //! - [`bootstrap`]: intervals of any statistic by seeded resampling
 //! - [`mann_whitney`](mod@mann_whitney): whether one sample tends to be larger than another
-//! - [`holm`](mod@holm): p-values of many comparisons at once
+//! - [`shares`]: whether two shares of counted events differ
 //!
-//! The claims of published studies need the last three. Random numbers come from the [`wirecost_proto::Rng`] that the caller gives.
+//! Claims of published studies need [`bootstrap`], `diff` the last two. Random numbers come from the [`wirecost_proto::Rng`] that the caller gives.
 //!
 //! ```
 //! use wirecost_stats::Sample;
@@ -29,20 +29,20 @@ pub mod estimate;
 pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
-pub mod holm;
 pub mod mann_whitney;
 pub mod mean;
 pub mod quantile;
 pub mod sample;
+pub mod shares;
 
 pub use bootstrap::{Bootstrap, Interval};
 pub use estimate::{Estimate, Judgement};
 pub use histogram::{Histogram, Step};
-pub use holm::holm;
 pub use mann_whitney::{MannWhitney, mann_whitney};
-pub use mean::MeanInterval;
+pub use mean::{MeanInterval, widening};
 pub use quantile::Quantile;
 pub use sample::{Sample, Summary};
+pub use shares::shares_differ;
 
 /// The confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;

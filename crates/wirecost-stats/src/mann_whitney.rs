@@ -1,6 +1,6 @@
 //! Whether one sample tends to be larger than another (Mann and Whitney 1947), whatever their distributions.
 //!
-//! No command calls it: it is there for the comparison of a study's claims with measured samples.
+//! `diff` tells by it whether a figure moved in all of its samples, however far a few of them are away.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

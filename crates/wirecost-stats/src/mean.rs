@@ -182,6 +182,14 @@ impl Moments {
     }
 }
 
+/// How much wider Student's interval of `n` values is where it misses the truth in a share `miss` of all cases than at 95 %; `None`
+/// below two values.
+pub fn widening(n: u64, miss: f64) -> Option<f64> {
+    let degrees = n as f64 - 1.0;
+    let wide = exact_student_t_at(degrees, 1.0 - miss / 2.0)?;
+    Some(wide / exact_student_t(degrees)?)
+}
+
 /// From this number of degrees of freedom on, the series for t is exact to seven digits, and statrs' inverse is not.
 const SERIES_DEGREES: f64 = 200.0;
 
@@ -194,7 +202,10 @@ fn student_t(degrees: f64) -> Option<f64> {
 }
 
 fn exact_student_t(degrees: f64) -> Option<f64> {
-    let probability = 0.5 + CONFIDENCE / 2.0;
+    exact_student_t_at(degrees, 0.5 + CONFIDENCE / 2.0)
+}
+
+fn exact_student_t_at(degrees: f64, probability: f64) -> Option<f64> {
     if degrees < 1.0 {
         return None;
     }
@@ -238,6 +249,16 @@ mod tests {
             let t = student_t(degrees).unwrap();
             assert!((t - expected).abs() < 2e-6, "t({degrees}) = {t}");
         }
+    }
+
+    #[test]
+    fn a_wider_interval_is_that_of_the_tables() {
+        // t(4) is 2.776445 at 95 % and 8.610302 at 99.9 %; the normal deviates are 1.959964 and 3.290527.
+        for (n, factor) in [(5, 8.610_302 / 2.776_445), (1_000_001, 3.290_527 / 1.959_964)] {
+            let wider = widening(n, 0.001).unwrap();
+            assert!((wider - factor).abs() < 1e-4, "{n}: {wider}");
+        }
+        assert_eq!(widening(1, 0.001), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{Div, Mul};
 
+use serde::{Serialize, Serializer};
 use wirecost_proto::calendar;
 use wirecost_results::thresholds::metric::Quantity;
 
@@ -11,6 +12,22 @@ use wirecost_results::thresholds::metric::Quantity;
 pub struct Dimension([i8; 4]);
 
 impl Dimension {
+    /// The unit that programs read amounts in: bytes, not bits, and otherwise the base unit. Empty for plain numbers.
+    pub(crate) const fn unit(self) -> &'static str {
+        match self.0 {
+            [1, 0, 0, 0] => "s",
+            [0, 1, 0, 0] => "B",
+            [-1, 1, 0, 0] => "bit/s",
+            [-1, 0, 0, 0] => "/s",
+            [0, 0, 1, 0] => "J",
+            [-1, 0, 1, 0] => "W",
+            [0, 0, 0, 1] => "C",
+            [-1, 0, 0, 1] => "A",
+            [0, 0, 1, -1] => "V",
+            _ => "",
+        }
+    }
+
     /// What the ticks of an axis are round numbers of, in base units: data is counted in bytes.
     pub(crate) fn step(self) -> f64 {
         if self == Self::DATA { 8.0 } else { 1.0 }
@@ -150,6 +167,11 @@ impl Amount {
         Self::new(figure * bits, Dimension::of(quantity))
     }
 
+    /// The number in the unit that programs read ([`Dimension::unit`]).
+    pub(crate) fn in_unit(self) -> f64 {
+        self.value / self.dimension.step()
+    }
+
     /// One of a unit, which may be compound: `Mbit/s`, `/s`.
     ///
     /// # Errors
@@ -187,6 +209,13 @@ impl Amount {
             return Err(AmountError::Different(self.to_string(), other.to_string()));
         }
         Ok(Self::new(combine(self.value, other.value), self.dimension))
+    }
+}
+
+/// As a number in the unit that a field beside it names.
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.in_unit())
     }
 }
 

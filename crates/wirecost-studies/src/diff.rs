@@ -1,123 +1,297 @@
-//! What changed between two results folders: exact figures that changed at all, and times whose intervals are apart.
+//! What changed between two results folders, of one version or of two.
+//!
+//! A figure is exact where no sample of either run differs in it, or where both simulated the same seed: any difference is a change.
+//! Others change where their samples, or their intervals over repeated runs, tell so and the change exceeds its tolerance
+//! ([`judged`]). All such tests of a comparison together miss the truth in [`judged::MISS`] of the comparisons of equal programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{METRICS, Metric, Quantity};
-use wirecost_scenario::selector::Labels;
+use wirecost_results::thresholds::metric::{METRICS, Metric};
+use wirecost_scenario::selector::{DEVICE, HOP, Labels};
 
-use crate::evidence::{Evidence, Figure};
-use crate::judge::compare::{Compared, by_intervals};
+use crate::evidence::{Evidence, Figure, Refused};
+use crate::gate::Gate;
 use crate::reference::Reference;
+
+pub mod judged;
+
+use judged::{Pair, Verdict};
 
 /// The names of the two runs in the evidence.
 pub const RUNS: [&str; 2] = ["old", "new"];
 
-/// A figure that changed, or that only one of the runs has.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// The cell or phase: its dimensions that tell it apart from the others.
-    pub of: String,
-    /// The metric.
-    pub metric: String,
-    /// Its figure in the first run; null if it has none.
-    pub old: Option<String>,
-    /// Its figure in the second run; null if it has none.
-    pub new: Option<String>,
-    /// The second figure over the first, minus 1; null without both.
-    pub relative: Option<f64>,
+/// What is not compared: what was asked for, and validity, which is told first.
+const NOT_COMPARED: [&str; 4] = ["schedule_lag", "offered", "offered_rate", "valid"];
+
+/// What changed, and what could not be judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Cell by cell.
+    pub changes: Vec<Change>,
+    /// Cells and phases whose figures cannot be used in one of the runs.
+    pub invalid: Vec<Invalid>,
+    /// Metrics of which some figures were not judged, because they have no interval.
+    pub unjudged: Vec<&'static str>,
 }
 
-/// All changes from [`RUNS`]`[0]` to `[1]`, cell by cell.
-pub fn changes(evidence: &Evidence) -> Vec<Change> {
-    let figures = METRICS.iter().filter(|metric| metric.name != "schedule_lag");
-    let figures = figures.flat_map(|metric| of_interest(metric).iter().map(move |one| (metric, *one)));
-    let mut changes: Vec<(usize, Change)> = Vec::new();
-    let subjects = subjects(evidence);
-    for (metric, aggregation) in figures {
-        let [old, new] = RUNS.map(|run| figures_of(evidence, &Reference::of(run, metric, aggregation)));
-        for (index, subject) in subjects.iter().enumerate() {
-            let [old, new] = [old.get(subject), new.get(subject)];
-            if let Some(change) = change(metric, aggregation, &subject.1, old, new) {
-                changes.push((index, change));
-            }
-        }
-    }
-    let names = telling(&subjects);
-    changes.sort_by_key(|(index, _)| *index);
-    let named = changes.into_iter().map(|(index, change)| Change {
-        of: names[index].clone(),
-        ..change
-    });
-    named.collect()
+/// Something that changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Change {
+    /// A figure.
+    Figure {
+        /// The cell or phase: its dimensions that tell it apart from the others.
+        of: String,
+        /// The metric.
+        metric: String,
+        /// Its figure in the first run; null if it has none.
+        old: Option<String>,
+        /// Its figure in the second run; null if it has none.
+        new: Option<String>,
+        /// The second figure over the first, minus 1; null without both.
+        relative: Option<f64>,
+    },
+    /// Cells, or all cells of a stack, that only one of the runs has.
+    Only {
+        /// The cell or phase, or the stack.
+        of: String,
+        /// `old` or `new`.
+        run: &'static str,
+        /// How many of them.
+        cells: usize,
+        /// Why the other run does not have it; null if it was not asked for.
+        why: Option<String>,
+    },
+}
+
+/// A cell or phase whose figures cannot be used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Invalid {
+    /// The cell or phase.
+    pub of: String,
+    /// `old` or `new`.
+    pub run: &'static str,
+    /// Why.
+    pub why: String,
 }
 
 /// A cell or phase with its engine.
 type Subject = (Labels, String);
 
-/// The figures of a metric that are compared.
-const fn of_interest(metric: &'static Metric) -> &'static [Aggregation] {
-    match metric.aggregations() {
-        [Aggregation::P50, ..] => &[Aggregation::P50, Aggregation::Mean],
-        all => all.split_at(1).0,
-    }
-}
-
-fn subjects(evidence: &Evidence) -> Vec<Subject> {
-    let mut all: Vec<Subject> = Vec::new();
-    for run in RUNS {
-        for subject in evidence.subjects(run) {
-            if !all.contains(&subject) {
-                all.push(subject);
+/// All changes from [`RUNS`]`[0]` to `[1]`, in the order of the cells.
+pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
+    let matching = Matching::of(evidence);
+    let names = telling(&matching.subjects);
+    let (mut changes, invalid) = matching.told(&names);
+    let mut pairs: Vec<(usize, Pair)> = Vec::new();
+    for metric in METRICS
+        .iter()
+        .filter(|metric| !NOT_COMPARED.contains(&metric.name))
+    {
+        for (aggregation, tolerance) in gate.figures(metric) {
+            let [old, new] = RUNS.map(|run| matching.figures(evidence, run, metric, aggregation));
+            for (index, subject) in matching.subjects.iter().enumerate() {
+                let both = [old.get(subject).cloned(), new.get(subject).cloned()];
+                if matching.is_comparable(index) && both.iter().any(Option::is_some) {
+                    let pair = Pair::new(
+                        metric,
+                        aggregation,
+                        tolerance,
+                        &subject.0,
+                        both,
+                        &matching.setting,
+                    );
+                    pairs.push((index, pair));
+                }
             }
         }
     }
-    all
+    let tests = pairs.iter().filter(|(_, pair)| pair.is_tested()).count();
+    let mut unjudged = BTreeSet::new();
+    pairs.sort_by_key(|(index, _)| *index);
+    for (index, pair) in &pairs {
+        match pair.verdict(tests) {
+            Verdict::Same => {}
+            Verdict::Unjudged => drop(unjudged.insert(pair.metric.name)),
+            Verdict::Changed => changes.push(told(names[*index].clone(), pair)),
+        }
+    }
+    Comparison {
+        changes,
+        invalid,
+        unjudged: unjudged.into_iter().collect(),
+    }
 }
 
-fn figures_of(evidence: &Evidence, reference: &Reference) -> BTreeMap<Subject, Figure> {
-    evidence.all(reference).into_iter().collect()
+/// Whether the two runs have a cell or phase in common.
+pub fn has_common(evidence: &Evidence) -> bool {
+    let matching = Matching::of(evidence);
+    (0..matching.subjects.len()).any(|index| matching.presence[index].iter().all(|there| *there))
 }
 
-fn change(
-    metric: &Metric,
-    aggregation: Aggregation,
-    engine: &str,
-    old: Option<&Figure>,
-    new: Option<&Figure>,
-) -> Option<Change> {
-    let (before, after) = match (old, new) {
-        (None, None) => return None,
-        (Some(before), Some(after)) => (before, after),
-        _ => return Some(told(metric, aggregation, old, new)),
-    };
-    // Of points with intervals, other seeds have other figures.
-    let by_interval = metric.is_of_points() && before.interval.is_some() && after.interval.is_some();
-    let is_point = metric.is_of_points() && !by_interval;
-    let is_exact = is_point
-        || !by_interval && metric.quantity != Quantity::Time
-        || engine == "sim" && before.is_exact && after.is_exact;
-    let has_changed = match is_exact {
-        true => (before.amount.value - after.amount.value).abs() > 1e-9 * before.amount.value.abs(),
-        // A time without an interval says nothing about the next one.
-        false if before.interval.is_none() || after.interval.is_none() => false,
-        false => !matches!(by_intervals(before, after), Compared::Inseparable { .. }),
-    };
-    has_changed.then(|| told(metric, aggregation, old, new))
+/// What both runs measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// Whether both have the same seed.
+    pub is_same_seed: bool,
+    /// The least number of replications of points in NB-IoT cells.
+    pub replications: Option<u64>,
 }
 
-fn told(metric: &Metric, aggregation: Aggregation, old: Option<&Figure>, new: Option<&Figure>) -> Change {
-    let text = |figure: Option<&Figure>| figure.map(|figure| figure.amount.to_string());
+/// The cells and phases of both runs by the dimensions that both know: a version may have more than the other.
+struct Matching {
+    dimensions: BTreeSet<&'static str>,
+    subjects: Vec<Subject>,
+    /// Whether each run has it.
+    presence: Vec<[bool; 2]>,
+    /// Why each run has no figures of it that can be used.
+    refused: Vec<[Option<Refused>; 2]>,
+    setting: Setting,
+}
+
+impl Matching {
+    fn of(evidence: &Evidence) -> Self {
+        let runs = RUNS.map(|run| evidence.subjects(run));
+        let keys = |subjects: &[Subject]| -> BTreeSet<&'static str> {
+            subjects
+                .iter()
+                .flat_map(|(labels, _)| labels.keys().copied())
+                .collect()
+        };
+        let [old, new] = [0, 1].map(|run| keys(&runs[run]));
+        let mut dimensions: BTreeSet<&'static str> = old.intersection(&new).copied().collect();
+        dimensions.extend([HOP, DEVICE]);
+        let [seed, other_seed] = RUNS.map(|run| evidence.seed(run));
+        let replications = RUNS.iter().filter_map(|run| evidence.replications(run));
+        let mut matching = Self {
+            dimensions,
+            subjects: Vec::new(),
+            presence: Vec::new(),
+            refused: Vec::new(),
+            setting: Setting {
+                is_same_seed: seed.is_some() && seed == other_seed,
+                replications: replications.min(),
+            },
+        };
+        for (run, subjects) in runs.into_iter().enumerate() {
+            for subject in subjects {
+                let index = matching.index(subject);
+                matching.presence[index][run] = true;
+            }
+            for (subject, why) in evidence.refusals(RUNS[run]) {
+                let index = matching.index(subject);
+                matching.refused[index][run] = Some(why);
+            }
+        }
+        matching
+    }
+
+    fn projected(&self, (mut labels, engine): Subject) -> Subject {
+        labels.retain(|key, _| self.dimensions.contains(key));
+        (labels, engine)
+    }
+
+    fn index(&mut self, subject: Subject) -> usize {
+        let subject = self.projected(subject);
+        if let Some(index) = self.subjects.iter().position(|known| *known == subject) {
+            return index;
+        }
+        self.subjects.push(subject);
+        self.presence.push([false; 2]);
+        self.refused.push([None, None]);
+        self.subjects.len() - 1
+    }
+
+    fn is_comparable(&self, index: usize) -> bool {
+        self.presence[index] == [true; 2] && self.refused[index].iter().all(Option::is_none)
+    }
+
+    fn figures(
+        &self,
+        evidence: &Evidence,
+        run: &str,
+        metric: &'static Metric,
+        aggregation: Aggregation,
+    ) -> BTreeMap<Subject, Figure> {
+        let all = evidence.all(&Reference::of(run, metric, aggregation));
+        all.into_iter()
+            .map(|(subject, figure)| (self.projected(subject), figure))
+            .collect()
+    }
+
+    /// What only one run has, and what cannot be used in one. A stack that only one run has is told once.
+    fn told(&self, names: &[String]) -> (Vec<Change>, Vec<Invalid>) {
+        let (mut only, mut invalid) = (Vec::new(), Vec::new());
+        let mut stacks_told = BTreeSet::new();
+        for index in 0..self.subjects.len() {
+            if let Some(run) = self.only(index) {
+                let stack = self.stack(index);
+                let alike = self.of_stack(stack);
+                let (of, cells) = match alike.iter().all(|other| self.only(*other) == Some(run)) {
+                    true => (stack.to_owned(), alike.len()),
+                    false => (names[index].clone(), 1),
+                };
+                if !stacks_told.insert(of.clone()) {
+                    continue;
+                }
+                let not_run = |why: &Refused| match why {
+                    Refused::NotRun(why) => Some(why.clone()),
+                    Refused::Invalid(_) => None,
+                };
+                let why = self.refused[index].iter().flatten().find_map(not_run);
+                let run = RUNS[run];
+                only.push(Change::Only { of, run, cells, why });
+                continue;
+            }
+            for (run, why) in self.refused[index].iter().enumerate() {
+                if let Some(Refused::Invalid(why)) = why {
+                    invalid.push(Invalid {
+                        of: names[index].clone(),
+                        run: RUNS[run],
+                        why: why.clone(),
+                    });
+                }
+            }
+        }
+        (only, invalid)
+    }
+
+    /// The run that alone has it; `None` if both or none have.
+    fn only(&self, index: usize) -> Option<usize> {
+        let ran = [0, 1].map(|run| {
+            self.presence[index][run] && !matches!(self.refused[index][run], Some(Refused::NotRun(_)))
+        });
+        match ran {
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            [true, true] | [false, false] => None,
+        }
+    }
+
+    fn stack(&self, index: usize) -> &str {
+        self.subjects[index].0.get("stack").map_or("", String::as_str)
+    }
+
+    fn of_stack(&self, stack: &str) -> Vec<usize> {
+        (0..self.subjects.len())
+            .filter(|index| self.stack(*index) == stack)
+            .collect()
+    }
+}
+
+fn told(of: String, pair: &Pair) -> Change {
+    let (metric, [old, new]) = pair.shown();
     let relative = old
         .zip(new)
-        .map(|(old, new)| new.amount.value / old.amount.value - 1.0)
+        .map(|(old, new)| new.value / old.value - 1.0)
         .filter(|relative| relative.is_finite());
-    Change {
-        of: String::new(),
-        metric: format!("{} {}", metric.name, Aggregation::names(&[aggregation])),
-        old: text(old),
-        new: text(new),
+    Change::Figure {
+        of,
+        metric,
+        old: old.map(|old| old.to_string()),
+        new: new.map(|new| new.to_string()),
         relative,
     }
 }
@@ -141,105 +315,45 @@ fn telling(subjects: &[Subject]) -> Vec<String> {
 
 /// The changes as an entry of a changelog, a line for each.
 pub fn text(changes: &[Change]) -> String {
-    let missing = || "no figure".to_owned();
-    let line = |change: &Change| {
-        let by = change
-            .relative
-            .map(|relative| format!(" ({:+.1} %)", relative * 100.0))
-            .unwrap_or_default();
-        format!(
-            "- {}: {} from {} to {}{by}\n",
-            change.of,
-            change.metric,
-            change.old.clone().unwrap_or_else(missing),
-            change.new.clone().unwrap_or_else(missing)
-        )
-    };
     match changes {
         [] => "nothing changed beyond its interval\n".to_owned(),
         changes => changes.iter().map(line).collect(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::amount::Amount;
-
-    fn metric(name: &str) -> &'static Metric {
-        METRICS.iter().find(|metric| metric.name == name).expect(name)
-    }
-
-    fn time(value: f64, interval: Option<[f64; 2]>) -> Figure {
-        Figure {
-            run: String::new(),
-            amount: Amount::seconds(value),
-            interval,
-            is_exact: false,
-            is_median: true,
-            engine: "live".into(),
-            n: 100,
-            samples: Vec::new(),
-            reference: String::new(),
-            model: None,
+fn line(change: &Change) -> String {
+    let missing = || "no figure".to_owned();
+    match change {
+        Change::Figure {
+            of,
+            metric,
+            old,
+            new,
+            relative,
+        } => {
+            let by = relative.map(|relative| format!(" ({:+.1} %)", relative * 100.0));
+            format!(
+                "- {of}: {metric} from {} to {}{}\n",
+                old.clone().unwrap_or_else(missing),
+                new.clone().unwrap_or_else(missing),
+                by.unwrap_or_default()
+            )
+        }
+        Change::Only { of, run, cells, why } => {
+            let cells = match cells {
+                1 => String::new(),
+                cells => format!(" ({cells} cells)"),
+            };
+            let why = why
+                .as_ref()
+                .map(|why| format!(": the other one did not run it: {why}"));
+            format!(
+                "- {of}: in the {run} run alone{cells}{}\n",
+                why.unwrap_or_default()
+            )
         }
     }
-
-    #[test]
-    fn times_change_when_their_intervals_are_apart() {
-        let of = |old: Figure, new: Figure| {
-            change(
-                metric("response_time"),
-                Aggregation::P50,
-                "live",
-                Some(&old),
-                Some(&new),
-            )
-            .is_some()
-        };
-        assert!(of(time(1.0, Some([0.9, 1.1])), time(2.0, Some([1.9, 2.1]))));
-        assert!(!of(time(1.0, Some([0.9, 1.1])), time(1.2, Some([1.0, 1.4]))));
-        assert!(!of(time(1.0, None), time(2.0, None)));
-    }
-
-    #[test]
-    fn exact_figures_change_when_they_differ_at_all() {
-        let of = |old: f64, new: f64| {
-            let [old, new] = [old, new].map(|value| time(value, None));
-            change(
-                metric("bytes_per_msg"),
-                Aggregation::Mean,
-                "live",
-                Some(&old),
-                Some(&new),
-            )
-        };
-        assert_eq!(of(299.0, 299.0), None);
-        let change = of(2_992.0, 3_000.0).expect("a change");
-        assert_eq!(change.metric, "bytes_per_msg mean");
-        assert!(
-            change
-                .relative
-                .is_some_and(|relative| (0.002..0.003).contains(&relative))
-        );
-    }
-
-    #[test]
-    fn a_figure_that_only_one_run_has_is_a_change() {
-        let only = change(
-            metric("response_time"),
-            Aggregation::P50,
-            "live",
-            None,
-            Some(&time(1.0, None)),
-        );
-        let text = text(&[Change {
-            of: "mqtt-qos1 (live)".into(),
-            ..only.expect("a change")
-        }]);
-        assert_eq!(
-            text,
-            "- mqtt-qos1 (live): response_time p(50) from no figure to 1 s\n"
-        );
-    }
 }
+
+#[cfg(test)]
+mod tests;

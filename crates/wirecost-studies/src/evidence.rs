@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use wirecost_results::folder::{ResultsError, RunFolder};
-use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
-use wirecost_results::merge::scenario_texts;
+use wirecost_results::link_use::HopUse;
+use wirecost_results::load::{self, Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
 use wirecost_results::over_runs;
 use wirecost_results::standing::Standing;
@@ -15,14 +15,11 @@ use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
 use wirecost_results::warning::Warning;
 use wirecost_results::{Results, SampleRow};
-use wirecost_scenario::labels::labels_of_phase;
-use wirecost_scenario::load::ScenarioInputs;
-use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::labels_of_point;
-use wirecost_scenario::selector::Labels;
-use wirecost_scenario::thresholds::nature::{of_device, of_hops};
-use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan, spent};
-use wirecost_stats::MeanInterval;
+use wirecost_scenario::selector::{HOP, Labels, from_stored};
+use wirecost_scenario::spent;
+use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_stats::{Estimate, MeanInterval};
 
 use crate::amount::Amount;
 use crate::claims::CheckReference;
@@ -36,7 +33,7 @@ const PHASE: &str = "phase";
 /// What figures that cannot be used begin with.
 const INVALID: &str = "INVALID";
 /// The engine of points of NB-IoT cells.
-const SIM: &str = "sim";
+pub(crate) const SIM: &str = "sim";
 
 /// A measured figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +73,18 @@ impl Figure {
         devices.is_some_and(|(one, other)| one.device == other.device)
     }
 
+    /// The figure with its interval. One that every sample has is exact.
+    pub fn estimate(&self) -> Estimate {
+        let value = self.amount.value;
+        match self.is_exact {
+            true => Estimate::exact(value),
+            false => Estimate {
+                value,
+                interval: self.interval,
+            },
+        }
+    }
+
     /// The interval, or the value itself if there is none.
     pub fn ends(&self) -> [f64; 2] {
         self.interval.unwrap_or([self.amount.value; 2])
@@ -91,19 +100,30 @@ pub enum Missing {
     Wrong(String),
 }
 
+/// Why a cell or phase of a run has no figures that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It was not run.
+    NotRun(String),
+    /// Its figures are invalid.
+    Invalid(String),
+}
+
 /// Why a folder is no evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
     /// The folder cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// Its scenario cannot be read.
-    #[error("the scenario of {path} cannot be read: {source}")]
-    Scenario {
+    /// An earlier version wrote it, whose results do not say what their cells are.
+    #[error(
+        "{path} holds results of wirecost {version} that lack the dimensions of their cells, by which cells are matched"
+    )]
+    Unlabelled {
         /// The folder.
         path: PathBuf,
-        /// Why.
-        source: ScenarioError,
+        /// The version that wrote it.
+        version: String,
     },
 }
 
@@ -117,12 +137,12 @@ pub struct Evidence {
 enum Run {
     Absent(String),
     Comparison {
-        labels: BTreeMap<String, Labels>,
+        /// Of each cell.
+        labels: Vec<Labels>,
         results: Box<Results>,
         folder: RunFolder,
     },
     Loads {
-        options: Vec<LoadOptions>,
         summary: Box<LoadSummary>,
     },
     Points {
@@ -145,41 +165,24 @@ impl Evidence {
     /// # Errors
     /// The folder cannot be read.
     pub fn add(&mut self, run: &str, folder: &RunFolder) -> Result<(), EvidenceError> {
-        let scenarios = scenario_texts(std::slice::from_ref(folder))?;
-        let scenarios = scenarios
-            .iter()
-            .map(|text| Scenario::read(text, Edits::default(), ScenarioInputs::NONE))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| EvidenceError::Scenario {
-                path: folder.path().to_owned(),
-                source,
-            })?;
-        if nbiot::is_nbiot(folder) {
+        let read = if nbiot::is_nbiot(folder) {
             let summary = Box::new(folder.read_json("summary.json")?);
-            self.runs.insert(run.to_owned(), Run::Points { summary });
-            return Ok(());
-        }
-        let (mut labels, mut options) = (BTreeMap::new(), Vec::new());
-        for scenario in scenarios {
-            match scenario.work {
-                // Its summary has told.
-                Work::Nbiot(_) => {}
-                Work::Comparison(comparison) => labels.extend(plan::labels(&comparison)),
-                Work::Loads(loads) => {
-                    options.extend(identity::runs(&loads).into_iter().map(|run| run.options))
-                }
-            }
-        }
-        let read = if options.is_empty() {
+            Run::Points { summary }
+        } else if load::is_load(folder) {
+            let summary: Box<LoadSummary> = Box::new(folder.read_json("summary.json")?);
+            let lacks = summary.loads.iter().any(|load| load.phase_labels.is_empty());
+            labelled(folder, &summary.version, lacks)?;
+            Run::Loads { summary }
+        } else {
             let results = Box::new(folder.read()?);
+            let cells = &results.summary.cells;
+            let lacks = cells.iter().any(|cell| cell.labels.is_empty());
+            labelled(folder, &results.summary.version, lacks)?;
             Run::Comparison {
-                labels,
+                labels: cells.iter().map(|cell| from_stored(&cell.labels)).collect(),
                 results,
                 folder: folder.clone(),
             }
-        } else {
-            let summary = Box::new(folder.read_json("summary.json")?);
-            Run::Loads { options, summary }
         };
         self.runs.insert(run.to_owned(), read);
         Ok(())
@@ -270,20 +273,16 @@ impl Evidence {
         match self.runs.get(run) {
             None | Some(Run::Absent(_)) => Vec::new(),
             Some(Run::Comparison { labels, results, .. }) => {
-                let cells = results.summary.cells.iter();
-                let known =
-                    cells.filter_map(|cell| Some((labels.get(&cell.key)?.clone(), cell.engine.clone())));
-                known.collect()
+                let cells = labels.iter().zip(&results.summary.cells);
+                cells
+                    .map(|(labels, cell)| (labels.clone(), cell.engine.clone()))
+                    .collect()
             }
-            Some(Run::Loads { options, summary }) => {
+            Some(Run::Loads { summary }) => {
                 let of_load = |load: &Load| {
-                    let options = options.iter().find(|options| identity::key(options) == load.key);
-                    let phases = options.iter().flat_map(|options| {
-                        options.phases.iter().map(|phase| labels_of_phase(options, phase))
-                    });
-                    phases
-                        .map(|labels| (labels, load.engine.clone()))
-                        .collect::<Vec<_>>()
+                    let phases = load.phase_labels.iter();
+                    let subject = |labels| (from_stored(labels), load.engine.clone());
+                    phases.map(subject).collect::<Vec<_>>()
                 };
                 let each = each_load(summary).into_iter().map(|runs| runs[0]);
                 each.flat_map(of_load).collect()
@@ -292,6 +291,43 @@ impl Evidence {
                 .points
                 .iter()
                 .map(|point| (labels_of_point(point), SIM.to_owned()))
+                .collect(),
+        }
+    }
+
+    /// The seed of a run.
+    pub fn seed(&self, run: &str) -> Option<u64> {
+        match self.runs.get(run)? {
+            Run::Absent(_) => None,
+            Run::Comparison { results, .. } => Some(results.summary.seed),
+            Run::Loads { summary } => Some(summary.seed),
+            Run::Points { summary } => Some(summary.setting.seed),
+        }
+    }
+
+    /// The replications of each point of a run in NB-IoT cells.
+    pub fn replications(&self, run: &str) -> Option<u64> {
+        match self.runs.get(run)? {
+            Run::Points { summary } => Some(summary.setting.seeds.into()),
+            Run::Absent(_) | Run::Comparison { .. } | Run::Loads { .. } => None,
+        }
+    }
+
+    /// The cells and phases of a run that have no figures that can be used.
+    pub fn refusals(&self, run: &str) -> Vec<((Labels, String), Refused)> {
+        match self.runs.get(run) {
+            None | Some(Run::Absent(_) | Run::Points { .. }) => Vec::new(),
+            Some(Run::Comparison { labels, results, .. }) => {
+                let cells = labels.iter().zip(&results.summary.cells);
+                let refused = |(labels, cell): (&Labels, &Cell)| {
+                    let why = refused(cell.not_run.as_ref(), cell.valid, cell.warnings.iter())?;
+                    Some(((labels.clone(), cell.engine.clone()), why))
+                };
+                cells.filter_map(refused).collect()
+            }
+            Some(Run::Loads { summary }) => each_load(summary)
+                .into_iter()
+                .flat_map(|runs| refused_phases(&runs))
                 .collect(),
         }
     }
@@ -324,7 +360,7 @@ impl Evidence {
                 results,
                 folder,
             }) => of_cells(reference, labels, results, folder),
-            Some(Run::Loads { options, summary }) => of_phases(reference, options, summary),
+            Some(Run::Loads { summary }) => of_phases(reference, summary),
             Some(Run::Points { summary }) => of_points(reference, summary),
         };
         let is_meant = |one: &Candidate<'_>| reference.engine.is_none_or(|engine| engine == one.engine);
@@ -366,13 +402,12 @@ fn chosen(reference: &Reference, candidates: Vec<Candidate<'_>>) -> Result<Figur
 
 fn of_cells<'a>(
     reference: &Reference,
-    labels: &BTreeMap<String, Labels>,
+    labels: &[Labels],
     results: &'a Results,
     folder: &RunFolder,
 ) -> Vec<Candidate<'a>> {
-    let cells = results.summary.cells.iter().enumerate();
-    let known = cells.filter_map(|(index, cell)| Some((index, cell, labels.get(&cell.key)?)));
-    let of_devices = known.flat_map(|(index, cell, labels)| {
+    let cells = results.summary.cells.iter().zip(labels).enumerate();
+    let of_devices = cells.flat_map(|(index, (cell, labels))| {
         let each = of_device(reference.metric, labels).into_iter();
         each.map(move |(labels, device)| (index, cell, labels, device))
     });
@@ -425,31 +460,37 @@ fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]
     let value = metric
         .of_cell(cell, aggregation)
         .ok_or_else(|| no_figure(reference))?;
-    // With several messages on a connection, a row of samples.csv is their sum.
-    let rows = samples
-        .iter()
-        .filter(|row| row.cell == index && cell.messages_per_connection == 1);
-    let samples: Vec<f64> = rows.filter_map(|row| metric.of_sample(row)).collect();
+    // With several messages on a connection, a row of samples.csv is their sum: bytes have a mean of it, times do not.
+    let messages = cell.messages_per_connection;
+    let has_samples = messages == 1 || metric.quantity != Quantity::Time;
+    let per_row = if metric.name.ends_with("_per_msg") {
+        messages
+    } else {
+        1
+    } as f64;
+    let rows = samples.iter().filter(|row| row.cell == index && has_samples);
+    let samples: Vec<f64> = rows
+        .filter_map(|row| Some(metric.of_sample(row)? / per_row))
+        .collect();
     let interval = match metric.times_of_cell(cell) {
         Some(times) => of_times(times, aggregation),
         None if aggregation == Aggregation::Mean => of_mean(&samples),
         None => None,
     };
-    let n = cell.message.as_ref().map_or(0, |message| message.samples);
-    Ok(figure(reference, value, interval, n, &cell.engine, samples))
+    let n = match metric.quantity_of(aggregation) {
+        Quantity::Share => cell.outcomes.offered,
+        _ => cell.message.as_ref().map_or(0, |message| message.samples),
+    };
+    let figure = figure(reference, value, interval, n, &cell.engine, samples);
+    Ok(Figure {
+        is_exact: figure.is_exact || metric.is_constant(cell),
+        ..figure
+    })
 }
 
-fn of_phases<'a>(
-    reference: &Reference,
-    options: &[LoadOptions],
-    summary: &'a LoadSummary,
-) -> Vec<Candidate<'a>> {
-    let keyed: BTreeMap<String, &LoadOptions> = options
-        .iter()
-        .map(|options| (identity::key(options), options))
-        .collect();
+fn of_phases<'a>(reference: &Reference, summary: &'a LoadSummary) -> Vec<Candidate<'a>> {
     let of_runs = |runs: Vec<&'a Load>| {
-        let options = keyed.get(&runs[0].key).copied();
+        let labels = &runs[0].phase_labels;
         let engine = &runs[0].engine;
         let phases = over_runs::phases_of(&runs).into_iter().enumerate();
         let candidates = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
@@ -470,21 +511,15 @@ fn of_phases<'a>(
                     agrees: true,
                 })
             };
-            let options = options.and_then(|options| Some((options, options.phases.get(index)?)));
-            let by_hop = options.map(|(options, phase)| {
-                of_hops(
-                    reference.metric.is_by_hop(),
-                    options,
-                    &labels_of_phase(options, phase),
-                )
-            });
+            let labels = labels.get(index).map(from_stored);
+            let by_hop = labels.map(|labels| of_hops(reference.metric.is_by_hop(), phases[0], labels));
             let by_hop = by_hop.unwrap_or_default().into_iter();
             by_hop.filter_map(at).collect::<Vec<_>>()
         };
         phases.flat_map(candidates).collect::<Vec<_>>()
     };
     let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
-    let valid = rates::valid(&keyed, summary);
+    let valid = rates::valid(summary);
     let told = |one: Candidate<'a>| match one.found {
         Err(why) => Candidate {
             found: Err(rates::with_largest(why, &one.labels, &valid)),
@@ -493,6 +528,30 @@ fn of_phases<'a>(
         Ok(_) => one,
     };
     all.into_iter().map(told).collect()
+}
+
+/// The labels of a phase, with those of each hop where the figure is one of links and the load has sites.
+fn of_hops(is_by_hop: bool, phase: &PhaseFigures, labels: Labels) -> Vec<(Labels, Option<String>)> {
+    if !is_by_hop || phase.hops.is_empty() {
+        return vec![(labels, None)];
+    }
+    let with = |used: &HopUse| {
+        let mut labels = labels.clone();
+        labels.insert(HOP, used.hop.clone());
+        (labels, Some(used.hop.clone()))
+    };
+    phase.hops.iter().map(with).collect()
+}
+
+/// Refuses results whose cells or phases do not say what they are.
+fn labelled(folder: &RunFolder, version: &str, lacks: bool) -> Result<(), EvidenceError> {
+    match lacks {
+        false => Ok(()),
+        true => Err(EvidenceError::Unlabelled {
+            path: folder.path().to_owned(),
+            version: version.to_owned(),
+        }),
+    }
 }
 
 /// The runs of each load: one, or as many as a repeated load has.
@@ -567,6 +626,46 @@ fn usable_in_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> 
             Err(invalid(load.limiting(phase, subject)))
         }
     }
+}
+
+/// The phases of a load that have no figures that can be used, with the reason of its first run. Of a repeated load, two runs with
+/// figures are enough.
+fn refused_phases(runs: &[&Load]) -> Vec<((Labels, String), Refused)> {
+    let enough = runs.len().min(2);
+    let of_phase = |(index, labels)| {
+        let each = runs.iter().map(|load| {
+            let phase = load.phases.get(index);
+            let warnings = load
+                .warnings
+                .iter()
+                .chain(phase.into_iter().flat_map(|phase: &PhaseFigures| &phase.warnings));
+            let ended = "it ended before this phase".to_owned();
+            let not_run = load.not_run.as_ref().or(phase.is_none().then_some(&ended));
+            refused(not_run, phase.is_some_and(|phase| phase.valid), warnings)
+        });
+        let each: Vec<Option<Refused>> = each.collect();
+        let usable = each.iter().filter(|refused| refused.is_none()).count();
+        let why = each.into_iter().flatten().next().filter(|_| usable < enough)?;
+        Some(((from_stored(labels), runs[0].engine.clone()), why))
+    };
+    runs[0]
+        .phase_labels
+        .iter()
+        .enumerate()
+        .filter_map(of_phase)
+        .collect()
+}
+
+fn refused<'a>(
+    not_run: Option<&String>,
+    is_valid: bool,
+    mut warnings: impl Iterator<Item = &'a Warning>,
+) -> Option<Refused> {
+    if let Some(why) = not_run {
+        return Some(Refused::NotRun(why.clone()));
+    }
+    let why = warnings.find(|warning| warning.invalidates);
+    (!is_valid).then(|| Refused::Invalid(why.map_or_else(String::new, |why| why.text.clone())))
 }
 
 /// Refuses figures that must not be used, with the first reason.

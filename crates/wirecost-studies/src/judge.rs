@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use wirecost_scenario::ScenarioError;
 
-use crate::amount::Dimension;
+use crate::amount::{Amount, Dimension};
 use crate::claims::{Claim, Claims, Point, Question, Shape};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
@@ -65,10 +65,12 @@ pub struct JudgedPoint {
     pub at: BTreeMap<String, String>,
     /// The published number, as printed.
     pub published: Option<String>,
-    /// The published number in base units: seconds, bits, joules, or a plain number.
-    pub published_value: Option<f64>,
-    /// The bound in base units.
-    pub bound_value: Option<f64>,
+    /// The unit of the numbers of the point, e.g. `s` or `B`; empty for ratios and other plain numbers.
+    pub unit: &'static str,
+    /// The published number.
+    pub published_value: Option<Amount>,
+    /// The bound.
+    pub bound_value: Option<Amount>,
     /// The bound as text.
     pub bound: Option<String>,
     /// Whether the bound is the most possible figure.
@@ -80,10 +82,10 @@ pub struct JudgedPoint {
     /// Figures beside it that judge nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// Our result in base units, where it is one number: the figure, or the ratio.
-    pub ours_value: Option<f64>,
+    /// Our result, where it is one number: the figure, or the ratio.
+    pub ours_value: Option<Amount>,
     /// Its 95 % interval.
-    pub ours_interval: Option<[f64; 2]>,
+    pub ours_interval: Option<[Amount; 2]>,
     /// The figures that were compared.
     pub figures: Vec<FigureRecord>,
     /// The verdict.
@@ -110,13 +112,12 @@ pub struct FigureRecord {
     pub run: String,
     /// With its unit.
     pub text: String,
-    /// In base units.
-    pub value: f64,
+    /// The figure, as a number in `unit`.
+    pub value: Amount,
+    /// The unit of `value` and `interval`, e.g. `s` or `B`; empty for plain numbers.
+    pub unit: &'static str,
     /// Its 95 % interval.
-    pub interval: Option<[f64; 2]>,
-    /// The dimension of value and interval.
-    #[serde(skip)]
-    pub dimension: Dimension,
+    pub interval: Option<[Amount; 2]>,
     /// Whether every sample has this value.
     pub exact: bool,
     /// `live` or `sim`.
@@ -134,7 +135,7 @@ impl Judged {
         let gravest = self.points.iter().filter(|point| point.verdict == self.verdict);
         let distance = |point: &&JudgedPoint| {
             let [published, bound] = [point.published_value?, point.bound_value?];
-            Some((bound / published).ln().abs())
+            Some((bound.value / published.value).ln().abs())
         };
         gravest.rev().max_by(|one, other| {
             distance(one)
@@ -219,11 +220,14 @@ impl Court<'_> {
         let result = measured.as_ref().ok();
         let engines = self.by_engines(point);
         let published = point.published.as_ref();
+        let dimension = dimension(point, result);
+        let of_point = |value: f64| Amount::new(value, dimension);
         Ok(JudgedPoint {
             at: point.at.iter().cloned().collect(),
             published: published.map(ToString::to_string),
-            published_value: published.map(|published| published.amount.value),
-            bound_value: point.bound.as_ref().map(|bound| bound.amount.value),
+            unit: dimension.unit(),
+            published_value: published.map(|published| published.amount),
+            bound_value: point.bound.as_ref().map(|bound| bound.amount),
             bound: point.bound.as_ref().map(|bound| bound.amount.to_string()),
             is_upper_bound: point.bound.as_ref().is_some_and(|bound| bound.is_upper),
             bound_from: point.bound.as_ref().map(|bound| bound.text.clone()),
@@ -231,8 +235,10 @@ impl Court<'_> {
                 .map(|outcome| outcome.ours.clone())
                 .filter(|text| !text.is_empty()),
             beside: self.beside(point)?,
-            ours_value: result.and_then(|outcome| outcome.value),
-            ours_interval: result.and_then(|outcome| outcome.interval),
+            ours_value: result.and_then(|outcome| outcome.value).map(of_point),
+            ours_interval: result
+                .and_then(|outcome| outcome.interval)
+                .map(|ends| ends.map(of_point)),
             figures: result
                 .map(|outcome| outcome.figures.iter().map(record).collect())
                 .unwrap_or_default(),
@@ -420,14 +426,30 @@ fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+/// What the numbers of a point are in: what is published of it, what bounds it, or the one figure that it is.
+fn dimension(point: &Point, result: Option<&Outcome>) -> Dimension {
+    let published = point
+        .published
+        .as_ref()
+        .map(|published| published.amount.dimension);
+    let bound = || Some(point.bound.as_ref()?.amount.dimension);
+    let one = || match result?.figures.as_slice() {
+        [figure] => Some(figure.amount.dimension),
+        [] | [_, _, ..] => None,
+    };
+    published.or_else(bound).or_else(one).unwrap_or_default()
+}
+
 fn record(figure: &Figure) -> FigureRecord {
     FigureRecord {
         reference: figure.reference.clone(),
         run: figure.run.clone(),
         text: figure.amount.to_string(),
-        value: figure.amount.value,
-        interval: figure.interval,
-        dimension: figure.amount.dimension,
+        value: figure.amount,
+        unit: figure.amount.dimension.unit(),
+        interval: figure
+            .interval
+            .map(|ends| ends.map(|end| Amount::new(end, figure.amount.dimension))),
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,

@@ -13,7 +13,7 @@
 //! - [`library`]: studies, compiled in or on disk; `selectors`: whether their figures are in their runs
 //! - [`page`]: judged claims as HTML
 //! - [`plot`]: the plots and tables of the publication, drawn from our figures
-//! - [`diff`]: what changed between two results folders
+//! - [`diff`]: what changed between two results folders; [`gate`]: which figures, and how far they may move
 //! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
 //!
 //! Nothing here starts a run, opens a socket or reads a clock. No study is known by its name.
@@ -24,6 +24,7 @@ pub mod bound;
 pub mod claims;
 pub mod diff;
 pub mod evidence;
+pub mod gate;
 pub mod judge;
 pub mod library;
 pub mod model;

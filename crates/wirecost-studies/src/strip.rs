@@ -26,7 +26,8 @@ impl Axis {
         let numbers = points.flat_map(|point| {
             let ends = point.ours_interval.into_iter().flatten();
             let single = [point.published_value, point.bound_value, point.ours_value];
-            single.into_iter().flatten().chain(ends).collect::<Vec<_>>()
+            let amounts = single.into_iter().flatten().chain(ends);
+            amounts.map(|amount| amount.value).collect::<Vec<_>>()
         });
         let positive = numbers.filter(|number| *number > 0.0 && number.is_finite());
         let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), number| {
@@ -71,7 +72,7 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension,
         label(point)
     );
     if let Some(bound) = point.bound_value {
-        let x = axis.x(bound);
+        let x = axis.x(bound.value);
         let (from, width) = match point.is_upper_bound {
             true => (x, WIDTH - x),
             false => (0.0, x),
@@ -94,8 +95,9 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension,
             );
         }
     }
-    if let Some(ours) = point.ours_value.filter(|ours| *ours > 0.0) {
-        let [low, high] = point.ours_interval.unwrap_or([ours; 2]).map(|end| axis.x(end));
+    if let Some(ours) = point.ours_value.filter(|ours| ours.value > 0.0) {
+        let ends = point.ours_interval.unwrap_or([ours; 2]);
+        let [low, high] = ends.map(|end| axis.x(end.value));
         let width = (high - low).max(THIN);
         rect(
             &mut svg,
@@ -106,8 +108,8 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension,
             10.0,
         );
     }
-    if let Some(published) = point.published_value.filter(|published| *published > 0.0) {
-        let x = axis.x(published);
+    if let Some(published) = point.published_value.filter(|published| published.value > 0.0) {
+        let x = axis.x(published.value);
         let middle = BAR / 2.0;
         let _ = write!(
             svg,

@@ -14,7 +14,7 @@ pub enum Verdict {
     Contradicted,
     /// The measurement shows the same direction and another size.
     Differs,
-    /// The intervals overlap where the claim says that two differ.
+    /// There is no difference of note, or there are too few samples to tell, where the claim says that two differ.
     NotSeparable,
     /// The publication leaves out what the comparison needs.
     Undecidable,

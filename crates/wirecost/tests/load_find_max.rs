@@ -46,10 +46,17 @@ fn a_search_finds_the_rate_that_a_server_can_serve() {
     let said = said(&mut search(home.path(), FOUR_WORKERS, ["--out", "run"]));
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     let search = found(&said);
-    let names = ["conditional_throughput", "relevant_lower_bound", "relevant_upper_bound"];
+    let names = [
+        "conditional_throughput",
+        "relevant_lower_bound",
+        "relevant_upper_bound",
+    ];
     let ends = names.map(|name| number(&search[name]));
     assert!(ends.iter().all(|rate| (380.0..=420.0).contains(rate)), "{search}");
-    assert!(ends[0] <= ends[1] && ends[1] < ends[2] && ends[2] - ends[1] <= 0.02 * ends[2], "{search}");
+    assert!(
+        ends[0] <= ends[1] && ends[1] < ends[2] && ends[2] - ends[1] <= 0.02 * ends[2],
+        "{search}"
+    );
     assert_eq!(
         (&search["bottleneck"], &search["complete"]),
         (&"target".into(), &true.into())
@@ -58,7 +65,11 @@ fn a_search_finds_the_rate_that_a_server_can_serve() {
     // Three of five trials classify a rate: no other result of the missing two could change it.
     for (rate, good) in [(ends[1], true), (ends[2], false)] {
         let loads = trials.iter().filter(|trial| number(&trial["rate"]) == rate);
-        assert_eq!(loads.filter(|trial| trial["good"] == good).count(), 3, "{rate}: {search}");
+        assert_eq!(
+            loads.filter(|trial| trial["good"] == good).count(),
+            3,
+            "{rate}: {search}"
+        );
     }
     assert_eq!(search["ended_by_generator"], false, "{search}");
     assert!(

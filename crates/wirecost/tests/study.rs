@@ -52,7 +52,11 @@ fn every_verdict_comes_out_once() {
     ];
     assert_eq!(verdicts, expected);
     let table = run(home.path(), "claims claims.yaml exact noisy");
-    for text in ["bound 400 ms", "of each would separate them", "does not give RTT"] {
+    for text in [
+        "bound 400 ms",
+        "mqtt5-qos1 and mqtt-qos1 are equal",
+        "does not give RTT",
+    ] {
         assert!(table.stdout.contains(text), "{text}\n{}", table.stdout);
     }
 }
@@ -182,33 +186,30 @@ fn statements_of_a_run_in_cells_judge_claims() {
 }
 
 #[test]
-fn a_change_of_an_exact_figure_is_listed_and_gated() {
+fn a_figure_has_its_unit_and_bytes_are_no_bits() {
     let home = open_folder();
-    compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out one");
-    compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out two");
-    compare(
-        home.path(),
-        "mqtt-qos1,udp -n 30 --rtt 25ms --resource longer --out three",
-    );
-    let same = run(home.path(), "diff one two --gate");
+    let claims = "wirecost: 1\nstudy: own\nsource: us\nruns: {one: one.yaml}\nclaims:\n\
+                  - {id: A, says: x, published: 299B, value: one/bytes_per_msg mean}\n\
+                  - {id: B, says: y, published: 25ms, value: one/response_time p(50)}\n\
+                  - {id: C, says: z, order: [\"one/bytes_per_msg{start=cold} mean\", \"one/bytes_per_msg mean\"]}\n";
+    fs::write(home.path().join("own.yaml"), claims).expect("a file");
+    compare(home.path(), "mqtt-qos1 -n 30 --rtt 25ms --out one");
+    let said = run(home.path(), "claims own.yaml one --json -");
+    let judged: Value = serde_json::from_str(&said.stdout).expect("judged claims");
+    let figure = &judged[0]["points"][0]["figures"][0];
     assert_eq!(
-        (same.code, same.stdout.as_str()),
-        (Some(0), "nothing changed beyond its interval\n")
+        (figure["value"].as_f64(), figure["unit"].as_str()),
+        (Some(299.0), Some("B"))
     );
-    let other = run(home.path(), "diff one three --gate");
-    assert_eq!(other.code, Some(98), "{}", other.stdout);
-    for line in [
-        "- mqtt-qos1 (sim): bytes_per_msg mean from 299 B to 301 B (+0.7 %)",
-        "- coap-con (sim): bytes_per_msg mean from 204 B to no figure",
-    ] {
-        assert!(other.stdout.contains(line), "{line}\n{}", other.stdout);
-    }
-    compare(home.path(), "tcp -n 30 --rtt 25ms --out four");
-    let nothing = run(home.path(), "diff one four");
+    let point = &judged[0]["points"][0];
     assert_eq!(
-        nothing.line("error: "),
-        Some("the two runs have no cell in common")
+        (point["ours_value"].as_f64(), point["published_value"].as_f64()),
+        (Some(299.0), Some(299.0))
     );
+    assert_eq!(point["unit"], "B");
+    assert_eq!(judged[1]["points"][0]["unit"], "s");
+    let same = judged[2]["points"][0]["why"].as_str().expect("a reason");
+    assert!(same.ends_with(" are equal"), "{same}");
 }
 
 #[test]

@@ -9,7 +9,8 @@ use wirecost_results::summary::{Cell, Cpu, CpuSide, Link};
 use wirecost_results::warning::Warning;
 use wirecost_results::{AllIn, CellTimes, SampleRow};
 use wirecost_scenario::options::compare::Options;
-use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
+use wirecost_scenario::plan::{self, DeviceLinks, Plan, PlannedCell, identity};
+use wirecost_scenario::selector::to_stored;
 use wirecost_stats::Histogram;
 
 use super::analysis::{BothWays, DeviceMeasurement};
@@ -143,6 +144,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         engine: source.engine.into(),
         target: source.target.clone(),
         key: identity::key(options, planned, source.engine),
+        labels: to_stored(&plan::labels_of_cell(options, planned, source.engine)),
         messages_per_connection: planned.schedule.messages,
         interval_ns: planned.schedule.interval.map(|every| every.as_nanos() as u64),
         agreement: None,

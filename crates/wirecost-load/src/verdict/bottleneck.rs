@@ -38,10 +38,7 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         ("generator", cpu)
     } else if target > BUSY {
         ("target", cpu)
-    } else if let Some(why) = evidence
-        .offered()
-        .find_map(|phase| link::could_give_no_more(phase.figures, phase.falls_short()))
-    {
+    } else if let Some(why) = evidence.offered().find_map(|phase| link::limited(&phase)) {
         ("link", why)
     } else if let Some(why) = devices::could_send_no_more(evidence) {
         ("devices", with_cpu(why))

@@ -8,23 +8,39 @@ use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::warning::{Warning, WarningKind};
 
-use super::percent;
 use super::phase::nanos;
+use super::{Offered, percent};
 use crate::link::LinkReport;
 
 /// A link whose rate was in use for more than this share of the time is full.
 const FULL: f64 = 0.95;
+/// In a closed loop each packet that is lost holds its device up until the time-out, so that a share above this tells.
+const LOSSY: f64 = 0.001;
 /// The emulator's lateness below this is harmless.
 const LATENESS_FLOOR: Duration = Duration::from_millis(1);
 
+/// How the link was at its limit while messages were offered; `None` if it was not. In a closed loop no message is missing, because
+/// each one waits for the one before: its losses are the bottleneck where they are notable.
+pub(super) fn limited(phase: &Offered<'_>) -> Option<String> {
+    let figures = phase.figures;
+    could_give_no_more(figures, phase.falls_short() || !phase.open && is_lossy(figures))
+}
+
+/// Whether a notable share of the packets did not arrive.
+fn is_lossy(figures: &PhaseFigures) -> bool {
+    let ways = figures.link.as_ref().map(|link| [link.up, link.down]);
+    let is_lossy = |way: DirectionUse| (way.lost + way.queue_dropped) as f64 > LOSSY * way.packets as f64;
+    ways.is_some_and(|ways| ways.into_iter().any(is_lossy))
+}
+
 /// How the link was at its limit in a phase, in one sentence; `None` if it was not. A full link is the bottleneck. A
-/// link that has lost packets is the bottleneck only if messages are missing (`is_short`).
-pub(super) fn could_give_no_more(figures: &PhaseFigures, is_short: bool) -> Option<String> {
+/// link that has lost packets is the bottleneck only if that tells (`is_told`): messages are missing, or late.
+pub(super) fn could_give_no_more(figures: &PhaseFigures, is_told: bool) -> Option<String> {
     let link = figures.link.as_ref()?;
     let ways = [("up", &link.up), ("down", &link.down)];
     let is_full = |way: &DirectionUse| way.utilisation.is_some_and(|share| share > FULL);
     let has_lost = |way: &DirectionUse| way.lost + way.queue_dropped > 0;
-    let is_limit = |way: &DirectionUse| is_full(way) || is_short && has_lost(way);
+    let is_limit = |way: &DirectionUse| is_full(way) || is_told && has_lost(way);
     let limits: Vec<String> = ways
         .into_iter()
         .filter(|(_, way)| is_limit(way))

@@ -51,8 +51,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
 /// The sentence about a link at its limit.
 fn full_link(evidence: &Evidence<'_>) -> Option<String> {
     evidence.link?;
-    let short = |phase: &super::Offered<'_>| link::could_give_no_more(phase.figures, phase.falls_short());
-    evidence.offered().find_map(|phase| short(&phase))
+    evidence.offered().find_map(|phase| link::limited(&phase))
 }
 
 /// The sentence about a link that delayed answers.

@@ -7,10 +7,7 @@ use wirecost_stats::{Estimate, Judgement};
 use super::{Column, ends_with_arrival};
 use crate::names::{is_modelled, is_secured};
 
-/// Of values that do not differ by more than the margin.
-pub(crate) const NO_DIFFERENCE: &str = "no difference of note";
-/// Of values of which the samples do not tell whether they differ.
-pub(crate) const TOO_FEW_SAMPLES: &str = "too few samples to tell";
+pub(crate) use wirecost_stats::estimate::{NO_DIFFERENCE, TOO_FEW_SAMPLES};
 
 /// The meaning of the mark of [`Rank::Alike`].
 pub(crate) const ALIKE_MEANS: &str = "no difference of note from the best (below 5 %, by the 95 % intervals)";

@@ -3,19 +3,17 @@
 use std::fmt::Write as _;
 
 use wirecost_results::nbiot::{Difference, Estimate, NotRun, Point};
+use wirecost_stats::Judgement;
 
 /// The columns of the differences and their widths.
 const HEADINGS: [(&str, usize); 6] = [
     ("load", 7),
     ("change", 38),
     ("DCI", 26),
-    ("bytes up/down", 16),
+    ("bytes up/down", 24),
     ("energy*", 28),
     ("served", 30),
 ];
-
-/// Zero is in the interval.
-const NOT_SEPARABLE: &str = "not separable";
 
 /// A row for each curve that could not be run, with the reason.
 pub(super) fn not_run(text: &mut String, curves: &[NotRun]) {
@@ -75,33 +73,54 @@ pub(super) fn differences(text: &mut String, points: &[Point]) {
 }
 
 fn cells(point: &Point, difference: &Difference) -> [String; 6] {
-    let bytes = [&difference.bytes_up, &difference.bytes_down];
-    let hides = |bytes: &&Estimate| bytes.low.is_some() && !bytes.is_separable();
-    let bytes = match bytes.iter().all(hides) {
-        true => NOT_SEPARABLE.into(),
-        false => format!("{:+.0} / {:+.0}", bytes[0].mean, bytes[1].mean),
+    let bytes = [
+        (&difference.bytes_up, point.bytes_up),
+        (&difference.bytes_down, point.bytes_down),
+    ];
+    let hidden = |(bytes, changed): (&Estimate, f64)| {
+        bytes.low?;
+        undecided(bytes.judged_beside(changed))
     };
+    let bytes = match bytes.map(hidden) {
+        // The one of which less is known.
+        [Some(up), Some(down)] => if up == EQUAL { down } else { up }.to_owned(),
+        _ => format!(
+            "{:+.0} / {:+.0}",
+            difference.bytes_up.mean, difference.bytes_down.mean
+        ),
+    };
+    let dci = point.dci_per_report().unwrap_or_default();
     [
         format!("{}/s", point.load),
         format!("{} {} B", point.stack, point.size_bytes),
-        signed(&difference.dci, 1.0, ""),
+        signed(&difference.dci, dci, 1.0, ""),
         bytes,
-        signed(&difference.energy_mj, 1e-3, " J"),
-        signed(&difference.served, 100.0, " %pt"),
+        signed(&difference.energy_mj, point.energy_over_seeds_mj.mean, 1e-3, " J"),
+        signed(&difference.served, point.served.mean, 100.0, " %pt"),
     ]
 }
 
-/// A difference with its interval, or that it is not separable from zero. Where there is no interval, because replications are too few for
-/// their skewness, the mean alone is no conclusion.
-fn signed(difference: &Estimate, factor: f64, unit: &str) -> String {
+/// A difference with its interval beside the figure of the change, or that there is none of note, or that too few samples tell. Where
+/// there is no interval, because replications are too few for their skewness, the mean alone is no conclusion.
+fn signed(difference: &Estimate, changed: f64, factor: f64, unit: &str) -> String {
     let mean = difference.mean * factor;
-    match (difference.low, difference.high) {
-        (Some(low), Some(high)) if difference.is_separable() => {
-            let [low, high] = [low, high].map(|end| end * factor);
-            format!("{mean:+.2} ({low:+.2} to {high:+.2}){unit}")
-        }
-        (Some(_), Some(_)) => NOT_SEPARABLE.into(),
-        _ => format!("{mean:+.2} (no interval){unit}"),
+    let Some((low, high)) = difference.low.zip(difference.high) else {
+        return format!("{mean:+.2} (no interval){unit}");
+    };
+    if let Some(words) = undecided(difference.judged_beside(changed)) {
+        return words.to_owned();
+    }
+    let [low, high] = [low, high].map(|end| end * factor);
+    format!("{mean:+.2} ({low:+.2} to {high:+.2}){unit}")
+}
+
+const EQUAL: &str = Judgement::Equal.words();
+
+/// The words of a judgement that tells no direction.
+const fn undecided(judgement: Judgement) -> Option<&'static str> {
+    match judgement {
+        Judgement::Less | Judgement::More => None,
+        Judgement::Equal | Judgement::Alike | Judgement::TooFew => Some(judgement.words()),
     }
 }
 
@@ -130,19 +149,23 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_whose_interval_has_zero_is_not_separable() {
+    fn a_difference_is_told_in_figures_where_the_pairs_tell_it_and_else_in_words() {
+        let said = |difference: &Estimate, changed| signed(difference, changed, 1.0, "");
+        assert_eq!(said(&estimate(-3.0, -3.2, -2.8), 7.0), "-3.00 (-3.20 to -2.80)");
+        assert_eq!(said(&estimate(-3.0, -6.2, 0.2), 7.0), "too few samples to tell");
+        assert_eq!(said(&estimate(-0.1, -0.3, 0.1), 100.0), "no difference of note");
+        assert_eq!(said(&estimate(0.0, 0.0, 0.0), 7.0), "equal");
         assert_eq!(
-            signed(&estimate(-3.0, -3.2, -2.8), 1.0, ""),
-            "-3.00 (-3.20 to -2.80)"
+            said(&estimate(-1.0, -1.0, -1.0), 100.0),
+            "-1.00 (-1.00 to -1.00)",
+            "every pair has it"
         );
-        assert_eq!(signed(&estimate(-3.0, -6.2, 0.2), 1.0, ""), NOT_SEPARABLE);
-        assert_eq!(signed(&estimate(0.0, 0.0, 0.0), 1.0, ""), NOT_SEPARABLE);
         let one_seed = Estimate {
             mean: 1.0,
             low: None,
             high: None,
         };
-        assert_eq!(signed(&one_seed, 1.0, " J"), "+1.00 (no interval) J");
+        assert_eq!(signed(&one_seed, 1.0, 1.0, " J"), "+1.00 (no interval) J");
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use wirecost_stats::Judgement;
+use wirecost_stats::estimate::MARGIN;
+
 use super::{DeviceMeans, Estimate};
 
 /// A change beside its base at the same load: the change less the base, a mean over pairs of replications with the same reports and
@@ -23,9 +26,19 @@ pub struct Difference {
 }
 
 impl Estimate {
-    /// Whether the interval of a difference excludes zero.
-    pub fn is_separable(&self) -> bool {
-        self.low.is_some_and(|low| low > 0.0) || self.high.is_some_and(|high| high < 0.0)
+    /// What a difference of pairs says, beside the figure of the change: one within the margin of the smaller figure is not of note,
+    /// unless every pair has it.
+    pub fn judged_beside(&self, changed: f64) -> Judgement {
+        let difference = wirecost_stats::Estimate {
+            value: self.mean,
+            interval: self.low.zip(self.high).map(|(low, high)| [low, high]),
+        };
+        let base = changed - self.mean;
+        let margin = match difference.is_exact() {
+            true => 0.0,
+            false => MARGIN * changed.abs().min(base.abs()),
+        };
+        difference.as_difference(margin)
     }
 }
 

@@ -182,7 +182,7 @@ impl Metric {
             "sender_bytes_down" => Some(phase.link?.down.sender_bytes()? as f64),
             "subscriber_bytes_up" => Some(phase.link?.up.subscriber_bytes? as f64),
             "subscriber_bytes_down" => Some(phase.link?.down.subscriber_bytes? as f64),
-            "reconnect_all" => Some(phase.duration_s),
+            "reconnect_all" => (phase.name == "reconnect").then_some(phase.duration_s),
             "handshake_bytes" => Some((phase.socket_bytes_up + phase.socket_bytes_down) as f64),
             "connections_failed" => {
                 let connects = phase.connects;
@@ -292,6 +292,23 @@ impl Metric {
             "packets_per_msg" => Some((sample.message_up_packets + sample.message_down_packets) as f64),
             "connect_bytes" => Some((sample.connect_up_bytes + sample.connect_down_bytes) as f64),
             _ => None,
+        }
+    }
+
+    /// Whether every sample of a cell has the figure: one of bytes or packets, of a message, of a connect or of all together.
+    pub fn is_constant(&self, cell: &Cell) -> bool {
+        let all = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
+        match self.name {
+            "bytes_per_msg"
+            | "bytes_up_per_msg"
+            | "bytes_down_per_msg"
+            | "packets_per_msg"
+            | "header_ratio"
+            | "application_bytes_up" => cell.message.as_ref().is_some_and(is_constant),
+            "connect_bytes" | "connect_packets" => cell.connect.as_ref().is_some_and(is_constant),
+            "all_in" | "session_bytes" | "session_bytes_up" | "session_bytes_down" | "session_packets"
+            | "header_bytes" | "keep_alive_ratio" => all.into_iter().flatten().all(is_constant),
+            _ => false,
         }
     }
 
@@ -446,6 +463,14 @@ fn session(cell: &Cell, of: impl Fn(&Section) -> Option<f64>) -> Option<f64> {
     let message = of(cell.message.as_ref()?)?;
     let around = [&cell.connect, &cell.close].into_iter().flatten();
     Some(message + around.filter_map(of).sum::<f64>())
+}
+
+/// Whether every sample of a phase has the same bytes and packets.
+fn is_constant(section: &Section) -> bool {
+    let ways = [&section.up, &section.down];
+    let same = |count: &Count| count.min == count.max;
+    ways.iter()
+        .all(|way| same(&way.wire) && same(&way.packets) && same(&way.application))
 }
 
 /// A quantity of time in seconds.

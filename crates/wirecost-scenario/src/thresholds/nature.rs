@@ -193,7 +193,7 @@ fn of_phases<'a>(metric: &Metric, load: &'a LoadOptions) -> impl Iterator<Item =
 }
 
 /// The labels of a phase, with those of each hop where the figure is one of links and the load has sites.
-pub fn of_hops(is_by_hop: bool, load: &LoadOptions, labels: &Labels) -> Vec<(Labels, Option<String>)> {
+pub(super) fn of_hops(is_by_hop: bool, load: &LoadOptions, labels: &Labels) -> Vec<(Labels, Option<String>)> {
     let sites = load.sites.as_ref().filter(|_| is_by_hop);
     let Some(sites) = sites else {
         return vec![(labels.clone(), None)];

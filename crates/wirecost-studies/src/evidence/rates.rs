@@ -1,11 +1,7 @@
 //! A figure that cannot be used says which rate of the same load is the largest whose figures can.
 
-use std::collections::BTreeMap;
-
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
-use wirecost_scenario::labels::labels_of_phase;
-use wirecost_scenario::options::load::LoadOptions;
-use wirecost_scenario::selector::Labels;
+use wirecost_scenario::selector::{Labels, from_stored};
 
 use super::INVALID;
 
@@ -13,12 +9,11 @@ use super::INVALID;
 const RATE: &str = "rate";
 
 /// The labels of phases at a rate whose figures can be used, with that rate per second.
-pub(super) fn valid(keyed: &BTreeMap<String, &LoadOptions>, summary: &LoadSummary) -> Vec<(Labels, f64)> {
+pub(super) fn valid(summary: &LoadSummary) -> Vec<(Labels, f64)> {
     let of_load = |load: &Load| {
-        let options = keyed.get(&load.key).copied();
         let phases = load.phases.iter().enumerate().filter(|(_, phase)| phase.valid);
         let rate = |(index, phase): (usize, &PhaseFigures)| {
-            let labels = labels_of_phase(options?, options?.phases.get(index)?);
+            let labels = from_stored(load.phase_labels.get(index)?);
             labels.contains_key(RATE).then_some((labels, phase.offered_rate?))
         };
         phases.filter_map(rate).collect::<Vec<_>>()

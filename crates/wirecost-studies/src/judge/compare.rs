@@ -1,119 +1,87 @@
-//! What it takes to tell two figures apart.
+//! What two figures say of each other, by the judgement that every comparison has.
 
 use wirecost_proto::Rng;
-use wirecost_stats::{Bootstrap, holm, mann_whitney};
+use wirecost_stats::estimate::MARGIN;
+use wirecost_stats::{Bootstrap, Estimate, Judgement};
 
 use crate::evidence::Figure;
 
-/// The level of all tests and intervals.
-const LEVEL: f64 = 0.05;
-/// Standard normal quantiles of a test at [`LEVEL`] on both sides that finds a true difference four times in five.
-const DEVIATES: f64 = 1.959_964 + 0.841_621;
+/// Standard normal quantiles of a test at 5 % on both sides that finds a true difference four times in five, over that of a 95 %
+/// interval.
+const TO_FIND: f64 = (1.959_964 + 0.841_621) / 1.959_964;
 
-/// How the first figure of a pair compares with the second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Compared {
-    /// It is smaller.
-    Smaller,
-    /// It is larger.
-    Larger,
-    /// They cannot be told apart; with this many samples of each they could be, if it is known.
-    Inseparable {
-        /// Samples of each.
-        needed: Option<u64>,
-    },
-}
-
-/// Compares adjacent figures. Medians whose samples are there are compared by ranks, adjusted for the number of pairs
-/// (Holm); all others by their intervals. Ranks say nothing about means: where a few messages are lost, the stack with
-/// the lower median can have the higher mean.
-pub fn adjacent(figures: &[Figure]) -> Vec<Compared> {
-    let pairs: Vec<(&Figure, &Figure)> = figures.iter().zip(figures.iter().skip(1)).collect();
-    let tests: Vec<_> = pairs
-        .iter()
-        .map(|(one, other)| {
-            let by_ranks = one.is_median && other.is_median && !(one.is_exact && other.is_exact);
-            by_ranks
-                .then(|| mann_whitney(&one.samples, &other.samples))
-                .flatten()
-        })
-        .collect();
-    let p_values: Vec<f64> = tests.iter().flatten().map(|test| test.p).collect();
-    let mut adjusted = holm(&p_values).into_iter();
-    pairs
-        .into_iter()
-        .zip(tests)
-        .map(
-            |((one, other), test)| match test.zip(adjusted_of(&test, &mut adjusted)) {
-                Some((test, p)) if p < LEVEL && test.superiority < 0.5 => Compared::Smaller,
-                Some((test, p)) if p < LEVEL && test.superiority > 0.5 => Compared::Larger,
-                Some(_) => inseparable(one, other),
-                None => by_intervals(one, other),
-            },
-        )
-        .collect()
-}
-
-/// The next adjusted p-value, if there was a test.
-fn adjusted_of<T>(test: &Option<T>, adjusted: &mut impl Iterator<Item = f64>) -> Option<f64> {
-    test.as_ref().and_then(|_| adjusted.next())
-}
-
-/// Compares two figures by their intervals. Two that are modelled by the same device file have their low end together, and
-/// their high end.
-pub fn by_intervals(one: &Figure, other: &Figure) -> Compared {
-    // What is above 0 is so in every run, however far a few runs are apart.
-    let least = |figure: &Figure| {
-        if figure.amount.value < 0.0 {
-            f64::NEG_INFINITY
-        } else {
-            0.0
-        }
+/// What the first figure is against the second.
+pub fn judged(one: &Figure, other: &Figure) -> Judgement {
+    let [first, second] = [one, other].map(estimate);
+    if !one.shares_model(other) {
+        return first.against(&second);
+    }
+    // Two that are modelled by the same device file have their low end together, and their high end.
+    let [[low, high], [other_low, other_high]] = [one, other].map(ends);
+    let [at_low, at_high] = [low - other_low, high - other_high];
+    let difference = Estimate {
+        value: first.value - second.value,
+        interval: Some([at_low.min(at_high), at_low.max(at_high)]),
     };
-    let ends = [one, other].map(|figure| figure.ends().map(|end| end.max(least(figure))));
-    let [[low, high], [other_low, other_high]] = ends;
-    if one.shares_model(other) {
-        return match (
-            low < other_low && high < other_high,
-            low > other_low && high > other_high,
-        ) {
-            (true, _) => Compared::Smaller,
-            (_, true) => Compared::Larger,
-            _ => inseparable(one, other),
-        };
-    }
-    if high < other_low {
-        Compared::Smaller
-    } else if low > other_high {
-        Compared::Larger
-    } else {
-        inseparable(one, other)
+    difference.as_difference(MARGIN * first.value.abs().min(second.value.abs()))
+}
+
+/// The judgement of each figure against the next one.
+pub fn adjacent(figures: &[Figure]) -> Vec<Judgement> {
+    let pairs = figures.iter().zip(figures.iter().skip(1));
+    pairs.map(|(one, other)| judged(one, other)).collect()
+}
+
+/// A figure of a claim: one that a run has once stands for itself, unless it is of too few samples.
+fn estimate(figure: &Figure) -> Estimate {
+    let lacks = figure.interval.is_none() && (figure.samples.len() > 1 || figure.is_median);
+    match lacks && !figure.is_exact {
+        true => Estimate::unknown(figure.amount.value),
+        false => Estimate {
+            value: figure.amount.value,
+            interval: Some(ends(figure)),
+        },
     }
 }
 
-fn inseparable(one: &Figure, other: &Figure) -> Compared {
-    Compared::Inseparable {
-        needed: needed(&one.samples, &other.samples),
+/// Both ends of a figure. What is above 0 is so in every run, however far a few runs are apart.
+fn ends(figure: &Figure) -> [f64; 2] {
+    let is_negative = figure.amount.value < 0.0;
+    let least = if is_negative { f64::NEG_INFINITY } else { 0.0 };
+    figure.ends().map(|end| end.max(least))
+}
+
+/// What tells why neither of two figures is less: that they are equal, that they hardly differ, or how many samples would tell.
+pub fn undecided(judgement: Judgement, [one, other]: [&str; 2], [first, second]: [&Figure; 2]) -> String {
+    if first.amount.value == second.amount.value {
+        return format!("{one} and {other} are equal");
+    }
+    let percent = MARGIN * 100.0;
+    match (judgement, needed(first, second)) {
+        (Judgement::TooFew, Some(needed)) => format!(
+            "{} {one} from {other}; about {needed} of each would show a difference of {percent:.0} %",
+            judgement.words()
+        ),
+        _ => format!("{} between {one} and {other}", between(judgement)),
     }
 }
 
-/// The number of samples of each that would separate two means that far apart.
-fn needed(one: &[f64], other: &[f64]) -> Option<u64> {
-    let (mean, variance) = moments(one)?;
-    let (other_mean, other_variance) = moments(other)?;
-    let distance = mean - other_mean;
-    let samples = DEVIATES.powi(2) * (variance + other_variance) / distance.powi(2);
+const fn between(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::TooFew => "too few samples to tell a difference",
+        Judgement::Less | Judgement::More | Judgement::Equal | Judgement::Alike => judgement.words(),
+    }
+}
+
+/// The number of samples of each that would show a difference of [`MARGIN`], whatever these differ by: intervals shrink with the
+/// root of the samples.
+fn needed(one: &Figure, other: &Figure) -> Option<u64> {
+    let [first, second] = [one, other].map(estimate);
+    let [low, high] = first.plus(&second.scaled(-1.0)).interval?;
+    let reach = TO_FIND * (high - low) / 2.0;
+    let wanted = MARGIN * first.value.abs().min(second.value.abs());
+    let samples = one.n.max(other.n) as f64 * (reach / wanted).powi(2);
     (samples.is_finite() && samples < 1e12).then(|| (samples.ceil() as u64).max(2))
-}
-
-fn moments(samples: &[f64]) -> Option<(f64, f64)> {
-    let n = samples.len() as f64;
-    if samples.len() < 2 {
-        return None;
-    }
-    let mean = samples.iter().sum::<f64>() / n;
-    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
-    Some((mean, squares / (n - 1.0)))
 }
 
 /// The ratio of two figures with its interval: by resampling for medians whose samples are there, otherwise from the
@@ -127,16 +95,7 @@ pub fn ratio(one: &Figure, other: &Figure, of_medians: bool) -> Option<(f64, [f6
         let resampled = Bootstrap::new(Rng::new(0)).ratio_of_medians(&one.samples, &other.samples);
         return resampled.map(|interval| (value, [interval.low, interval.high]));
     }
-    // What is above 0 is so in every run, however far a few runs are apart.
-    let least = |figure: &Figure| {
-        if figure.amount.value < 0.0 {
-            f64::NEG_INFINITY
-        } else {
-            0.0
-        }
-    };
-    let ends = [one, other].map(|figure| figure.ends().map(|end| end.max(least(figure))));
-    let [[low, high], [other_low, other_high]] = ends;
+    let [[low, high], [other_low, other_high]] = [one, other].map(ends);
     if one.shares_model(other) {
         let [first, second] = [low / other_low, high / other_high];
         return Some((value, [first.min(second), first.max(second)]));
@@ -166,14 +125,6 @@ mod tests {
     }
 
     #[test]
-    fn ranks_separate_samples_that_differ() {
-        let low: Vec<f64> = (0..20).map(f64::from).collect();
-        let high: Vec<f64> = (15..35).map(f64::from).collect();
-        let figures = [figure(&low), figure(&high), figure(&low)];
-        assert_eq!(adjacent(&figures), [Compared::Smaller, Compared::Larger]);
-    }
-
-    #[test]
     fn the_interval_of_a_ratio_does_not_reach_below_0() {
         let wide = Figure {
             interval: Some([-4.0, 8.0]),
@@ -183,41 +134,49 @@ mod tests {
         assert!((value - 1.0).abs() < 1e-12 && low == 0.0 && (high - 4.0).abs() < 1e-12);
     }
 
+    fn of(value: f64, half: f64) -> Figure {
+        Figure {
+            amount: Amount::seconds(value),
+            interval: Some([value - half, value + half]),
+            is_exact: half == 0.0,
+            n: 20,
+            ..figure(&[])
+        }
+    }
+
     #[test]
-    fn means_are_compared_by_their_intervals() {
-        // Nine in ten are lower, and the mean is higher.
-        let rare: Vec<f64> = (0..100)
-            .map(|at| if at % 10 == 0 { 100.0 } else { 1.0 })
-            .collect();
-        let even: Vec<f64> = vec![2.0; 100];
-        let of_mean = |samples: &[f64], interval: [f64; 2]| Figure {
-            is_median: false,
-            interval: Some(interval),
-            ..figure(samples)
+    fn figures_are_judged_as_every_comparison_is() {
+        assert_eq!(judged(&of(1.0, 0.1), &of(2.0, 0.1)), Judgement::Less);
+        assert_eq!(judged(&of(2.0, 0.1), &of(1.0, 0.1)), Judgement::More);
+        assert_eq!(judged(&of(1.0, 0.001), &of(1.02, 0.001)), Judgement::Alike);
+        assert_eq!(judged(&of(1.0, 0.2), &of(1.1, 0.2)), Judgement::TooFew);
+        assert_eq!(judged(&of(1.0, 0.0), &of(1.01, 0.0)), Judgement::Less, "exact");
+        assert_eq!(judged(&of(2.0, 0.0), &of(2.0, 0.0)), Judgement::Equal);
+    }
+
+    #[test]
+    fn a_figure_of_too_few_samples_tells_nothing() {
+        let few = figure(&[1.0, 2.0]);
+        assert_eq!(judged(&few, &of(9.0, 0.0)), Judgement::TooFew);
+    }
+
+    #[test]
+    fn equal_cells_are_equal_and_the_samples_that_are_proposed_would_show_the_margin() {
+        let said = |one: Figure, other: Figure| {
+            let judgement = judged(&one, &other);
+            undecided(judgement, ["a", "b"], [&one, &other])
         };
-        let figures = [of_mean(&rare, [5.0, 17.0]), of_mean(&even, [2.0, 2.0])];
-        assert_eq!(adjacent(&figures), [Compared::Larger]);
-        let medians = [figure(&rare), figure(&even)];
-        assert_eq!(adjacent(&medians), [Compared::Smaller]);
-    }
-
-    #[test]
-    fn exact_figures_are_compared_by_their_values() {
-        let figures = [figure(&[1.0, 1.0]), figure(&[2.0, 2.0]), figure(&[2.0, 2.0])];
-        let compared = adjacent(&figures);
+        assert_eq!(said(of(1.0, 0.2), of(1.0, 0.2)), "a and b are equal");
         assert_eq!(
-            compared,
-            [Compared::Smaller, Compared::Inseparable { needed: None }]
+            said(of(1.0, 0.001), of(1.02, 0.001)),
+            "no difference of note between a and b"
         );
-    }
-
-    #[test]
-    fn the_samples_that_would_separate_are_counted() {
-        // Means 1 apart, variances 1 each: 2 (1.96 + 0.84)^2 = 15.7.
-        let one = [0.0, 1.0, 2.0];
-        let other = [1.0, 2.0, 3.0];
-        assert_eq!(needed(&one, &other), Some(16));
-        assert_eq!(needed(&one, &one), None);
+        // Reaches of 0.1 each make one of 0.141 at 20 samples; 20 x (1.4294 x 0.1414 / 0.05)^2 = 326.9.
+        assert_eq!(
+            said(of(1.0, 0.1), of(1.01, 0.1)),
+            "too few samples to tell a from b; about 327 of each would show a difference of 5 %"
+        );
+        assert_eq!(said(of(0.0, 0.0), of(0.0, 0.0)), "a and b are equal");
     }
 
     #[test]
@@ -233,15 +192,12 @@ mod tests {
             ..figure(&[])
         };
         let (one, other) = (modelled(1.0, "a"), modelled(1.2, "a"));
-        assert_eq!(by_intervals(&one, &other), Compared::Smaller);
-        assert_eq!(by_intervals(&other, &one), Compared::Larger);
+        assert_eq!(judged(&one, &other), Judgement::Less);
+        assert_eq!(judged(&other, &one), Judgement::More);
         let (_, [low, high]) = ratio(&other, &one, false).expect("a ratio");
         assert!((low - 1.2).abs() < 1e-9 && (high - 1.2).abs() < 1e-9);
         let foreign = modelled(1.2, "b");
-        assert!(matches!(
-            by_intervals(&one, &foreign),
-            Compared::Inseparable { .. }
-        ));
+        assert_eq!(judged(&one, &foreign), Judgement::TooFew);
     }
 
     #[test]

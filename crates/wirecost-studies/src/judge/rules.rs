@@ -3,8 +3,9 @@
 use wirecost_results::nbiot::Verdict as Evaluated;
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
+use wirecost_stats::Judgement;
 
-use super::compare::{self, Compared};
+use super::compare;
 use super::outcome::{Outcome, TOLERANCE_OF_BYTES, meets, range, tolerance};
 use super::trends::of_trend;
 use crate::amount::{Amount, Published, digits};
@@ -247,10 +248,8 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
     let compared = compare::adjacent(&figures);
     let names = telling(all);
     let name = |at: usize| names[at].as_str();
-    let wrong = compared.iter().position(|pair| *pair == Compared::Larger);
-    let unclear = compared
-        .iter()
-        .position(|pair| matches!(pair, Compared::Inseparable { .. }));
+    let wrong = compared.iter().position(|pair| *pair == Judgement::More);
+    let unclear = compared.iter().position(|pair| *pair != Judgement::Less);
     let (verdict, why) = match (wrong, unclear) {
         (Some(at), _) => (
             Verdict::Contradicted,
@@ -262,14 +261,13 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
                 figures[at + 1].amount
             ),
         ),
-        (None, Some(at)) => (
-            Verdict::NotSeparable,
-            inseparable_text(
-                &compared[at],
-                [name(at), name(at + 1)],
-                [&figures[at], &figures[at + 1]],
-            ),
-        ),
+        (None, Some(at)) => {
+            let (pair, both) = ([name(at), name(at + 1)], [&figures[at], &figures[at + 1]]);
+            (
+                Verdict::NotSeparable,
+                compare::undecided(compared[at], pair, both),
+            )
+        }
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
     let ours = names.iter().zip(&figures);
@@ -297,17 +295,6 @@ pub(super) fn telling(all: &[Reference]) -> Vec<String> {
         }
     };
     tables.iter().zip(all).map(name).collect()
-}
-
-fn inseparable_text(compared: &Compared, [one, other]: [&str; 2], figures: [&Figure; 2]) -> String {
-    let [value, other_value] = figures.map(|figure| figure.amount.value);
-    match compared {
-        Compared::Inseparable { needed: Some(needed) } => {
-            format!("{one} and {other} overlap; about {needed} samples of each would separate them")
-        }
-        _ if value == other_value => format!("{one} and {other} are equal"),
-        _ => format!("the intervals of {one} and {other} overlap"),
-    }
 }
 
 fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {

@@ -1,6 +1,8 @@
 //! The rule of claims about a figure that changes with what is varied, or does not.
 
-use super::compare::{self, Compared};
+use wirecost_stats::Judgement;
+
+use super::compare;
 use super::outcome::{Outcome, meets, tolerance};
 use crate::amount::{Dimension, Published, digits};
 use crate::claims::{Shape, Trend};
@@ -55,16 +57,16 @@ fn grows(figures: &[Figure], upwards: bool) -> (Verdict, String) {
         return (Verdict::NotRun, "the run has no values".to_owned());
     };
     let [wanted, opposite] = match upwards {
-        true => [Compared::Smaller, Compared::Larger],
-        false => [Compared::Larger, Compared::Smaller],
+        true => [Judgement::Less, Judgement::More],
+        false => [Judgement::More, Judgement::Less],
     };
     let text = format!("from {} to {}", first.amount, last.amount);
-    let ends = compare::by_intervals(first, last);
+    let ends = compare::judged(first, last);
     if ends == opposite {
         return (Verdict::Contradicted, text);
     }
     if ends != wanted {
-        return (Verdict::NotSeparable, format!("{text}: the ends overlap"));
+        return (Verdict::NotSeparable, format!("{text}: {}", ends.words()));
     }
     let against = compare::adjacent(figures)
         .iter()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::class;
-use crate::amount::{Amount, Dimension};
+use crate::amount::Dimension;
 use crate::claims::{Claims, Difference};
 use crate::evidence::Evidence;
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
@@ -172,7 +172,7 @@ impl<'a> FigureView<'a> {
         let interval = match figure.interval {
             _ if figure.exact => "exact".to_owned(),
             Some(ends) => {
-                let [low, high] = ends.map(|end| Amount::new(end, figure.dimension).to_string());
+                let [low, high] = ends;
                 format!("{low} to {high}")
             }
             None => String::new(),

@@ -90,7 +90,8 @@ pub(super) fn impossible<'a>(studies: &[Shown<'a>]) -> Vec<First<'a>> {
     for study in studies {
         for (judged, point) in points(study, Verdict::Impossible) {
             if let (Some(published), Some(bound)) = (point.published_value, point.bound_value) {
-                found.push(((bound / published).ln().abs(), &study.claims.study, judged, point));
+                let distance = (bound.value / published.value).ln().abs();
+                found.push((distance, &study.claims.study, judged, point));
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wirecost_studies::gate::Gate;
 
 /// `wirecost study`.
 #[derive(Debug, Args)]
@@ -50,8 +51,13 @@ pub struct StudyArguments {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Cells are matched by their dimensions, not by their names: both folders come from one scenario, or from two \
-    that share cells. Bytes, packets and counts are listed if they changed at all, times if their 95 % intervals are apart.\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 usage or a folder that cannot be read, 98 with --gate if anything changed."
+    that share cells, and from any versions. A figure that no sample differs in, or that was simulated with the same seed, is listed \
+    if it changed at all; others if their samples, or their intervals over the runs of a repeated load, tell a change above the \
+    tolerance: 0 for bytes and packets, 5 % for the rest in virtual time, 25 % live.\n\n\
+    Limits: NAME=TOLERANCE,... where NAME is bytes, times, rates or counts, a metric (response_time), a figure (p(99)), or both \
+    (response_time p(99)); only what is named is judged, by its value where it has no interval.\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage or a folder that cannot be read; with --gate also 98 if anything \
+    changed, else 14 if figures are INVALID in one of the runs."
 )]
 pub struct DiffArguments {
     /// Results folder of the earlier run
@@ -62,9 +68,9 @@ pub struct DiffArguments {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 
-    /// End with exit code 98 if anything changed
-    #[arg(long)]
-    pub gate: bool,
+    /// End with exit code 98 if anything changed [with limits: only what they name, e.g. bytes=0,p(99)=20%]
+    #[arg(long, value_name = "LIMITS", num_args = 0..=1, default_missing_value = "")]
+    pub gate: Option<Gate>,
 
     /// Also write the changes to FILE; - prints them instead of the list
     #[arg(long, value_name = "FILE")]

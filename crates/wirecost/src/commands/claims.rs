@@ -57,7 +57,13 @@ pub fn add(evidence: &mut Evidence, run: &str, folder: &Path) -> Result<(), Fail
     let added = evidence.add(run, &RunFolder::open(folder));
     added.map_err(|error| match error {
         EvidenceError::Results(error) => error.into(),
-        error @ EvidenceError::Scenario { .. } => Failure::usage(error),
+        error @ EvidenceError::Unlabelled { .. } => {
+            let scenario = folder.join("scenario.resolved.yaml");
+            Failure::usage(error).with_hint(format!(
+                "run its scenario again: wirecost run {} --out NEW",
+                scenario.display()
+            ))
+        }
     })
 }
 

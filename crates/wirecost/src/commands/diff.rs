@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use wirecost_studies::Evidence;
-use wirecost_studies::diff::{self, RUNS};
+use wirecost_studies::diff::{self, Comparison, RUNS};
 
 use super::claims;
 use crate::arguments::DiffArguments;
@@ -16,17 +16,48 @@ pub fn run(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     for (run, folder) in RUNS.iter().zip([&arguments.old, &arguments.new]) {
         claims::add(&mut evidence, run, folder)?;
     }
-    let [old, new] = RUNS.map(|run| evidence.subjects(run));
-    if !old.iter().any(|subject| new.contains(subject)) {
+    if !diff::has_common(&evidence) {
         return Err(Failure::usage("the two runs have no cell in common")
             .with_hint("give two folders of one scenario, or of scenarios that share cells"));
     }
-    let changes = diff::changes(&evidence);
+    let compared = diff::compare(&evidence, &arguments.gate.clone().unwrap_or_default());
     output::table_or_json(
         arguments.json.as_deref(),
-        || serde_json::to_string_pretty(&changes),
-        || diff::text(&changes),
+        || serde_json::to_string_pretty(&compared),
+        || diff::text(&compared.changes),
     )?;
-    let is_refused = arguments.gate && !changes.is_empty();
-    Ok(ExitCode::from(if is_refused { exit::CHANGED } else { exit::OK }))
+    note(&compared);
+    let code = match &arguments.gate {
+        Some(_) => refusal(&compared),
+        None => exit::OK,
+    };
+    Ok(ExitCode::from(code))
+}
+
+/// The exit code of a gate.
+fn refusal(compared: &Comparison) -> u8 {
+    match (compared.changes.is_empty(), compared.invalid.is_empty()) {
+        (false, _) => exit::CHANGED,
+        (true, false) => exit::INVALID,
+        (true, true) => exit::OK,
+    }
+}
+
+/// Says what was not judged, and how it would be.
+fn note(compared: &Comparison) {
+    for invalid in &compared.invalid {
+        let (of, run, why) = (&invalid.of, invalid.run, &invalid.why);
+        output::note(format_args!(
+            "warning: {of}: not judged, INVALID in the {run} run: {why}"
+        ));
+    }
+    if !compared.unjudged.is_empty() {
+        output::note(format_args!(
+            "note: not judged where one run gives no interval: {}",
+            compared.unjudged.join(", ")
+        ));
+        output::note(
+            "hint: more samples, or repeat: 5 of a load, give one; --gate times=20% judges times by value",
+        );
+    }
 }

@@ -1,5 +1,7 @@
 //! Which side is the bottleneck, and what is reported of a load that fell short.
 
+use wirecost_results::link_use::{DirectionUse, LinkUse};
+
 use super::*;
 
 #[test]
@@ -276,4 +278,32 @@ fn devices_that_wait_for_answers_are_the_bottleneck() {
         "{}",
         case.why()
     );
+}
+
+#[test]
+fn a_link_that_drops_packets_of_a_closed_loop_is_the_bottleneck() {
+    let dropped = |packets, queue_dropped| {
+        let mut case = Case::closed();
+        case.publish(|publish| {
+            publish.link = Some(LinkUse {
+                up: DirectionUse {
+                    packets,
+                    queue_dropped,
+                    utilisation: Some(0.4),
+                    ..DirectionUse::default()
+                },
+                ..LinkUse::default()
+            });
+        });
+        case
+    };
+    let case = dropped(626_218, 23_738);
+    assert_eq!(
+        (case.bottleneck().as_str(), case.why().as_str()),
+        (
+            "link",
+            "up: 626218 packets, its rate in use 40 % of the time, 23738 dropped by its full queue"
+        )
+    );
+    assert_eq!(dropped(626_218, 20).bottleneck(), "none", "too few to tell");
 }

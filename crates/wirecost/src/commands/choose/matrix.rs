@@ -51,11 +51,9 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
         (None, None) => ("none".to_owned(), String::new()),
     };
     let alternative = next.map_or_else(String::new, |next| {
-        let mark = if next.is_not_separable {
-            "not separable: "
-        } else {
-            ""
-        };
+        let mark = next
+            .beside_first()
+            .map_or_else(String::new, |words| format!("{words}: "));
         format!("{mark}{}: {}", named(next), figures(next))
     });
     vec![

@@ -105,10 +105,13 @@ fn reasons(decision: &Decision<'_>) -> Vec<String> {
         "{met} of {} meet the requirements.",
         counted(rows.len() as u64, "stack and way").replace("stack and ways", "stacks and ways")
     ));
-    let alike = rows.iter().filter(|row| row.is_not_separable);
-    let alike: Vec<String> = alike.map(|row| format!("{} ({})", row.stack, row.way)).collect();
-    if !alike.is_empty() {
-        reasons.push(format!("Not separable from it: {}.", alike.join(", ")));
+    let beside = rows.iter().filter_map(|row| {
+        let words = row.beside_first()?;
+        Some(format!("{} ({}): {words}", row.stack, row.way))
+    });
+    let beside: Vec<String> = beside.collect();
+    if !beside.is_empty() {
+        reasons.push(format!("Not behind it: {}.", beside.join("; ")));
     }
     reasons
 }

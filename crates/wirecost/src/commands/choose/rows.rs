@@ -11,6 +11,7 @@ use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_stack::Stack;
+use wirecost_stats::{Estimate, Judgement};
 
 use super::{Inputs, needs};
 use crate::arguments::By;
@@ -35,8 +36,8 @@ pub struct Row {
     pub note: Option<String>,
     /// The parts of its bytes.
     pub parts: Option<Parts>,
-    /// Whether its interval overlaps with that of the first one.
-    pub is_not_separable: bool,
+    /// What it is against the first one, where it is not more; `None` of the first one too.
+    pub beside_first: Option<Judgement>,
 }
 
 /// What a stack costs.
@@ -60,6 +61,16 @@ pub struct Figures {
 }
 
 impl Row {
+    /// Why it is not behind the first one, if it is not.
+    pub fn beside_first(&self) -> Option<&'static str> {
+        match self.beside_first? {
+            Judgement::Less | Judgement::More => None,
+            Judgement::Equal => Some("equal to the first"),
+            Judgement::Alike => Some("no difference of note from the first"),
+            Judgement::TooFew => Some("too few samples to tell it from the first"),
+        }
+    }
+
     /// Whether it meets the requirements.
     pub fn is_met(&self) -> bool {
         self.figures.is_some() && self.fails.is_empty()
@@ -108,7 +119,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
         figures,
         fails,
-        is_not_separable: false,
+        beside_first: None,
     })
 }
 
@@ -258,8 +269,8 @@ fn longer_keep_alive(inputs: &Inputs<'_>, cell: &Cell) -> Option<Duration> {
     (longer > inputs.arguments.keep_alive).then_some(longer)
 }
 
-/// Orders rows: those that meet the requirements first, each part by the figure. Those that cannot be told apart from the
-/// first are marked.
+/// Orders rows: those that meet the requirements first, each part by the figure. Those that are not more than the first are
+/// marked.
 pub fn rank(rows: &mut [Row], by: By) {
     rows.sort_by(|one, other| {
         let met = other.is_met().cmp(&one.is_met());
@@ -272,11 +283,15 @@ pub fn rank(rows: &mut [Row], by: By) {
     let Some(first) = rows.first().filter(|row| row.is_met()) else {
         return;
     };
-    let best = interval(first, by);
+    let best = estimate(first, by);
     for row in rows.iter_mut().skip(1).filter(|row| row.is_met()) {
-        row.is_not_separable = match (best, interval(row, by)) {
-            (Some([_, high]), Some([low, _])) => low <= high,
-            _ => true,
+        let judgement = best.zip(estimate(row, by)).map(|(best, row)| row.against(&best));
+        row.beside_first = match judgement {
+            Some(Judgement::More) => None,
+            Some(judgement @ (Judgement::Less | Judgement::Equal | Judgement::Alike | Judgement::TooFew)) => {
+                Some(judgement)
+            }
+            None => Some(Judgement::TooFew),
         };
     }
 }
@@ -291,12 +306,16 @@ fn value(row: &Row, by: By) -> Option<f64> {
     }
 }
 
-fn interval(row: &Row, by: By) -> Option<[f64; 2]> {
+fn estimate(row: &Row, by: By) -> Option<Estimate> {
     let figures = row.figures.as_ref()?;
-    match by {
+    let interval = match by {
         By::Bytes => figures.bytes.interval(),
         By::Energy => figures.watts.and_then(|watts| watts.interval()),
         By::Money => figures.money.and_then(|money| money.interval()),
         By::Time => figures.time_interval,
-    }
+    };
+    Some(Estimate {
+        value: value(row, by)?,
+        interval,
+    })
 }

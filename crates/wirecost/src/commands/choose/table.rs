@@ -109,9 +109,7 @@ fn bytes(bytes: &Spread) -> String {
 /// Why a stack is not the first one.
 fn why(row: &Row) -> String {
     let mut why = row.fails.clone();
-    if row.is_not_separable {
-        why.push("not separable from the first".to_owned());
-    }
+    why.extend(row.beside_first().map(str::to_owned));
     why.extend(row.note.clone());
     let says_losses = row.fails.iter().any(|why| why.starts_with("delivery: loses"));
     if let Some(Figures {
@@ -276,7 +274,7 @@ fn row_json(row: &Row) -> Value {
         "is_met": row.is_met(),
         "fails": row.fails,
         "note": row.note,
-        "is_not_separable": row.is_not_separable,
+        "beside_first": row.beside_first(),
         "figures": figures,
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wirecost_files::output::new_folder;
-use wirecost_studies::amount::{Amount, Published};
+use wirecost_studies::amount::Published;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::judge::JudgedPoint;
 use wirecost_studies::library::Study;
@@ -134,9 +134,8 @@ fn row(claim: &Judged, point: &JudgedPoint) -> [String; 6] {
     let bound = published
         .as_ref()
         .zip(point.bound_value)
-        .map(|(published, value)| {
+        .map(|(published, bound)| {
             let sign = if point.is_upper_bound { "<=" } else { ">=" };
-            let bound = Amount::new(value, published.amount.dimension);
             format!("{sign} {}", published.unit_of(bound))
         });
     [
@@ -151,13 +150,13 @@ fn row(claim: &Judged, point: &JudgedPoint) -> [String; 6] {
 
 /// Our number in the unit of the published one, with its range.
 fn ours(published: &Published, point: &JudgedPoint) -> Option<String> {
-    let shown = |value| published.unit_of(Amount::new(value, published.amount.dimension));
+    let shown = |value| published.unit_of(value);
     let mark = if is_modelled(point) { "*" } else { "" };
     let value = format!("{}{mark}", shown(point.ours_value?));
     // The unit follows the value alone.
     let number = |value| shown(value).split(' ').next().unwrap_or_default().to_owned();
     Some(match point.ours_interval {
-        Some([low, high]) if low < high => format!("{value} [{}, {}]", number(low), number(high)),
+        Some([low, high]) if low.value < high.value => format!("{value} [{}, {}]", number(low), number(high)),
         _ => value,
     })
 }
