@@ -10,7 +10,7 @@ use super::compare::{Engine, Options, Schedule, Target};
 
 /// The most readings of a kept connection.
 pub const MOST_READINGS: u64 = 288;
-/// Devices whose lives are simulated.
+/// Devices whose lives are simulated, if the run has as many.
 pub const DEVICES: u32 = 5;
 /// The same where packets are lost.
 pub const DEVICES_UNDER_LOSS: u32 = 20;
@@ -68,7 +68,10 @@ impl Options {
         lives.sending.offload = false;
         lives.settle = Self::new(Vec::new()).settle;
         lives.schedules = Schedule::lives(asked.interval, asked.session);
-        lives.samples = if self.loses() { DEVICES_UNDER_LOSS } else { DEVICES };
+        lives.samples = match self.loses() {
+            true => DEVICES_UNDER_LOSS,
+            false => self.samples.min(DEVICES),
+        };
         if let Some(keep_alive) = asked.keep_alive {
             lives.keep_alive = keep_alive;
         }

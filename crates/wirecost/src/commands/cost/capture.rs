@@ -2,26 +2,28 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use wirecost_account::traffic::Activity;
 use wirecost_account::{Cycle, Traffic, Way};
 use wirecost_cost::Observer;
-use wirecost_dissect::{Reading, Report, Sightings};
+use wirecost_dissect::{Report, Sightings};
 use wirecost_energy::Device;
 use wirecost_files::FileFault;
 use wirecost_proto::units::counted;
 
+use super::table::time;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::commands::captures;
-use crate::commands::readings::{Hidden, Readings};
+use crate::commands::readings::{self, Hidden, Reading, Readings};
 use crate::exit::Failure;
 
 /// The most devices of a capture that have rows.
 const MAX_DEVICES: usize = 40;
 
 /// Reads a capture with the secrets of a key log. Every packet has a time.
-pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
+pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(wirecost_dissect::Reading, Sightings), Failure> {
     let unreadable = |path: &Path, error: FileFault| {
         Failure::usage(format!("cannot read {}: {error}", captures::name(path)))
             .with_hint("give a capture file, or the results folder of a comparison")
@@ -131,6 +133,29 @@ pub fn no_client(shown: &str, client: IpAddr, sightings: &Sightings) -> Failure 
     Failure::usage(format!("{shown} has no packets of {client}")).with_hint(hint)
 }
 
+/// What `--interval` makes of the readings of a capture, where that is not what was recorded.
+fn repeated(address: IpAddr, readings: &[Reading], interval: Option<Duration>) -> Option<String> {
+    let interval = interval?;
+    let as_recorded = readings::interval(readings).filter(|_| !readings::is_irregular(readings, interval));
+    if as_recorded.is_some() {
+        return None;
+    }
+    Some(match readings.len() {
+        0 => format!(
+            "{address}: no reading was found, so that the whole capture is repeated every {}",
+            time(interval)
+        ),
+        1 => format!(
+            "{address}: the capture is repeated every {}, as one reading",
+            time(interval)
+        ),
+        count => format!(
+            "{address}: {count} readings every {}: each has its share of the capture as it was recorded",
+            time(interval)
+        ),
+    })
+}
+
 /// Adds the devices of a capture, most bytes first.
 fn devices(
     arguments: &CostArguments,
@@ -164,13 +189,16 @@ fn devices(
         sightings.tell(address, &mut readings);
         let found = readings.found(Hidden::of(report));
         source.notes.push(format!("{address}: {}", found.counted()));
-        if every.is_some() && found.readings.len() > 1 {
-            source.notes.push(format!(
-                "{address}: --interval repeats the whole capture, with all of its {}",
-                counted(found.readings.len() as u64, "reading")
-            ));
-        }
-        let (cycle, observed) = Cycle::metered(device, every, tell);
+        let readings = found.readings.len().max(1);
+        source
+            .notes
+            .extend(repeated(address, &found.readings, arguments.interval));
+        let period = every.map(|every| every * readings as f64);
+        let (cycle, observed) = Cycle::metered(device, period, tell);
+        let cycle = Cycle {
+            readings: readings as f64,
+            ..cycle
+        };
         if every.is_none() && observed.duration().is_zero() {
             return Err(Failure::usage(format!(
                 "all packets of {address} have the same time, so they have no rate"
@@ -183,7 +211,7 @@ fn devices(
                 Some(_) => Way::Repeated,
                 None => Way::Captured,
             },
-            interval: cycle.every,
+            interval: cycle.every / cycle.readings,
             keep_alive: None,
             cycles: vec![cycle],
             activity: device.map(|device| Activity::of(device, tell)),

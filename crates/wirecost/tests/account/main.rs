@@ -1,0 +1,286 @@
+//! One truth for each question: every command and page that names a figure of a device's life gives the same value.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod device_side;
+mod monotone;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use common::{open_folder, said, wirecost};
+
+const STACKS: [&str; 6] = [
+    "coap-con+oscore",
+    "coap-con+dtls1.2-psk",
+    "coap-con+dtls1.2-cid",
+    "mqtt-qos1+tls1.3",
+    "http1+tls1.3",
+    "http3",
+];
+const LINKS: [&str; 3] = ["lte-m", "wifi", "satellite-geo"];
+/// Intervals, with the readings of a connection that is kept for a day.
+const INTERVALS: [(&str, f64, u64); 2] = [("15min", 900.0, 96), ("1h", 3_600.0, 24)];
+const KEEP_ALIVES: [&str; 2] = ["60s", "1080s"];
+const TERMS: &str = "--device nrf9160-lte-m --battery 2400mAh@3.6V --tariff soracom";
+const MONTH_SECONDS: f64 = 2_592_000.0;
+
+/// A stack and the readings of one of its connections; 0 without a connection.
+type Way = (String, u64);
+/// The figures of a way by their names.
+type Figures = BTreeMap<&'static str, String>;
+
+/// Runs the program and returns its output.
+fn run(home: &Path, arguments: &str) -> String {
+    let said = said(wirecost(home).args(arguments.split_whitespace()));
+    assert_eq!(said.code, Some(0), "{arguments}: {}{}", said.stdout, said.stderr);
+    said.stdout
+}
+
+fn json(home: &Path, arguments: &str) -> Value {
+    serde_json::from_str(&run(home, &format!("{arguments} --json -"))).expect("JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A value as tables print it: four digits.
+fn printed(value: f64) -> String {
+    format!("{value:.3e}")
+}
+
+/// The readings of a connection from the words of a table.
+fn readings(words: &str) -> u64 {
+    match words {
+        "no connection" => 0,
+        "a connection each" => 1,
+        kept => kept
+            .strip_prefix("kept for ")
+            .and_then(|readings| readings.parse().ok())
+            .unwrap_or_else(|| panic!("{kept}")),
+    }
+}
+
+fn figures<const N: usize>(of: [(&'static str, f64); N]) -> Figures {
+    of.into_iter()
+        .map(|(name, value)| (name, printed(value)))
+        .collect()
+}
+
+/// The figures of the rows of `cost`, by stack and way.
+fn of_cost(rows: &Value, name: impl Fn(&Value) -> Way) -> BTreeMap<Way, Figures> {
+    let rows = rows["rows"].as_array().expect("rows").iter();
+    rows.map(|row| {
+        let month = &row["month"];
+        let figures = figures([
+            ("bytes", number(&row["bytes_once"])),
+            ("month", number(&month["bytes_up"]) + number(&month["bytes_down"])),
+            ("watts", number(&row["mean_power_w"]["total"]["mean"])),
+            ("years", number(&row["battery_years"]["years"])),
+            ("low", number(&row["battery_years"]["low"])),
+            ("money", number(&row["bill"]["amount"])),
+        ]);
+        (name(row), figures)
+    })
+    .collect()
+}
+
+/// The name of a row of a run.
+fn way_of_run(row: &Value) -> Way {
+    let label = row["traffic"].as_str().expect("a label");
+    let stack = label.split(' ').next().expect("a stack").to_owned();
+    (stack, readings(row["mode"].as_str().expect("a way")))
+}
+
+fn of_choose(choice: &Value) -> BTreeMap<Way, Figures> {
+    let rows = choice["rows"].as_array().expect("rows").iter();
+    rows.map(|row| {
+        let of = &row["figures"];
+        let figures = figures([
+            ("bytes", number(&of["bytes_per_reading"]["mean"])),
+            ("month", number(&of["bytes_per_month"])),
+            ("watts", number(&of["mean_power_w"]["mean"])),
+            ("years", number(&of["battery_years"]["years"])),
+            ("low", number(&of["battery_years"]["low"])),
+            ("money", number(&of["money_per_month"])),
+        ]);
+        let stack = row["stack"].as_str().expect("a stack").to_owned();
+        let way = row["connection"].as_str().expect("a way");
+        ((stack, readings(way)), figures)
+    })
+    .collect()
+}
+
+fn of_what_if(found: &Value) -> BTreeMap<Way, Figures> {
+    let rows = found["rows"].as_array().expect("rows").iter();
+    rows.map(|row| {
+        let figures = figures([
+            ("bytes", number(&row["bytes_per_reading"])),
+            ("month", number(&row["bytes_per_month"])),
+        ]);
+        let stack = row["stack"].as_str().expect("a stack").to_owned();
+        (
+            (stack, readings(row["connection"].as_str().expect("a way"))),
+            figures,
+        )
+    })
+    .collect()
+}
+
+/// The figures of a comparison's cells. A stack without a connection has the figures of its longest cell.
+fn of_compare(summary: &wirecost_results::Summary, interval: f64) -> BTreeMap<Way, Figures> {
+    let cells = summary.cells.iter().map(|cell| {
+        let each = cell.all_in.expect("messages").each();
+        let figures = figures([("bytes", each), ("month", each * MONTH_SECONDS / interval)]);
+        let readings = cell.connect.as_ref().map_or(0, |_| cell.messages_per_connection);
+        ((cell.stack.clone(), readings), figures)
+    });
+    cells.collect()
+}
+
+/// What the figure "when a connection pays off" draws, from the page: bytes by stack and messages of a connection.
+fn of_break_even(page: &str) -> BTreeMap<Way, Figures> {
+    let table = page
+        .split("stack,messages_per_connection,B\n")
+        .nth(1)
+        .expect("the data of the figure");
+    let lines = table.lines().map_while(|line| {
+        let mut parts = line.split(',');
+        let stack = parts.next()?.split(' ').next()?.to_owned();
+        let readings: u64 = parts.next()?.parse().ok()?;
+        Some((
+            (stack, readings),
+            figures([("bytes", parts.next()?.parse().ok()?)]),
+        ))
+    });
+    lines.collect()
+}
+
+/// Whether every figure of `some` is the one that `all` has.
+fn agree(place: &str, all: &BTreeMap<Way, Figures>, some: &BTreeMap<Way, Figures>) {
+    assert!(!some.is_empty(), "{place}");
+    for (way, figures) in some {
+        let reference = all
+            .get(way)
+            .unwrap_or_else(|| panic!("{place}: {way:?} is in no row of choose"));
+        for (name, value) in figures {
+            assert_eq!(reference.get(name), Some(value), "{place}: {name} of {way:?}");
+        }
+    }
+}
+
+fn link_agrees(home: &Path, link: &str) {
+    let stacks = STACKS.join(",");
+    run(
+        home,
+        &format!("compare -q --engine sim -n 1 --size 64B --link {link} {stacks} --out {link}"),
+    );
+    for (interval, seconds, kept) in INTERVALS {
+        for keep_alive in KEEP_ALIVES {
+            let name = format!("{link}-{interval}-{keep_alive}");
+            let asked = format!("--link {link} --keep-alive {keep_alive}");
+            let chosen = of_choose(&json(
+                home,
+                &format!(
+                    "choose -q -n 1 --size 64B --every {interval} {asked} {TERMS} {} --out {name}-choose",
+                    STACKS.join(" ")
+                ),
+            ));
+            assert_eq!(
+                chosen.len(),
+                2 * STACKS.len() - 1,
+                "{name}: two ways, one without a connection"
+            );
+            let simulated = json(
+                home,
+                &format!("cost {link} {TERMS} --interval {interval} --keep-alive {keep_alive}"),
+            );
+            agree(
+                &format!("{name}: cost of a run without an interval"),
+                &chosen,
+                &of_cost(&simulated, way_of_run),
+            );
+            let table = run(
+                home,
+                &format!(
+                    "compare -q --engine sim -n 1 --size 64B {asked} {stacks} --interval {interval} --per month \
+                     --messages-per-connection 1,{kept} --out {name}"
+                ),
+            );
+            let summary = common::summary_in(&home.join(&name));
+            let compared = of_compare(&summary, seconds);
+            agree(&format!("{name}: compare"), &chosen, &compared);
+            for cell in &summary.cells {
+                let month = cell.all_in.expect("messages").each() * MONTH_SECONDS / seconds;
+                let text = wirecost_report::number::data(month.round() as u64);
+                assert!(
+                    table.contains(&text),
+                    "{name}: {} a month, {text}:\n{table}",
+                    cell.stack
+                );
+            }
+            let as_run = json(home, &format!("cost {name} {TERMS}"));
+            agree(
+                &format!("{name}: cost of a run with an interval"),
+                &chosen,
+                &of_cost(&as_run, way_of_run),
+            );
+            let capture = device_side::capture(&home.join(&name).join("capture/sim.pcapng"));
+            let of_address = |row: &Value| -> Way {
+                let address = row["traffic"].as_str().expect("an address");
+                let host: usize = address
+                    .rsplit('.')
+                    .next()
+                    .and_then(|host| host.parse().ok())
+                    .expect("a host");
+                let cell = &summary.cells[host - 2];
+                (
+                    cell.stack.clone(),
+                    cell.connect.as_ref().map_or(0, |_| cell.messages_per_connection),
+                )
+            };
+            let captured = json(
+                home,
+                &format!("cost {} {TERMS} --interval {interval}", capture.display()),
+            );
+            agree(
+                &format!("{name}: cost of its capture"),
+                &chosen,
+                &of_cost(&captured, of_address),
+            );
+            let kept_mqtt = summary
+                .cells
+                .iter()
+                .position(|cell| cell.stack.starts_with("mqtt") && cell.messages_per_connection == kept)
+                .expect("a cell");
+            let what_if = json(
+                home,
+                &format!(
+                    "what-if -q {} {} --client 10.77.0.{} {asked} --every {interval} --out {name}-if",
+                    capture.display(),
+                    STACKS.join(" "),
+                    kept_mqtt + 2
+                ),
+            );
+            agree(&format!("{name}: what-if"), &chosen, &of_what_if(&what_if));
+            let page = std::fs::read_to_string(home.join(&name).join("report.html")).expect("a page");
+            let mut drawn = of_break_even(&page);
+            drawn.retain(|(stack, _), _| stack != "coap-con+oscore");
+            agree(&format!("{name}: when a connection pays off"), &chosen, &drawn);
+        }
+    }
+}
+
+#[test]
+fn every_command_gives_the_same_figures_of_a_life() {
+    let home = open_folder();
+    std::thread::scope(|scope| {
+        for link in LINKS {
+            let home = home.path();
+            scope.spawn(move || link_agrees(home, link));
+        }
+    });
+}
