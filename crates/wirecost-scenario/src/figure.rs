@@ -132,6 +132,11 @@ impl Figures {
         })
     }
 
+    /// The text of a source of the file.
+    pub fn text(&self, source: &str) -> Option<&str> {
+        self.sources.get(source).map(String::as_str)
+    }
+
     /// Where the figures come from that were read so far.
     pub fn into_provenance(self) -> Vec<Provenance> {
         self.provenance.into_inner()

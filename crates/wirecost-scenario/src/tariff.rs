@@ -4,6 +4,7 @@ use wirecost_cost::tariff::{Charge, Period, Tariff};
 use wirecost_proto::ByteSize;
 use wirecost_results::value::ValueError;
 
+use crate::catalog::Catalog;
 use crate::electric::price;
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
@@ -18,6 +19,13 @@ pub const BUILT_IN: [(&str, &str); 5] = [
     ("per-session", include_str!("../../../tariffs/per-session.yaml")),
     ("soracom", include_str!("../../../tariffs/soracom.yaml")),
 ];
+
+/// The same files, to be found by name.
+pub const CATALOG: Catalog = Catalog {
+    kind: "tariff",
+    files: &BUILT_IN,
+    absent: &[],
+};
 
 const KEYS: [&str; 5] = ["wirecost_tariff", "title", "sources", "bytes", "messages"];
 
