@@ -237,7 +237,7 @@ fn a_large_reading_is_one_message_of_a_tariff() {
     let home = open_folder();
     let choice = chosen(
         home.path(),
-        "mqtt-qos1 --size 20kB --every 12h --rtt 50ms --tariff aws-iot-core --out a",
+        "mqtt-qos1+tls1.3 --size 20kB --every 12h --rtt 50ms --tariff aws-iot-core --out a",
     );
     let prices = rows(&choice).iter().map(|row| {
         let money = row["figures"]["money_per_month"].as_f64().expect("money");
@@ -477,4 +477,22 @@ fn contradicting_requirements_are_refused() {
     );
     refused("--every 1min --battery 1Ah@3V --battery-years 2", "--device");
     refused("--every 1min --device nrf9161", "unknown device");
+}
+
+#[test]
+fn a_stack_that_the_tariffs_service_does_not_take_fails_it() {
+    let home = open_folder();
+    let choice = chosen(
+        home.path(),
+        "coap-con+oscore,http3,mqtt-qos1+tls1.3 --size 48B --every 15min --rtt 40ms --tariff AWS-IoT-Core",
+    );
+    assert_eq!(choice["best"], "mqtt-qos1+tls1.3");
+    for row in rows(&choice) {
+        let stack = row["stack"].as_str().expect("a name");
+        let why = format!("tariff: tariffs/aws-iot-core.yaml takes mqtt+tls and http1+tls, not {stack}");
+        let fails = row["fails"].as_array().expect("reasons");
+        let is_taken = stack.starts_with("mqtt");
+        assert_eq!(fails.iter().any(|reason| *reason == *why), !is_taken, "{row}");
+        assert_eq!(row["figures"]["money_per_month"].is_null(), !is_taken, "{row}");
+    }
 }

@@ -8,6 +8,7 @@ use wirecost_energy::{Device, Repeated, mean_power};
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 use wirecost_stats::MeanInterval;
 
@@ -119,6 +120,9 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         .parse()
         .map_err(|error| Failure::internal(format_args!("{}: {error}", cell.stack)))?;
     let mut fails: Vec<String> = needs::refusals(inputs.arguments, stack);
+    let tariff = inputs.tariff.as_ref();
+    let refusal = tariff.and_then(|tariff| tariff::refusal(tariff, stack));
+    fails.extend(refusal.map(|why| format!("tariff: {why}")));
     let figures = figures(inputs, cell, folder)?;
     match &figures {
         Some(figures) => fails.extend(failed(inputs, figures)),
@@ -155,6 +159,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         .and_then(|tariff| Spread::of(lives.iter().map(|life| tariff.bill(&month(life)).amount)));
     let traffic = Traffic {
         label: cell.stack.clone(),
+        stack: cell.stack.parse().ok(),
         mode: mode(cell),
         interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
         keep_alive: None,

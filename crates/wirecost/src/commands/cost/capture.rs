@@ -177,6 +177,7 @@ fn devices(
         }
         source.traffic.push(Traffic {
             label: address.to_string(),
+            stack: None,
             mode: if every.is_some() {
                 "each interval"
             } else {

@@ -110,6 +110,7 @@ fn traffic(
     };
     Traffic {
         label: format!("{} {}B {}/s", point.stack, point.size_bytes, point.load),
+        stack: point.stack.parse().ok(),
         mode: IN_CELLS.to_owned(),
         interval: every,
         keep_alive: kept.map(|kept| kept.keep_alive_s),

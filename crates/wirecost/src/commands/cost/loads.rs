@@ -117,6 +117,7 @@ fn mean_device(
     note(load, kept, seconds, notes);
     Ok(Traffic {
         label: label(load),
+        stack: load.stack.parse().ok(),
         mode: if every.is_some() {
             "each interval"
         } else {

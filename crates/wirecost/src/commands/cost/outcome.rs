@@ -6,6 +6,8 @@ use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::{Account, Battery, Device, Energy, Part, Purposes, Repeated, State, mean_power};
 use wirecost_proto::{Cause, Phase};
 
+use wirecost_scenario::tariff;
+
 use super::traffic::{Source, Traffic};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
@@ -26,8 +28,10 @@ pub struct Outcome {
     pub power: Option<Purposes>,
     /// Years until the battery is empty: as the figures are, at the low end and at the high end of their spread.
     pub years: Option<[f64; 3]>,
-    /// The bill of one device per month; `None` without a tariff.
+    /// The bill of one device per month; `None` without a tariff, or where the tariff's service does not take the stack.
     pub bill: Option<Bill>,
+    /// Why that service does not take it.
+    pub refusal: Option<String>,
     /// Energy of one device per month, in joules; `None` without a device.
     pub month_energy: Option<Energy>,
     /// Whether the readings overlap with their tails, so that energy is an upper bound.
@@ -52,9 +56,12 @@ impl Asked<'_> {
             (Some(battery), Some(power)) => Some(years(battery, power.total())?),
             _ => None,
         };
+        let asked = self.tariff.zip(traffic.stack);
+        let refusal = asked.and_then(|(tariff, stack)| tariff::refusal(tariff, stack));
         let is_each = !matches!(traffic.mode.as_str(), "as captured" | "as run");
         Ok(Outcome {
-            bill: self.bill(&month),
+            bill: self.bill(&month).filter(|_| refusal.is_none()),
+            refusal,
             month,
             month_energy: power.as_ref().map(|power| power.total().scaled(MONTH_SECONDS)),
             power,
@@ -117,6 +124,7 @@ impl Asked<'_> {
                 "charged_messages": bill.charged_messages, "amount": bill.amount,
                 "fleet_charged_bytes": bill.charged_bytes * fleet, "fleet_amount": bill.amount * fleet,
             })),
+            "not_billed": outcome.refusal,
         })
     }
 }
@@ -156,6 +164,9 @@ fn tariff_json(tariff: &Tariff) -> Value {
         "price": tariff.price,
         "currency": tariff.currency,
         "price_is_assumed": !tariff.is_sourced,
+        "base_fee": tariff.base_fee,
+        "valid_s": tariff.valid_seconds,
+        "protocols": tariff::accepted(tariff),
         "charges": match tariff.charge {
             Charge::Bytes { .. } => "bytes",
             Charge::Messages { .. } => "messages",

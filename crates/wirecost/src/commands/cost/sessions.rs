@@ -130,6 +130,7 @@ impl Row<'_> {
         }
         Ok(Traffic {
             label: label(cell, ladder),
+            stack: cell.stack.parse().ok(),
             mode,
             interval: self.every,
             keep_alive,

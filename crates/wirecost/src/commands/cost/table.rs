@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
 use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{Cause, Layer, Phase};
+
+use wirecost_scenario::tariff::accepted;
 
 use super::outcome::{Asked, Outcome};
 use super::traffic::{IN_CELLS, Source, Traffic};
@@ -190,6 +193,8 @@ fn row(asked: &Asked<'_>, (traffic, alike): (&Traffic, &str), outcome: &Outcome)
             Charge::Messages { .. } => number(bill.charged_messages * fleet),
         });
         row.push(number(bill.amount * fleet));
+    } else if asked.tariff.is_some() {
+        row.extend(["-", "-"].map(str::to_owned));
     }
     row
 }
@@ -239,6 +244,9 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
             "* priced by {}: {}; the price is {price}",
             tariff.name, tariff.title
         );
+        for line in unpriced(tariff, source, outcomes) {
+            let _ = writeln!(text, "{line}");
+        }
     }
     if let Some(battery) = asked.battery {
         let percent = battery.self_discharge * 100.0;
@@ -262,6 +270,25 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     for note in &source.notes {
         let _ = writeln!(text, "{note}");
     }
+}
+
+/// What a tariff does not price, and what nobody checked.
+fn unpriced(tariff: &Tariff, source: &Source, outcomes: &[Outcome]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for why in outcomes.iter().filter_map(|outcome| outcome.refusal.as_ref()) {
+        let line = format!("not priced: {why}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let is_any = source.traffic.iter().any(|traffic| traffic.stack.is_none());
+    if is_any && !tariff.takes.is_empty() {
+        let takes = accepted(tariff);
+        lines.push(format!(
+            "the service takes {takes}: whether the capture has these alone is not checked"
+        ));
+    }
+    lines
 }
 
 /// A number with four digits, or all digits before its point.

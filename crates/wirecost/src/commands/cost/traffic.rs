@@ -8,6 +8,7 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
+use wirecost_stack::Stack;
 
 use super::table::time;
 use super::{capture, cells as nbiot_cells, devices, loads, sessions};
@@ -66,6 +67,8 @@ impl Cycle {
 pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
+    /// The stack of a cell or a load; `None` for a capture, whose packets may be of any.
+    pub stack: Option<Stack>,
     /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`,
     /// `forgotten by the NAT`, each of them with `, renewed`;
     /// [`IN_CELLS`].
@@ -284,6 +287,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
             )?;
             source.traffic.push(Traffic {
                 label: label(cell, ladder),
+                stack: cell.stack.parse().ok(),
                 mode: mode(cell),
                 interval: every,
                 keep_alive: None,
