@@ -89,7 +89,7 @@ fn a_batch_is_one_message_with_its_bytes() {
     );
     assert!(
         said.stdout
-            .starts_with("10 readings in json with gzip every 10min over"),
+            .starts_with("10 readings in json with gzip every 10 min over"),
         "{}",
         said.stdout
     );
@@ -105,7 +105,7 @@ fn a_batch_is_one_message_with_its_bytes() {
     assert_eq!(said.code, Some(2));
     assert!(
         said.stderr
-            .contains("--monthly-bytes 1MB contradicts 10 readings in json every 1s"),
+            .contains("--monthly-bytes 1MB contradicts 10 readings in json every 1 s"),
         "{}",
         said.stderr
     );
@@ -296,7 +296,7 @@ fn each_requirement_names_what_it_excludes() {
     assert!(fails("coap-non", "no connection").contains("delivery: delivers at most once"));
     let mqtt = fails("mqtt-qos1+tls1.3", "a connection each");
     for expected in [
-        "within: longest 0.80 s, above 0.30 s",
+        "within: longest 800 ms, above 300 ms",
         "reach: the other side does not speak it",
         "device-class: too large for a device of class 1",
         "battery-years: ",
@@ -324,7 +324,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         choice["asked"]
             .as_str()
             .expect("text")
-            .starts_with("50B every 12h"),
+            .starts_with("50B every 12 h"),
         "{choice}"
     );
     let refused = |text: &str| {
@@ -379,7 +379,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         ),
         (
             "every: 12h\nuse_cases:\n  - name: a\n    within: 2ms\n    rtt: 20ms\n",
-            "wrong.yaml:4: --within 2ms contradicts the link",
+            "wrong.yaml:4: --within 2 ms contradicts the link",
         ),
     ] {
         let said = refused(text);
@@ -469,11 +469,11 @@ fn contradicting_requirements_are_refused() {
     );
     refused(
         "--every 10s --size 1kB --monthly-bytes 1MB",
-        "--monthly-bytes 1MB contradicts --size 1kB every 10s",
+        "--monthly-bytes 1MB contradicts --size 1kB every 10 s",
     );
     refused(
         "--every 1min --rtt 100ms --within 40ms",
-        "--within 40ms contradicts the link, whose delay up is 50ms",
+        "--within 40 ms contradicts the link, whose delay up is 50 ms",
     );
     refused("--every 1min --battery 1Ah@3V --battery-years 2", "--device");
     refused("--every 1min --device nrf9161", "unknown device");

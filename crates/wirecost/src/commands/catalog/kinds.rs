@@ -1,14 +1,16 @@
 //! The three kinds, and the line of each file in its list.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::radio::Radio;
 use wirecost_energy::{Device, State};
 use wirecost_files::Input;
-use wirecost_proto::ByteSize;
-use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link_text::{loss_text, rate_text};
+use wirecost_proto::units::counted;
+use wirecost_proto::{BitRate, shown};
+use wirecost_results::link_text::loss_text;
 use wirecost_scenario::link::named::{self, NamedLink};
 use wirecost_scenario::link::named_or_file;
 use wirecost_scenario::{ScenarioError, catalog, device, tariff};
@@ -76,6 +78,9 @@ pub const TARIFFS: Kind = Kind {
     },
 };
 
+/// A year of 365 days, as in tariff files.
+const YEAR_SECONDS: f64 = 365.0 * 86_400.0;
+
 /// The name of a file without its folder and its ending.
 fn short(file: &str) -> &str {
     let own = file.rsplit('/').next().unwrap_or(file);
@@ -94,10 +99,7 @@ fn link_row(named: &NamedLink) -> [String; 6] {
         let found = named.values.iter().find(|value| value.key == key);
         found.map(|value| value.value.clone())
     };
-    let rate = |key: &str, rate| {
-        let given = written(key).or_else(|| written("rate"));
-        given.unwrap_or_else(|| rate_text(rate))
-    };
+    let rate = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), shown::rate);
     let loss = match (written("loss"), written("loss_burst")) {
         (Some(loss), Some(_)) => format!("{loss} in bursts"),
         _ => loss_text(&link.up.loss),
@@ -107,8 +109,8 @@ fn link_row(named: &NamedLink) -> [String; 6] {
         let modelled = || "modelled".to_owned();
         return [name, modelled(), modelled(), modelled(), modelled(), about];
     }
-    let rtt = DisplayDuration(link.rtt()).to_string();
-    let (up, down) = (rate("up.rate", link.up.rate), rate("down.rate", link.down.rate));
+    let rtt = shown::time(link.rtt());
+    let (up, down) = (rate(link.up.rate), rate(link.down.rate));
     [name, rtt, up, down, loss, about]
 }
 
@@ -143,34 +145,57 @@ fn draw_of(device: &Device, state: State) -> String {
     format!("{} ({})", scaled(watts / device.volts, "A"), scaled(watts, "W"))
 }
 
+/// A size in the largest unit that gives a whole number.
+fn size(bytes: u64) -> String {
+    let units = [
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("kB", 1_000),
+        ("KiB", 1 << 10),
+        ("B", 1),
+    ];
+    let unit = units.into_iter().find(|(_, unit)| bytes.is_multiple_of(*unit));
+    unit.map_or_else(String::new, |(name, unit)| format!("{} {name}", bytes / unit))
+}
+
 fn tariff_row(tariff: &Tariff) -> Vec<String> {
-    let (per, counted) = match tariff.charge {
+    let (per, unit) = match tariff.charge {
         Charge::Bytes {
             unit_bytes,
             period,
             price_bytes,
             ..
         } => {
-            let unit = ByteSize::from_bytes(unit_bytes);
-            let counted = format!("{unit} a {}", period.name());
-            (format!("a {}", ByteSize::from_bytes(price_bytes)), counted)
+            let unit = format!("{} a {}", size(unit_bytes), period.name());
+            (size(price_bytes), unit)
         }
         Charge::Messages {
             unit_bytes,
             price_messages,
             ..
         } => (
-            format!("{price_messages} messages"),
-            format!("messages of {}", ByteSize::from_bytes(unit_bytes)),
+            format!("{} messages", shown::grouped(price_messages)),
+            format!("messages of {}", size(unit_bytes)),
         ),
     };
-    let price = format!("{} {}", tariff.currency, number(tariff.price));
+    let price = shown::money(&tariff.currency, tariff.price);
+    let valid = tariff.valid_seconds.map_or_else(String::new, |seconds| {
+        let years = seconds / YEAR_SECONDS;
+        match years.fract() == 0.0 {
+            true => format!(" and {}", counted(years as u64, "year")),
+            false => format!(" and {}", shown::time(Duration::from_secs_f64(seconds))),
+        }
+    });
+    let fee = match tariff.base_fee {
+        0.0 => String::new(),
+        fee => format!(", {} a month", shown::money(&tariff.currency, fee)),
+    };
     let is_example = if tariff.is_sourced { "" } else { " (an example)" };
     vec![
         short(&tariff.name).to_owned(),
         price,
-        format!("for {per}{is_example}"),
-        counted,
+        format!("for {per}{valid}{fee}{is_example}"),
+        unit,
         tariff.title.clone(),
     ]
 }

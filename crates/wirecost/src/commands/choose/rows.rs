@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_energy::{Device, Repeated, mean_power};
+use wirecost_proto::shown;
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
@@ -230,9 +231,9 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
         && time > within
     {
         fails.push(format!(
-            "within: {what} {:.2} s, above {:.2} s",
-            time.as_secs_f64(),
-            within.as_secs_f64()
+            "within: {what} {}, above {}",
+            shown::time(time),
+            shown::time(within)
         ));
     }
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
