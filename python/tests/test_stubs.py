@@ -29,7 +29,7 @@ def test_stubs_and_reference_are_those_of_the_program() -> None:
 
 @pytest.mark.parametrize("command", sorted(set(FUNCTIONS) - {"resume"}))
 def test_stubs_have_every_flag_of_the_help(command: str) -> None:
-    text = _program.run_child([command, "--help-all"]).stdout
+    text = _program.run_child([command.replace("_", "-"), "--help-all"]).stdout
     # An option begins a paragraph of its own, or a row of a table; its text is further to the right.
     flags = {name.replace("-", "_") for name in re.findall(r"^ {2}(?:-\w, | {4})--([a-z0-9-]+)", text, re.M)}
     flags |= {name.replace("-", "_") for name in re.findall(r"^ {2,6}(?:-\w, )?--([a-z0-9-]+)", text, re.M)}

@@ -6,7 +6,25 @@
 """
 
 from . import ray
-from ._commands import claims, compare, link, load, merge, nbiot, pcap, probe, resume, run, study
+from ._commands import (
+    choose,
+    claims,
+    compare,
+    cost,
+    devices,
+    link,
+    links,
+    load,
+    merge,
+    nbiot,
+    pcap,
+    probe,
+    resume,
+    run,
+    study,
+    tariffs,
+    what_if,
+)
 from ._errors import (
     Changed,
     Incomplete,
@@ -21,7 +39,7 @@ from ._errors import (
 )
 from ._histogram import Histogram
 from ._link import Link, LinkResult
-from ._program import program
+from ._program import program, version
 from ._run import Run, read
 
 __all__ = [
@@ -39,9 +57,13 @@ __all__ = [
     "Unreachable",
     "UsageError",
     "WirecostError",
+    "choose",
     "claims",
     "compare",
+    "cost",
+    "devices",
     "link",
+    "links",
     "load",
     "merge",
     "nbiot",
@@ -53,4 +75,13 @@ __all__ = [
     "resume",
     "run",
     "study",
+    "tariffs",
+    "what_if",
 ]
+
+
+def __getattr__(name: str) -> str:
+    # The version is that of the program, which is asked when it is wanted.
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from ._errors import Interrupt, UsageError, of_exit
 from ._files import argument, make_folder, path_of
 from ._link import Link
 from ._measure import concluded, measure
-from ._program import flags, new_folder, remove_if_empty, run_child, word
+from ._program import flags, new_folder, output_of, remove_if_empty, run_child, word
 from ._run import Run
 
 
@@ -85,6 +85,66 @@ def pcap(file: str | Path, **options: Any) -> dict[str, Any]:
     """Attributes the bytes of a capture to layers, phases and causes, as `wirecost pcap --json -` prints them."""
     printed: dict[str, Any] = json.loads(_printed(["pcap", argument(file)], options))
     return printed
+
+
+def cost(source: Run | str | Path, **options: Any) -> dict[str, Any]:
+    """Models energy, battery life and money of a run or a capture, as `wirecost cost --json -` prints them.
+
+    `cost(run, device="nrf9160-lte-m", battery="2400mAh@3.6V", tariff="soracom")["rows"]`
+    """
+    printed: dict[str, Any] = json.loads(_printed(["cost", argument(_place(source))], options))
+    return printed
+
+
+def choose(*stacks: str, **options: Any) -> dict[str, Any]:
+    """Ranks the stacks that meet the requirements, as `wirecost choose --json -` prints them, and the `folder` of the evidence.
+
+    `choose(size="64B", every="15min", link="lte-m", device="nrf9160-lte-m", battery="2400mAh@3.6V")["rows"]`. Where no stack meets
+    them, `best` is None, and each row says what it fails.
+    """
+    return _in_folder(["choose", *map(word, stacks)], options)
+
+
+def what_if(capture: str | Path, *stacks: str, **options: Any) -> dict[str, Any]:
+    """Sends the readings of a capture over other stacks, as `wirecost what-if --json -` prints it, and the `folder` of the evidence.
+
+    `what_if("capture.pcapng", "coap-con+oscore", "mqtt-qos1+tls1.3", keylog="keys.log")`
+    """
+    return _in_folder(["what-if", argument(capture), *map(word, stacks)], options)
+
+
+def links(name: str | Path | None = None, **options: Any) -> Any:
+    """The links with names, each figure with its source; one of them by its name or file. `out` writes it to start from."""
+    return _catalog("links", name, options)
+
+
+def devices(name: str | Path | None = None, **options: Any) -> Any:
+    """The devices with names, each figure with its source; one of them by its name or file. `out` writes it to start from."""
+    return _catalog("devices", name, options)
+
+
+def tariffs(name: str | Path | None = None, **options: Any) -> Any:
+    """The tariffs with names, each figure with its source; one of them by its name or file. `out` writes it to start from."""
+    return _catalog("tariffs", name, options)
+
+
+def _catalog(command: str, name: str | Path | None, options: dict[str, Any]) -> Any:
+    words = [command] if name is None else [command, word(name)]
+    if options.get("out") is not None:
+        output_of([*words, f"--out={argument(options.pop('out'))}"])
+    return json.loads(_printed(words, options))
+
+
+def _in_folder(words: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    folder = new_folder(options)
+    remove_if_empty(folder)
+    given = flags(options)
+    ended = run_child([*words, *given, f"--out={argument(folder)}", "--quiet", "--json=-"])
+    # 13: no stack meets the requirements, and each row says why.
+    if not ended.stdout or ended.code not in (0, 13, 14):
+        remove_if_empty(folder)
+        raise of_exit(ended.code, ended.stderr)
+    return {**json.loads(ended.stdout), "folder": str(folder)}
 
 
 def _printed(words: list[str], options: Mapping[str, Any]) -> str:

@@ -242,6 +242,105 @@ def pcap(
     keylog: Values | None = None,  # Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
 ) -> dict[str, Any]: ...
 
+def choose(
+    *stacks: str,
+    size: Values | None = None,  # Payload of a reading  [default: 48B]
+    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
+    every: Values | None = None,  # Time from one reading to the next; with several --readings, from one message to the next
+    file: Values | None = None,  # Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, ea
+    encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
+    compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
+    within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile)
+    delivery: Values | None = None,  # What the stack must guarantee
+    reach: Values | None = None,  # Protocol that the other side speaks; may be given several times
+    battery_years: Values | None = None,  # Years that the battery must last
+    monthly_bytes: Values | None = None,  # The most bytes of IP packets in a month of one device
+    device_class: Values | None = None,  # Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
+    device: Values | None = None,  # Device whose energy is modelled: a name, or a file
+    battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
+    tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
+    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year  [default: 1%]
+    link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
+    link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
+    up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    down: Values | None = None,  # Different settings for the direction from server to device
+    loss_burst: Values | None = None,  # Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
+    queue: Values | None = None,  # Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard d
+    reorder: Values | None = None,  # Probability that a packet is delayed until later ones have passed [default: 0%]
+    duplicate: Values | None = None,  # Probability that a packet arrives twice [default: 0%]
+    corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
+    mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    by: Values | None = None,  # What the best stack has least of [default: bytes]
+    verify: bool = False,  # Also measure the first three live on this link, and compare bytes
+    count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
+    seed: Values | None = None,  # Seed of all random decisions  [default: 42]
+    out: Values | None = None,  # Results folder [default: runs/choose-TIME]
+) -> dict[str, Any]: ...
+
+def cost(
+    source: Run | str | Path, *,
+    device: Values | None = None,  # Device whose energy is modelled: a name, or a file
+    battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
+    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: 1%]
+    tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
+    interval: Values | None = None,  # Time from one reading to the next [default: a capture repeats as it is; the interval of the run, or 15min]
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections that are kept open; 0s for none [default: 60s]
+    session_lifetime: Values | None = None,  # How long a session is kept or resumed: then a full handshake follows [default: for ever]
+    nat_timeout: Values | None = None,  # Address translator on the path, e.g. udp=60s,tcp=20min: a kept connection that is silent for longer is made again
+    devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all [default: 1]
+    client: Values | None = None,  # Only this device of a capture, by its address
+    keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
+    meter: Values | None = None,  # Power meter's CSV file of the same time as the capture: measured energy beside the model
+    volts: Values | None = None,  # Voltage of the supply, for a meter's file without one, e.g. 3.3V
+    marker: Values | None = None,  # Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
+    marker_rise: Values | None = None,  # The device's first wake-up begins where the measured current first rises this much above the rest [default: 20mA]
+    check: bool = False,  # Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
+) -> dict[str, Any]: ...
+
+def what_if(
+    capture: str | Path, *stacks: str,
+    keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
+    client: Values | None = None,  # The device, by its address [default: the one with the most bytes]
+    every: Values | None = None,  # Time from one reading to the next [default: the median in the capture]
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
+    link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
+    link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
+    up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    down: Values | None = None,  # Different settings for the direction from server to device
+    loss_burst: Values | None = None,  # Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
+    queue: Values | None = None,  # Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    delay_variation: Values | None = None,  # Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard d
+    reorder: Values | None = None,  # Probability that a packet is delayed until later ones have passed [default: 0%]
+    duplicate: Values | None = None,  # Probability that a packet arrives twice [default: 0%]
+    corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
+    mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    out: Values | None = None,  # Results folder [default: runs/what-if-TIME]
+    seed: Values | None = None,  # Seed of all random decisions  [default: 42]
+) -> dict[str, Any]: ...
+
+def links(
+    name: str | Path | None = None, *,
+    out: Values | None = None,  # Write it to FILE, as a file of your own to start from
+) -> Any: ...
+
+def devices(
+    name: str | Path | None = None, *,
+    out: Values | None = None,  # Write it to FILE, as a file of your own to start from
+) -> Any: ...
+
+def tariffs(
+    name: str | Path | None = None, *,
+    out: Values | None = None,  # Write it to FILE, as a file of your own to start from
+) -> Any: ...
+
 def link(
     *,
     server: Values | None = None,  # Command that starts the server on the other side of the link, as the user that you are; its output goes to server.log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -19,6 +20,9 @@ from typing import IO, Any
 
 from ._errors import UsageError, WirecostError, of_exit
 from ._files import check_text, make_folder, path_of
+
+# Columns of tables that are an option in another unit: the option, and the unit that follows the number.
+COLUMNS = {"payload_bytes": ("size", "B"), "rtt_ms": ("rtt", "ms"), "interval_ns": ("interval", "ns"), "mtu_bytes": ("mtu", "B")}
 
 # Options of which each value is written out: their values contain commas.
 REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user"})
@@ -49,6 +53,16 @@ def program() -> str:
     return found
 
 
+@functools.lru_cache(maxsize=None)
+def _version_of(path: str) -> str:
+    return output_of(["--version"]).split()[-1]
+
+
+def version() -> str:
+    """The version of the program."""
+    return _version_of(program())
+
+
 def text_of(value: object) -> str:
     """A value as the command line writes it."""
     if isinstance(value, bool):
@@ -75,9 +89,12 @@ def word(value: object) -> str:
 
 
 def flags(options: Mapping[str, object]) -> list[str]:
-    """Keywords as flags: `rtt="100ms"` is `--rtt 100ms`, `quiet=True` is `--quiet`, a list joins its values by commas."""
+    """Keywords as flags: `rtt="100ms"` is `--rtt 100ms`, `quiet=True` is `--quiet`, a list joins its values by commas.
+
+    A column of the tables is an option too, with its number: `rtt_ms=100`.
+    """
     words: list[str] = []
-    for name, value in options.items():
+    for name, value in map(_with_unit, options.items()):
         if value is None or value is False:
             continue
         flag = "--" + name.rstrip("_").replace("_", "-")
@@ -94,6 +111,15 @@ def flags(options: Mapping[str, object]) -> list[str]:
         else:
             words.append(f"{flag}={joined(value)}")
     return words
+
+
+def _with_unit(option: tuple[str, object]) -> tuple[str, object]:
+    name, value = option
+    if name not in COLUMNS or value is None:
+        return option
+    flag, unit = COLUMNS[name]
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return flag, [f"{text_of(one)}{unit}" for one in values]
 
 
 def joined(value: object) -> str:

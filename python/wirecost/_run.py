@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from . import _html, _tables
 from ._errors import Incomplete, Invalid, ThresholdError, UsageError, of_exit
 from ._files import argument, make_folder, path_of, read_json
 from ._histogram import Histogram
-from ._program import run_child
+from ._program import COLUMNS, run_child
 
 # Versions of summary.json that this package reads.
 _SCHEMAS = frozenset({1})
@@ -219,15 +220,15 @@ class Run:
     def hist(self, kind: str = "response", *, phase: str | None = None, **where: object) -> Histogram:
         """The histogram of one kind of time, summed over the cells, or the loads and phases, that `where` fits.
 
-        `kind` is response, service, lag, connect or delay; a comparison has no lag. `where` names columns of `cells` or `phases`:
-        stack="coap-con". It has all messages and connects that the figures count. Raises Invalid where these must not be used.
+        `kind` is response, service, lag, connect or delay; a comparison has no lag. `where` names columns of `cells` or `phases`, or
+        options: stack="coap-con", size="48B". It has all messages and connects that the figures count. Raises Invalid where these must not be used.
         """
         if kind not in _KINDS:
             raise UsageError(f"{kind!r} is no kind of time", f"write one of {', '.join(sorted(_KINDS))}", code=2)
         if self.kind == "comparison":
             return self._of_cells(kind, where)
         self._must_be("load", "histograms")
-        chosen = [one for one in enumerate(self.summary.get("loads", [])) if _fits(one[1], where)]
+        chosen = [one for one in enumerate(self.summary.get("loads", [])) if _fits(one[1], where, one[1].get("link") or (one[1].get("asked") or {}).get("link"))]
         if not chosen:
             raise UsageError(f"no load has {_text(where)}", "run.phases has the values of every column", code=2)
         total = Histogram()
@@ -245,7 +246,8 @@ class Run:
         section = _OF_A_CELL.get(kind)
         if section is None:
             raise UsageError(f"a comparison has no {kind}", f"write one of {', '.join(sorted(_OF_A_CELL))}", code=2)
-        keys = {row["key"] for row in self.cells.to_pylist() if _fits(row, where)}
+        links = {cell["key"]: cell.get("link") for cell in self.summary.get("cells", [])}
+        keys = {row["key"] for row in self.cells.to_pylist() if _fits(row, where, links.get(row["key"]))}
         chosen = [one for one in enumerate(self.summary.get("cells", [])) if one[1]["key"] in keys]
         if not chosen:
             raise UsageError(f"no cell has {_text(where)}", "run.cells has the values of every column", code=2)
@@ -307,8 +309,41 @@ class Run:
         return f"<wirecost.Run {self.folder}: {len(items)} {noun}, {state}>"
 
 
-def _fits(row: Mapping[str, Any], where: Mapping[str, object]) -> bool:
-    return all(row.get(name) == value for name, value in where.items())
+def _fits(row: Mapping[str, Any], where: Mapping[str, object], link: Mapping[str, Any] | None) -> bool:
+    """Whether a cell or a load has these values, by the names of columns or of options: payload_bytes=48, or size="48B"."""
+    return all(_value(row, name, link) == _wanted(name, value) for name, value in where.items())
+
+
+# Names of options, and the columns that have their values.
+_OF_OPTIONS = {option: column for column, (option, _) in COLUMNS.items()}
+_UNITS: Mapping[str, Mapping[str, float]] = {
+    "payload_bytes": {"B": 1, "kB": 1000, "KB": 1000, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20},
+    "mtu_bytes": {"B": 1, "kB": 1000},
+    "rtt_ms": {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3, "min": 60e3},
+    "interval_ns": {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "d": 86400e9},
+}
+
+
+def _value(row: Mapping[str, Any], name: str, link: Mapping[str, Any] | None) -> object:
+    column = _OF_OPTIONS.get(name, name)
+    ways = [way for way in ((link or {}).get(key) for key in ("up", "down")) if way]
+    if column == "rtt_ms" and ways:
+        return sum(float(way["delay_ns"]) for way in ways) / 1e6
+    if column == "mtu_bytes" and ways:
+        return min(way["mtu_bytes"] for way in ways)
+    return row.get(column)
+
+
+def _wanted(name: str, value: object) -> object:
+    """The value of a column; that of an option is a quantity with its unit."""
+    column = _OF_OPTIONS.get(name)
+    if column is None or not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"([0-9.]+) ?([a-zA-Z]+)", value.strip())
+    factor = _UNITS[column].get(match[2]) if match else None
+    if match is None or factor is None:
+        raise UsageError(f"{name}={value!r} is no quantity with a unit", f"write it as the option: {name}='48{COLUMNS[column][1]}'", code=2)
+    return round(float(match[1]) * factor, 9)
 
 
 def _text(where: Mapping[str, object]) -> str:

@@ -19,7 +19,7 @@ _TYPES = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64(), "b
 
 # What identifies a row stays where the row's figures must not be used.
 _KEPT = frozenset(
-    "stack start payload_bytes readings encoding compression engine target link key messages_per_connection interval_ns valid not_run phase cell "
+    "stack start payload_bytes readings encoding compression engine target link rtt_ms loss_up loss_down rate_up_bps rate_down_bps mtu_bytes key messages_per_connection interval_ns valid not_run phase cell "
     "sample started_ns load clients subscribers inflight loop_kind arrivals shared_socket ipv6 processes loops "
     "size_bytes what_if varied response_kind".split()
 )

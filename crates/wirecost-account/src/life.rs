@@ -35,6 +35,7 @@ pub fn lives(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Opt
 pub fn of_mean_device(label: String, cell: &Cell, lives: &[Cycle]) -> Traffic {
     Traffic {
         label,
+        stack: Some(cell.stack.clone()),
         way: Way::of(cell),
         interval: cell.interval_ns.unwrap_or_default() as f64 / 1e9,
         keep_alive: None,

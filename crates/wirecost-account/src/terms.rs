@@ -33,8 +33,10 @@ pub struct Figures {
     pub active_each: Option<Energy>,
     /// Years until the battery is empty: as the figures are, at the low end and at the high end of their spread.
     pub years: Option<[f64; 3]>,
-    /// The bill of one device per month; `None` without a tariff.
+    /// The bill of one device per month; `None` without a tariff, or where the tariff's service does not take the stack.
     pub bill: Option<Bill>,
+    /// Why that service does not take it.
+    pub refusal: Option<String>,
     /// Energy of one device per month, in joules; `None` without a device.
     pub month_energy: Option<Energy>,
     /// Whether the readings overlap with their tails, so that energy is an upper bound.
@@ -65,6 +67,7 @@ impl Terms<'_> {
         let of_active = |power: &Purposes| power.sum_of(|purpose| purpose.part != Part::Rest);
         Ok(Figures {
             bill: self.tariff.map(|tariff| tariff.bill(&month)),
+            refusal: None,
             month,
             month_energy: power.as_ref().map(|power| power.total().scaled(MONTH_SECONDS)),
             each: power.as_ref().map(|power| power.total().scaled(seconds_each)),

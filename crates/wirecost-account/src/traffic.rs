@@ -12,6 +12,8 @@ use crate::{Cycle, Way};
 pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
+    /// The name of the stack of a cell or a load; `None` for a capture, whose packets may be of any.
+    pub stack: Option<String>,
     /// How it is repeated.
     pub way: Way,
     /// Seconds between readings.

@@ -4,7 +4,7 @@
 //! the headers of a tunnel where the operator counts those. Prices per message count started units of payload.
 
 use wirecost_proto::Direction;
-use wirecost_proto::calendar::MONTH_DAYS;
+use wirecost_proto::calendar::{MONTH_DAYS, MONTH_SECONDS};
 
 /// What a device does in some time. The figures may be means, hence not whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -111,6 +111,56 @@ pub enum Charge {
     },
 }
 
+/// An application protocol that a service may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// MQTT, any version.
+    Mqtt,
+    /// MQTT-SN.
+    MqttSn,
+    /// CoAP over UDP or TCP.
+    Coap,
+    /// AMQP 1.0.
+    Amqp,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/3.
+    Http3,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 6] = [
+        Self::Mqtt,
+        Self::MqttSn,
+        Self::Coap,
+        Self::Amqp,
+        Self::Http1,
+        Self::Http3,
+    ];
+
+    /// Its name in tariff files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mqtt => "mqtt",
+            Self::MqttSn => "mqttsn",
+            Self::Coap => "coap",
+            Self::Amqp => "amqp",
+            Self::Http1 => "http1",
+            Self::Http3 => "http3",
+        }
+    }
+}
+
+/// A protocol that a service takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Whether it is taken over TLS alone.
+    pub over_tls: bool,
+}
+
 /// A data plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tariff {
@@ -126,6 +176,12 @@ pub struct Tariff {
     pub currency: String,
     /// Whether the price comes from a source; if not, it is an example.
     pub is_sourced: bool,
+    /// What each SIM costs per month, used or not.
+    pub base_fee: f64,
+    /// Seconds after which what was paid for expires: a prepaid bundle. `None` for a price that follows the use.
+    pub valid_seconds: Option<f64>,
+    /// The protocols that the service takes; empty where it takes any.
+    pub takes: Vec<Taken>,
 }
 
 /// What a tariff charges for a month.
@@ -142,6 +198,19 @@ pub struct Bill {
 }
 
 impl Tariff {
+    /// Whether the service takes a protocol; `None` is one that has no name here.
+    pub fn takes(&self, protocol: Option<Protocol>, over_tls: bool) -> bool {
+        let takes = |taken: &Taken| Some(taken.protocol) == protocol && (over_tls || !taken.over_tls);
+        self.takes.is_empty() || self.takes.iter().any(takes)
+    }
+
+    /// How many of what the price is for a month needs. A bundle is bought again when it is used up or has expired, whichever is
+    /// first, so that it counts in a month as the mean of its time.
+    fn bought(&self, used: f64) -> f64 {
+        let expired = self.valid_seconds.map_or(0.0, |valid| MONTH_SECONDS / valid);
+        used.max(expired)
+    }
+
     /// The bill of one device for a month with this usage. A fleet's bill is that of one device times their number: rounding is
     /// by device.
     pub fn bill(&self, month: &Usage) -> Bill {
@@ -163,7 +232,7 @@ impl Tariff {
                     counted_bytes,
                     charged_bytes,
                     charged_messages: 0.0,
-                    amount: paid / price_bytes as f64 * self.price,
+                    amount: self.base_fee + self.bought(paid / price_bytes as f64) * self.price,
                 }
             }
             Charge::Messages {
@@ -178,7 +247,8 @@ impl Tariff {
                 charged_messages += if sessions { month.sessions } else { 0.0 };
                 Bill {
                     charged_messages,
-                    amount: charged_messages / price_messages as f64 * self.price,
+                    amount: self.base_fee
+                        + self.bought(charged_messages / price_messages as f64) * self.price,
                     ..Bill::default()
                 }
             }
@@ -221,7 +291,6 @@ fn rounded(bytes: f64, unit_bytes: u64, periods: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use wirecost_proto::calendar::MONTH_SECONDS;
 
     use super::*;
 
@@ -239,6 +308,9 @@ mod tests {
             price: 0.4,
             currency: "EUR".to_owned(),
             is_sourced: false,
+            base_fee: 0.0,
+            valid_seconds: None,
+            takes: Vec::new(),
         }
     }
 
@@ -315,6 +387,63 @@ mod tests {
         assert!((charged(&kept) - MONTH_DAYS * 1_000.0).abs() < 1e-6);
         // What is sent more often is charged as before.
         assert!((charged(&one.scaled(100.0)) - MONTH_DAYS * 1_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_bundle_is_bought_again_when_it_is_used_up_or_has_expired() {
+        let months = 120.0;
+        let bundle = Tariff {
+            price: 12.0,
+            valid_seconds: Some(months * MONTH_SECONDS),
+            charge: Charge::Bytes {
+                tunnel_bytes: [0; 2],
+                unit_bytes: 1,
+                period: Period::Month,
+                price_bytes: 500_000_000,
+                included_bytes: 0,
+            },
+            ..per_byte(0, 1, Period::Month)
+        };
+        let amount = |bytes: f64| {
+            let month = Usage {
+                bytes: [bytes, 0.0],
+                ..Usage::default()
+            };
+            bundle.bill(&month).amount
+        };
+        // Nothing and little use are paid by the time; 500 MB in half of the time cost twice as much.
+        assert!((amount(0.0) - 0.1).abs() < 1e-9);
+        // A started byte is charged in full.
+        assert!((amount(500e6 / months) - 0.1).abs() < 1e-6);
+        assert!((amount(1_000e6 / months) - 0.2).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_base_fee_is_paid_without_traffic() {
+        let tariff = Tariff {
+            base_fee: 0.5,
+            ..per_byte(0, 1, Period::Month)
+        };
+        let month = Usage {
+            bytes: [1e6, 0.0],
+            ..Usage::default()
+        };
+        assert!((tariff.bill(&Usage::default()).amount - 0.5).abs() < 1e-12);
+        assert!((tariff.bill(&month).amount - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_service_takes_the_protocols_of_its_file() {
+        let mut tariff = per_byte(0, 1, Period::Month);
+        assert!(tariff.takes(None, false) && tariff.takes(Some(Protocol::Coap), false));
+        tariff.takes = vec![Taken {
+            protocol: Protocol::Mqtt,
+            over_tls: true,
+        }];
+        assert!(tariff.takes(Some(Protocol::Mqtt), true));
+        assert!(!tariff.takes(Some(Protocol::Mqtt), false));
+        assert!(!tariff.takes(Some(Protocol::Coap), true));
+        assert!(!tariff.takes(None, true));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use wirecost_cost::Traffic;
+use wirecost_proto::shown::grouped;
 use wirecost_proto::units::plural;
 use wirecost_proto::{Cause, Layer, PeerText};
 
@@ -249,19 +250,6 @@ fn copies(report: &Report, text: &mut String) {
 /// A number and its noun.
 fn counted(count: u64, what: &str) -> String {
     format!("{} {}", grouped(count), plural(count, what))
-}
-
-/// A number with thousands separators.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn chars(text: &str) -> usize {

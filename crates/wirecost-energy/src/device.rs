@@ -112,6 +112,8 @@ pub struct Device {
     pub name: String,
     /// What it is.
     pub title: String,
+    /// Volts of its supply, at which currents are powers.
+    pub volts: f64,
     /// Power by [`State`] `as usize`.
     pub levels: [Level; State::ALL.len()],
     /// The state in which it rests: sleep or idle.

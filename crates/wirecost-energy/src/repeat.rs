@@ -62,6 +62,7 @@ mod tests {
         Device {
             name: "test".to_owned(),
             title: String::new(),
+            volts: 3.6,
             levels: [rest, 0.1, 0.2, 0.3, 1.0, 0.2].map(level),
             rest: State::Sleep,
             paging: Some(Paging {

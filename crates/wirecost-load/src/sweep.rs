@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use wirecost_live::provenance::Before;
 use wirecost_proto::units::counted;
 use wirecost_results::journal::{self, Entry};
-use wirecost_results::link_text::LinkText;
+use wirecost_results::link_text::LinkShown;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::resume::Earlier;
@@ -153,7 +153,7 @@ fn search_of(find_max: &FindMax, base: &LoadOptions) -> RateSearch {
     let link = base
         .link
         .as_ref()
-        .map_or(String::new(), |link| format!(", {}", LinkText(*link)));
+        .map_or(String::new(), |link| format!(", {}", LinkShown(*link)));
     RateSearch {
         name: format!("{} → {}, {clients}{link}", base.stack, base.target),
         bound: find_max.text().to_owned(),

@@ -3,6 +3,7 @@
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
 //! - [`calendar`]: how long a day, a month and a year are
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
+//! - [`shown`]: the same and other numbers as people read them
 //! - [`span`]: the layer, phase and cause of a run of bytes, and the [`Buffer`] of bytes and spans
 //! - [`stamp`]: device, number and time at the front of a payload
 //! - [`content`]: the content of a message: payload, or an object that protects it
@@ -54,6 +55,7 @@ pub mod random;
 pub mod record;
 pub mod script;
 pub mod service_time;
+pub mod shown;
 pub mod span;
 pub mod stamp;
 pub mod time;

@@ -240,6 +240,7 @@ const TIME: Quantity = Quantity {
     units: &[
         ("ns", 1.0),
         ("us", 1e3),
+        ("µs", 1e3),
         ("ms", 1e6),
         ("s", 1e9),
         ("min", 60e9),

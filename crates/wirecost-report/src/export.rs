@@ -10,6 +10,7 @@
 //! | `readings`, `encoding`, `compression` | | the readings that the payload holds; empty for pseudo-random bytes |
 //! | `encoded_bytes` | B | the readings before compression |
 //! | `link` | | the link asked for, in words |
+//! | `rtt_ms`, `loss_up`, `loss_down`, `rate_up_bps`, `rate_down_bps`, `mtu_bytes` | | the same in numbers |
 //! | `key` | | what tells the cell from every other one |
 //! | `messages_per_connection` | | measured messages of a connection |
 //! | `interval_ns` | ns | time between the intended sends of one device's messages |
@@ -39,7 +40,7 @@ use wirecost_results::summary::{Bytes, Times};
 use wirecost_results::{Cell, Section, Summary};
 
 use crate::csv::{self, Field, field, optional};
-use crate::figures::{count, link_words};
+use crate::figures::{count, link_numbers, link_text};
 pub(crate) use markdown::escaped;
 pub use markdown::markdown;
 
@@ -82,7 +83,7 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
     let (agreement, all_in) = (cell.agreement.as_ref(), cell.all_in());
     let readings = cell.readings.as_ref();
     let difference = agreement.and_then(|a| a.first_difference.as_ref());
-    vec![
+    let mut fields = vec![
         field("stack", &cell.stack),
         field("start", &cell.start),
         field("payload_bytes", cell.payload_bytes),
@@ -92,7 +93,10 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         optional("encoded_bytes", readings.map(|readings| readings.encoded_bytes)),
         field("engine", &cell.engine),
         field("target", &cell.target),
-        field("link", link_words(&cell.link)),
+        field("link", link_text(&cell.link)),
+    ];
+    fields.extend(link_numbers(Some(&cell.link)).map(|(name, value)| optional(name, value)));
+    fields.extend([
         field("key", &cell.key),
         field("messages_per_connection", cell.messages_per_connection),
         optional("interval_ns", cell.interval_ns),
@@ -105,7 +109,8 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         optional("all_in_up_bytes", all_in.map(|bytes| bytes.up)),
         optional("all_in_down_bytes", all_in.map(|bytes| bytes.down)),
         field("phase", phase),
-    ]
+    ]);
+    fields
 }
 
 fn section_fields(section: Option<&Section>) -> Vec<Field> {

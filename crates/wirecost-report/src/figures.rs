@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_proto::shown;
 use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{BitRate, Layer, Probability};
 use wirecost_results::resolved::ResolvedScenario;
@@ -101,6 +102,31 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
     }
 }
 
+/// The link in numbers, for files that programs read: RTT in ms, shares, rates in bit/s, the smaller MTU. Missing without an emulated
+/// link, and a rate without a limit.
+pub(crate) fn link_numbers(link: Option<&Link>) -> [(&'static str, Option<f64>); 6] {
+    let is_emulated = |link: &&Link| link.path.as_deref() != Some("real") && link.nbiot_cell.is_none();
+    let link = link.filter(is_emulated);
+    let of = |value: fn(&Link) -> f64| link.map(value);
+    [
+        ("rtt_ms", of(|link| rtt_ns(link) as f64 / 1e6)),
+        ("loss_up", of(|link| link.up.loss)),
+        ("loss_down", of(|link| link.down.loss)),
+        (
+            "rate_up_bps",
+            link.and_then(|link| Some(link.up.rate_bps? as f64)),
+        ),
+        (
+            "rate_down_bps",
+            link.and_then(|link| Some(link.down.rate_bps? as f64)),
+        ),
+        (
+            "mtu_bytes",
+            of(|link| link.up.mtu_bytes.min(link.down.mtu_bytes) as f64),
+        ),
+    ]
+}
+
 /// The range of sizes of the connects of a cell, as text; `None` if they are equal or the link is lossy.
 pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
@@ -134,18 +160,57 @@ pub(crate) fn padded_connects<'a>(
     (!found.is_empty()).then(|| format!("padding within the connects: {}", found.join(", ")))
 }
 
-/// The link in the form of the flags: `rtt 25ms, loss 5%`; or that there was none.
+/// How a text writes times and rates: exact for files that programs read, or as people read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Exact,
+    Shown,
+}
+
+impl Form {
+    fn time(self, nanos: u64) -> String {
+        let time = Duration::from_nanos(nanos);
+        match self {
+            Self::Exact => DisplayDuration(time).to_string(),
+            Self::Shown => shown::time(time),
+        }
+    }
+
+    fn rate(self, direction: &LinkDirection) -> String {
+        let rate = direction.rate_bps.and_then(BitRate::from_bits_per_second);
+        match (self, rate) {
+            (_, None) => "unlimited".to_owned(),
+            (Self::Exact, Some(rate)) => rate.to_string(),
+            (Self::Shown, Some(rate)) => shown::rate(rate),
+        }
+    }
+}
+
+/// The link for people: `RTT 25 ms, loss 5%`; or that there was none.
 pub(crate) fn link_words(link: &Link) -> String {
+    words(link, Form::Shown)
+}
+
+/// The link in the form of the flags, for files that programs read: `rtt 25ms, loss 5%`.
+pub(crate) fn link_text(link: &Link) -> String {
+    words(link, Form::Exact)
+}
+
+fn words(link: &Link, form: Form) -> String {
     if link.path.as_deref() == Some("real") {
         return "real path, no emulated link".into();
     }
     if let Some(cell) = &link.nbiot_cell {
         return cell_words(cell);
     }
-    let rtt = format!("rtt {}", time(rtt_ns(link)));
+    let name = match form {
+        Form::Exact => "rtt",
+        Form::Shown => "RTT",
+    };
+    let rtt = format!("{name} {}", form.time(rtt_ns(link)));
     let relay = (link.path.as_deref() == Some("relay")).then(|| "to a relay to the target".to_owned());
     let words: Vec<String> = std::iter::once(rtt)
-        .chain(impairments(link).into_iter().filter_map(|(_, words)| words))
+        .chain(impairments(link, form).into_iter().filter_map(|(_, words)| words))
         .chain(relay)
         .collect();
     words.join(", ")
@@ -175,7 +240,7 @@ pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
 
 /// The impairments other than delay, loss and rate: `mtu 576B`; empty without any.
 pub(crate) fn other_words(link: &Link) -> String {
-    let others = impairments(link)
+    let others = impairments(link, Form::Shown)
         .into_iter()
         .filter(|(name, _)| !["loss", "rate"].contains(name));
     let words: Vec<String> = others.filter_map(|(_, words)| words).collect();
@@ -188,7 +253,7 @@ pub(crate) const fn rtt_ns(link: &Link) -> u64 {
 }
 
 /// The texts of both directions, once if they are equal.
-pub(crate) fn both_ways(link: &Link, write: fn(&LinkDirection) -> String) -> String {
+pub(crate) fn both_ways(link: &Link, write: impl Fn(&LinkDirection) -> String) -> String {
     let (up, down) = (write(&link.up), write(&link.down));
     if up == down {
         up
@@ -198,19 +263,34 @@ pub(crate) fn both_ways(link: &Link, write: fn(&LinkDirection) -> String) -> Str
 }
 
 /// Everything but the delay: its name, and its text if it differs from the default.
-fn impairments(link: &Link) -> [(&'static str, Option<String>); 7] {
-    let both = |name: &'static str, usual: &str, write: fn(&LinkDirection) -> String| {
-        let words = both_ways(link, write);
-        (name, (words != usual).then(|| format!("{name} {words}")))
+fn impairments(link: &Link, form: Form) -> [(&'static str, Option<String>); 7] {
+    let text = |name: &'static str, is_usual: bool, write: &dyn Fn(&LinkDirection) -> String| {
+        (
+            name,
+            (!is_usual).then(|| format!("{name} {}", both_ways(link, write))),
+        )
     };
+    let all = |is: fn(&LinkDirection) -> bool| is(&link.up) && is(&link.down);
     [
-        both("delay variation", "0ms", |d| time(d.delay_variation_ns)),
-        both("loss", "0%", loss),
-        both("reorder", "0%", |d| percent(d.reorder)),
-        both("duplicate", "0%", |d| percent(d.duplicate)),
-        both("corrupt", "0%", |d| percent(d.corrupt)),
-        both("rate", "unlimited", rate),
-        both("mtu", "1500B", |d| format!("{}B", d.mtu_bytes)),
+        text(
+            "delay variation",
+            all(|way| way.delay_variation_ns == 0),
+            &|way| form.time(way.delay_variation_ns),
+        ),
+        text("loss", all(|way| way.loss == 0.0), &loss),
+        text("reorder", all(|way| way.reorder == 0.0), &|way| {
+            percent(way.reorder)
+        }),
+        text("duplicate", all(|way| way.duplicate == 0.0), &|way| {
+            percent(way.duplicate)
+        }),
+        text("corrupt", all(|way| way.corrupt == 0.0), &|way| {
+            percent(way.corrupt)
+        }),
+        text("rate", all(|way| way.rate_bps.is_none()), &|way| form.rate(way)),
+        text("mtu", all(|way| way.mtu_bytes == 1_500), &|way| {
+            format!("{}B", way.mtu_bytes)
+        }),
     ]
 }
 
@@ -221,7 +301,7 @@ pub(crate) fn loss(direction: &LinkDirection) -> String {
 
 /// A time with its unit.
 pub(crate) fn time(nanos: u64) -> String {
-    DisplayDuration(Duration::from_nanos(nanos)).to_string()
+    Form::Shown.time(nanos)
 }
 
 fn percent(share: f64) -> String {
@@ -230,6 +310,5 @@ fn percent(share: f64) -> String {
 
 /// The rate with its unit.
 pub(crate) fn rate(direction: &LinkDirection) -> String {
-    let rate = direction.rate_bps.and_then(BitRate::from_bits_per_second);
-    rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string())
+    Form::Shown.rate(direction)
 }

@@ -7,6 +7,7 @@
 //! - [`link`]: the same for a program's run
 //! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells; [`sequence`]: one device over
 //!   the air
+//! - [`standalone`]: the figures of a page as files of their own
 //!
 //! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
 //! column, its text, its ranking), `figures` (bytes by layer of a cell), `groups` (cells that may be compared), `names`
@@ -44,6 +45,7 @@ pub mod per;
 mod readings;
 pub mod rows;
 pub mod sequence;
+pub mod standalone;
 pub mod terminal;
 
 use wirecost_results::RunFolder;

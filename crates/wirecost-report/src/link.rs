@@ -10,7 +10,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use wirecost_proto::Layer;
 use wirecost_proto::units::counted;
-use wirecost_results::link_text::LinkText;
+use wirecost_results::link_text::{LinkShown, LinkText};
 
 use crate::{ReportError, number};
 
@@ -62,7 +62,7 @@ struct Page<'a> {
 
 /// The link as text, which says so if it loses nothing.
 fn words(link: &LinkText) -> String {
-    let text = link.to_string();
+    let text = LinkShown(link.0).to_string();
     if text.contains(", loss ") {
         text
     } else {

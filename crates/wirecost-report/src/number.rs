@@ -1,5 +1,7 @@
 //! The format of quantities, the same in every figure and table.
 
+pub use wirecost_proto::shown::grouped;
+
 /// The sign of a missing value.
 pub(crate) const NONE: &str = "–";
 
@@ -93,22 +95,6 @@ pub fn percent(share: f64) -> String {
         p if p > 0.0 && p < 0.1 => format!("{} %", digits(p, 2)),
         p => format!("{} %", trimmed(p, 1)),
     }
-}
-
-/// A number with thousands separators.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let head = digits.len() % 3;
-    let (first, rest) = digits.split_at(head);
-    let mut parts: Vec<&str> = rest
-        .as_bytes()
-        .chunks(3)
-        .filter_map(|part| str::from_utf8(part).ok())
-        .collect();
-    if !first.is_empty() {
-        parts.insert(0, first);
-    }
-    parts.join(",")
 }
 
 /// Nanoseconds as microseconds, one decimal.

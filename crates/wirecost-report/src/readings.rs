@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_wait_of_the_first_reading_is_told() {
-        let expected = "of 10 readings in a message, the first one waits 54s for the last one; response times do not include this";
+        let expected = "of 10 readings in a message, the first one waits 54 s for the last one; response times do not include this";
         assert_eq!(wait(&readings(10, "none")).as_deref(), Some(expected));
         let none = Readings {
             first_waits_ns: None,

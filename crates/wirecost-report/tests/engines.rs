@@ -143,11 +143,11 @@ fn csv_tells_engine_key_rhythm_and_agreement() {
     summary.cells[8].interval_ns = Some(10_000_000_000);
     let text = csv(&summary);
     assert!(text.starts_with(
-        "stack,start,payload_bytes,readings,encoding,compression,encoded_bytes,engine,target,link,key,messages_per_connection,interval_ns,\
+        "stack,start,payload_bytes,readings,encoding,compression,encoded_bytes,engine,target,link,rtt_ms,loss_up,loss_down,rate_up_bps,rate_down_bps,mtu_bytes,key,messages_per_connection,interval_ns,\
          agreement_equal,agreement_first_difference,agreement_median_ratio,valid,"
     ));
     assert!(text.contains(
-        "\ntcp,cold,128,,,,,live,builtin,rtt 25ms,0123456789abcdef,1,10000000000,true,,1.0042,true,"
+        "\ntcp,cold,128,,,,,live,builtin,rtt 25ms,25,0,0,,,1500,0123456789abcdef,1,10000000000,true,,1.0042,true,"
     ));
     assert!(text.contains(&format!(",false,\"{}\",1.0042,", common::DIFFERENCE)));
 }
@@ -167,7 +167,7 @@ fn a_full_queue_is_told() {
         .by_cause
         .insert("retransmission".into(), again);
     let text = table(&results.summary, &WIDE);
-    let told = "mqtt-qos1, 128 B, rtt 25ms: a full queue refused 1234 packets up and 0 down; 9.5 B/msg were sent again";
+    let told = "mqtt-qos1, 128 B, RTT 25 ms: a full queue refused 1234 packets up and 0 down; 9.5 B/msg were sent again";
     assert!(text.contains(told), "{text}");
     let html = report(&results).unwrap();
     assert!(

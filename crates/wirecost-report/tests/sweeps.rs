@@ -95,7 +95,7 @@ fn a_place_tells_the_winner_its_margin_and_the_next() {
 fn intervals_that_overlap_are_no_difference() {
     let maps = section(&report(&small()).unwrap(), "maps", "verdict");
     let median = maps
-        .split("Least response time, p50 (ms), of acknowledged ones, RTT 25ms</caption>")
+        .split("Least response time, p50 (ms), of acknowledged ones, RTT 25 ms</caption>")
         .nth(1)
         .unwrap();
     let median = &median[..median.find("</details>").unwrap()];

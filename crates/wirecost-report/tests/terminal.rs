@@ -118,7 +118,7 @@ fn a_stream_of_messages_is_labelled_so() {
     }
     let text = table(&summary, &TableOptions::default());
     assert!(
-        text.contains("\n128 B, rtt 25ms, 20 messages each, one per 50ms, 150 samples per cell\n"),
+        text.contains("\n128 B, RTT 25 ms, 20 messages each, one per 50 ms, 150 samples per cell\n"),
         "{text}"
     );
 }
@@ -162,7 +162,7 @@ fn a_warning_of_one_cell_of_a_matrix_names_its_size_and_link() {
     }];
     let text = table(&summary, &TableOptions::default());
     assert!(
-        text.contains("warning: udp, 128 B, rtt 25ms: 3 of 150 messages"),
+        text.contains("warning: udp, 128 B, RTT 25 ms: 3 of 150 messages"),
         "{text}"
     );
 }
@@ -174,7 +174,7 @@ fn messages_that_did_not_arrive_are_told() {
     (outcomes.delivered, outcomes.lost) = (143, 7);
     let text = table(&summary, &TableOptions::default());
     assert!(
-        text.contains("tcp, 128 B, rtt 25ms: of 150 messages 7 lost\n"),
+        text.contains("tcp, 128 B, RTT 25 ms: of 150 messages 7 lost\n"),
         "{text}"
     );
 }

@@ -11,6 +11,7 @@ use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatPort, NatTimeouts};
 use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
+use wirecost_proto::shown;
 use wirecost_proto::units::{DisplayDuration, UnitError};
 use wirecost_proto::{BitRate, ByteSize, Probability};
 
@@ -29,6 +30,24 @@ pub const DIRECTION_KEYS: [&str; 9] = [
     "mtu",
 ];
 
+/// How a text writes times and rates.
+struct Form {
+    time: fn(Duration) -> String,
+    rate: fn(BitRate) -> String,
+}
+
+/// As the readers of this module take them.
+const EXACT: Form = Form {
+    time: |time| DisplayDuration(time).to_string(),
+    rate: |rate| rate.to_string(),
+};
+
+/// As people read them.
+const SHOWN: Form = Form {
+    time: shown::time,
+    rate: shown::rate,
+};
+
 /// A link that serializes as text: a table for each direction, e.g. `delay: 12500us`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkText(pub LinkConfig);
@@ -37,10 +56,10 @@ impl Serialize for LinkText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rtt = self.0.rtt();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("up", &Direction(texts(&self.0.up, rtt)))?;
-        map.serialize_entry("down", &Direction(texts(&self.0.down, rtt)))?;
+        map.serialize_entry("up", &Direction(texts(&self.0.up, rtt, &EXACT)))?;
+        map.serialize_entry("down", &Direction(texts(&self.0.down, rtt, &EXACT)))?;
         if !self.0.nat.is_none() {
-            let texts: BTreeMap<&str, String> = nat_texts(self.0.nat).collect();
+            let texts: BTreeMap<&str, String> = nat_texts(self.0.nat, &EXACT).collect();
             map.serialize_entry("nat_timeout", &texts)?;
         }
         // Absent where it is the default, so that the names of other cells stay as they were.
@@ -187,10 +206,10 @@ pub fn coupling_loss(text: &str) -> Result<f64, ValueError> {
 /// The keys of the time-outs of an address translator.
 pub const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
 
-fn nat_texts(nat: NatTimeouts) -> impl Iterator<Item = (&'static str, String)> {
+fn nat_texts(nat: NatTimeouts, form: &Form) -> impl Iterator<Item = (&'static str, String)> {
     let NatTimeouts { udp, tcp, port: _ } = nat;
     let timeouts = NAT_KEYS.into_iter().zip([udp, tcp]);
-    timeouts.filter_map(|(key, timeout)| Some((key, DisplayDuration(timeout?).to_string())))
+    timeouts.filter_map(|(key, timeout)| Some((key, (form.time)(timeout?))))
 }
 
 /// Reads the port that an address translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
@@ -245,16 +264,31 @@ pub fn set_nat(nat: &mut NatTimeouts, key: &str, text: &str) -> Result<(), Value
 impl fmt::Display for LinkText {
     /// Writes the delay and everything that differs from a perfect link, once if both directions are equal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &EXACT)
+    }
+}
+
+/// The same text as people read it: `delay 418.5 ms, rate 62.5 kbit/s up 26.15 kbit/s down`.
+pub struct LinkShown(pub LinkConfig);
+
+impl fmt::Display for LinkShown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        LinkText(self.0).write(f, &SHOWN)
+    }
+}
+
+impl LinkText {
+    fn write(&self, f: &mut fmt::Formatter<'_>, form: &Form) -> fmt::Result {
         let rtt = self.0.rtt();
         if let Some(cell) = self.0.cell {
-            let internet = DisplayDuration(rtt);
+            let internet = (form.time)(rtt);
             return write!(
                 f,
                 "modelled NB-IoT cell, {cell}, {internet} to the server and back"
             );
         }
-        let [up, down] = [&self.0.up, &self.0.down].map(|direction| texts(direction, rtt));
-        let perfect = texts(&DirectionConfig::default(), rtt);
+        let [up, down] = [&self.0.up, &self.0.down].map(|direction| texts(direction, rtt, form));
+        let perfect = texts(&DirectionConfig::default(), rtt, form);
         // The MTU is not an impairment.
         for (((key, up), (_, down)), (_, perfect)) in up.iter().zip(&down).zip(&perfect).take(8) {
             let name = match *key {
@@ -268,7 +302,7 @@ impl fmt::Display for LinkText {
                 (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,
             }
         }
-        for (transport, timeout) in nat_texts(self.0.nat) {
+        for (transport, timeout) in nat_texts(self.0.nat, form) {
             write!(f, ", NAT forgets {transport} after {timeout}")?;
             // TCP gets another port from every NAT.
             if transport == "udp" && self.0.nat.port == NatPort::New {
@@ -280,7 +314,7 @@ impl fmt::Display for LinkText {
 }
 
 /// The texts of a direction on a link of this round-trip time.
-fn texts(direction: &DirectionConfig, rtt: Duration) -> [(&'static str, String); 9] {
+fn texts(direction: &DirectionConfig, rtt: Duration, form: &Form) -> [(&'static str, String); 9] {
     // Without `..`: the compiler asks for the text of a new impairment.
     let DirectionConfig {
         delay,
@@ -294,13 +328,13 @@ fn texts(direction: &DirectionConfig, rtt: Duration) -> [(&'static str, String);
         mtu,
     } = direction;
     [
-        ("delay", DisplayDuration(*delay).to_string()),
-        ("delay_variation", delay_variation_text(*delay_variation)),
+        ("delay", (form.time)(*delay)),
+        ("delay_variation", delay_variation_text(*delay_variation, form)),
         ("loss", loss_text(loss)),
-        ("reorder", reorder_text(*reorder, rtt)),
+        ("reorder", reorder_text(*reorder, rtt, form)),
         ("duplicate", duplicate.to_string()),
         ("corrupt", corrupt.to_string()),
-        ("rate", rate_text(*rate)),
+        ("rate", rate.map_or_else(|| UNLIMITED.into(), form.rate)),
         ("queue", queue_text(*queue)),
         ("mtu", ByteSize::from_bytes((*mtu).into()).to_string()),
     ]
@@ -411,7 +445,7 @@ pub fn reorder(text: &str) -> Result<ReorderSetting, ValueError> {
 }
 
 /// A reordering as [`reorder`] reads it on a link of this round-trip time.
-fn reorder_text(reorder: Option<Reorder>, rtt: Duration) -> String {
+fn reorder_text(reorder: Option<Reorder>, rtt: Duration, form: &Form) -> String {
     let Some(Reorder {
         probability,
         extra_delay,
@@ -422,7 +456,7 @@ fn reorder_text(reorder: Option<Reorder>, rtt: Duration) -> String {
     if extra_delay == default_extra_delay(rtt) {
         return probability.to_string();
     }
-    format!("{probability} {}", DisplayDuration(extra_delay))
+    format!("{probability} {}", (form.time)(extra_delay))
 }
 
 /// Reads a delay variation: `2ms` is uniform, plus or minus 2 ms, `normal 2ms` has that standard deviation; `reordering` after
@@ -450,14 +484,14 @@ pub fn delay_variation(text: &str) -> Result<Option<DelayVariation>, ValueError>
 }
 
 /// A delay variation as [`delay_variation`] reads it.
-fn delay_variation_text(variation: Option<DelayVariation>) -> String {
+fn delay_variation_text(variation: Option<DelayVariation>, form: &Form) -> String {
     let Some(variation) = variation else {
-        return "0ms".into();
+        return (form.time)(Duration::ZERO);
     };
     let text = match variation.distribution {
-        DelayDistribution::Uniform { plus_minus } => DisplayDuration(plus_minus).to_string(),
+        DelayDistribution::Uniform { plus_minus } => (form.time)(plus_minus),
         DelayDistribution::Normal { standard_deviation } => {
-            format!("normal {}", DisplayDuration(standard_deviation))
+            format!("normal {}", (form.time)(standard_deviation))
         }
     };
     if variation.keeps_order {
@@ -467,20 +501,23 @@ fn delay_variation_text(variation: Option<DelayVariation>) -> String {
     }
 }
 
+/// The rate of a link that has no limit.
+const UNLIMITED: &str = "unlimited";
+
 /// Reads a rate: `50kbit`, or `unlimited`.
 ///
 /// # Errors
 /// It is neither.
 pub fn rate(text: &str) -> Result<Option<BitRate>, ValueError> {
     match text {
-        "unlimited" => Ok(None),
+        UNLIMITED => Ok(None),
         text => parsed(text).map(Some),
     }
 }
 
 /// A rate as [`rate`] reads it.
 pub fn rate_text(rate: Option<BitRate>) -> String {
-    rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
+    rate.map_or_else(|| UNLIMITED.into(), EXACT.rate)
 }
 
 /// Reads a queue limit: `64packets`, a size, or `auto`.

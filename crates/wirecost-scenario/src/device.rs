@@ -9,6 +9,7 @@ use wirecost_nbiot::tables::Tones;
 use wirecost_proto::{BitRate, ByteSize};
 use wirecost_results::value::ValueError;
 
+use crate::catalog::Catalog;
 use crate::electric::{Draw, count, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
@@ -40,14 +41,21 @@ pub const BUILT_IN: [(&str, &str); 6] = [
     ),
 ];
 
+/// The same files, to be found by name.
+pub const CATALOG: Catalog = Catalog {
+    kind: "device",
+    files: &BUILT_IN,
+    absent: &[],
+};
+
 /// The name of a device file that is part of the program.
 ///
 /// # Errors
 /// There is no such file.
 pub fn known(name: &str) -> Result<&'static str, ValueError> {
-    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let found = CATALOG.find(name).ok().flatten();
     found
-        .map(|(known, _)| *known)
+        .map(|(known, _)| known)
         .ok_or_else(|| ValueError::form(name, NAMES))
 }
 
@@ -84,6 +92,7 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let mut device = Device {
         name: name.to_owned(),
         title: table.required("title", text)?,
+        volts: reader.volts,
         levels,
         rest: rest(&table)?,
         paging: reader.paging(&table)?,

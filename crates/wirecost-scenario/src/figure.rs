@@ -63,10 +63,11 @@ impl Figures {
         })
     }
 
-    /// The figure of a key, if there is one. `prefix` is before its name in errors.
+    /// The figure of a key, if there is one: `{value: 3uA, source: sheet}`, or `3uA`, which is assumed. `prefix` is before its name
+    /// in errors.
     ///
     /// # Errors
-    /// It has no value or no source, its source is not listed, or the value cannot be read.
+    /// It has no value, its source is not listed, or the value cannot be read.
     pub fn one<T>(
         &self,
         table: &Table<'_>,
@@ -77,17 +78,15 @@ impl Figures {
             return Ok(None);
         };
         let name = format!("{prefix}{key}.");
-        if matches!(node.value, Value::Number(_) | Value::Text(_) | Value::Bool(_)) {
-            let message = format!("{prefix}{key}: the figure has no source");
-            let value = node.scalar().unwrap_or_default();
-            return Err(ScenarioError::new(&node.place, message)
-                .with_hint(format!("write {key}: {{value: {value}, source: {ASSUMED}}}")));
-        }
-        let inner = Table::new(node, &name, &["value", "source", "spread"])?;
-        let value = inner.required("value", read)?;
-        let source = self.source(&inner)?;
+        let is_alone = matches!(node.value, Value::Number(_) | Value::Text(_) | Value::Bool(_));
+        let (value, source, spread) = if is_alone {
+            (table.required(key, read)?, None, None)
+        } else {
+            let inner = Table::new(node, &name, &["value", "source", "spread"])?;
+            let spread = inner.one("spread", parsed::<Probability>)?;
+            (inner.required("value", read)?, self.source(&inner)?, spread)
+        };
         let is_sourced = source.is_some();
-        let spread = inner.one("spread", parsed::<Probability>)?;
         let spread = spread.map_or(SPREADS[usize::from(!is_sourced)], Probability::value);
         self.provenance.borrow_mut().push(Provenance {
             key: format!("{prefix}{key}"),
@@ -112,24 +111,28 @@ impl Figures {
         read: Read<T>,
     ) -> Result<Figure<T>, ScenarioError> {
         let missing = || {
-            table
-                .error(key, "the figure is missing")
-                .with_hint(format!("write {key}: {{value: ..., source: {ASSUMED}}}"))
+            table.error(key, "the figure is missing").with_hint(format!(
+                "write {key}: VALUE, or {key}: {{value: VALUE, source: NAME}}"
+            ))
         };
         self.one(table, (prefix, key), read)?.ok_or_else(missing)
     }
 
     fn source(&self, inner: &Table<'_>) -> Result<Option<String>, ScenarioError> {
-        let name = inner.required("source", text)?;
-        if name == ASSUMED {
+        let Some(name) = inner.one("source", text)?.filter(|name| name != ASSUMED) else {
             return Ok(None);
-        }
+        };
         self.sources.get(&name).cloned().map(Some).ok_or_else(|| {
             let known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
             inner
                 .error("source", format!("{name:?} is not among the sources of the file"))
                 .with_hint(format!("the sources are {}, and {ASSUMED}", known.join(", ")))
         })
+    }
+
+    /// The text of a source of the file.
+    pub fn text(&self, source: &str) -> Option<&str> {
+        self.sources.get(source).map(String::as_str)
     }
 
     /// Where the figures come from that were read so far.

@@ -18,12 +18,14 @@
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
-//! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units
+//! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units;
+//!   [`catalog`]: how their names and those of links are found
 //! - [`replay`]: the packets of a cell, told to an observer; [`spent`]: the energy of a cell, modelled from them
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
+pub mod catalog;
 pub mod comparison;
 pub mod consent;
 pub mod device;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Div, Mul};
+pub use wirecost_proto::shown::number as digits;
 
 use serde::{Serialize, Serializer};
 use wirecost_proto::calendar;
@@ -279,34 +280,6 @@ const fn display_units(dimension: Dimension) -> Option<&'static [&'static str]> 
         [0, 0, 1, -1] => Some(&["V", "mV"]),
         _ => None,
     }
-}
-
-/// A number with at most four significant digits, whole numbers in full, thousands separated.
-pub fn digits(number: f64) -> String {
-    if number == 0.0 || !number.is_finite() {
-        return format!("{number}");
-    }
-    let whole = number.abs().log10().floor() as i32 + 1;
-    let decimals = usize::try_from((4 - whole).max(0)).unwrap_or_default().min(6);
-    let text = format!("{number:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => text.as_str(),
-    };
-    separated(text)
-}
-
-fn separated(text: &str) -> String {
-    let (sign, rest) = text.split_at(usize::from(text.starts_with('-')));
-    let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-    let mut grouped = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) && whole.len() > 3 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{sign}{grouped}{fraction}")
 }
 
 /// A published number: it stands for every value that rounds to its last digit.

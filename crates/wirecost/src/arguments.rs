@@ -1,6 +1,7 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
 mod agents;
+mod catalog;
 mod choose;
 mod compare;
 mod cost;
@@ -34,11 +35,12 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
+pub use catalog::CatalogArguments;
 pub use choose::{By, ChooseArguments, Delivery, Reach};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
 pub use emulation::PacketPath;
-pub use link::{LinkRunArguments, LinksArguments};
+pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
 pub use nbiot::NbiotArguments;
@@ -190,8 +192,31 @@ pub enum Command {
     /// Run some parts of a load
     #[command(hide = true)]
     LoadWorker,
-    /// List the links with names, or show one with the source of every value
-    Links(Box<LinksArguments>),
+    /// List the links with names, show one with the source of every figure, or write one to start from
+    #[command(
+        after_help = "--link NAME uses a link in compare, load, link, choose and what-if, as does `link: NAME` in a scenario; the \
+        other options of the link replace single values of it. For a link of your own, begin with the file of another one:\n\n\
+        wirecost links lte --out my.yaml\n\
+        wirecost compare --link ./my.yaml --rtt 90ms"
+    )]
+    Links(CatalogArguments),
+    /// List the devices with names, show one with the source of every figure, or write one to start from
+    #[command(
+        after_help = "--device NAME models the energy of a device in cost and choose. For a device of your own, begin with the file \
+        of another one; each current counts at the supply's voltage, and a power may take its place. A figure without a source is \
+        an assumed one:\n\n\
+        wirecost devices nrf9160-lte-m --out mine.yaml\n\
+        wirecost choose --size 64B --every 15min --link lte-m --device ./mine.yaml"
+    )]
+    Devices(CatalogArguments),
+    /// List the tariffs with names, show one with the source of every figure, or write one to start from
+    #[command(
+        after_help = "--tariff NAME computes a data plan's price in cost and choose. The prices of most are examples: write your own \
+        in a file, beginning with another one:\n\n\
+        wirecost tariffs soracom --out mine.yaml\n\
+        wirecost cost run --tariff ./mine.yaml --interval 15min"
+    )]
+    Tariffs(CatalogArguments),
     /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them

@@ -21,6 +21,7 @@ mod prometheus;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
+use commands::catalog;
 use exit::Failure;
 
 fn main() -> ExitCode {
@@ -67,7 +68,9 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Agent(arguments) => commands::agent::run(&arguments),
         Command::LoadTarget => commands::load_target::run(),
         Command::LoadWorker => commands::load_worker::run(),
-        Command::Links(arguments) => commands::links::run(&arguments),
+        Command::Links(arguments) => catalog::run(&catalog::LINKS, &arguments),
+        Command::Devices(arguments) => catalog::run(&catalog::DEVICES, &arguments),
+        Command::Tariffs(arguments) => catalog::run(&catalog::TARIFFS, &arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),

@@ -89,7 +89,7 @@ fn a_batch_is_one_message_with_its_bytes() {
     );
     assert!(
         said.stdout
-            .starts_with("10 readings in json with gzip every 10min over"),
+            .starts_with("10 readings in json with gzip every 10 min over"),
         "{}",
         said.stdout
     );
@@ -105,7 +105,7 @@ fn a_batch_is_one_message_with_its_bytes() {
     assert_eq!(said.code, Some(2));
     assert!(
         said.stderr
-            .contains("--monthly-bytes 1MB contradicts 10 readings in json every 1s"),
+            .contains("--monthly-bytes 1MB contradicts 10 readings in json every 1 s"),
         "{}",
         said.stderr
     );
@@ -228,7 +228,7 @@ fn a_large_reading_is_one_message_of_a_tariff() {
     let home = open_folder();
     let choice = chosen(
         home.path(),
-        "mqtt-qos1 --size 20kB --every 12h --rtt 50ms --tariff aws-iot-core --out a",
+        "mqtt-qos1+tls1.3 --size 20kB --every 12h --rtt 50ms --tariff aws-iot-core --out a",
     );
     let prices = rows(&choice).iter().map(|row| {
         let money = row["figures"]["money_per_month"].as_f64().expect("money");
@@ -287,7 +287,7 @@ fn each_requirement_names_what_it_excludes() {
     assert!(fails("coap-non", "no connection").contains("delivery: delivers at most once"));
     let mqtt = fails("mqtt-qos1+tls1.3", "a connection each");
     for expected in [
-        "within: longest 0.80 s, above 0.30 s",
+        "within: longest 800 ms, above 300 ms",
         "reach: the other side does not speak it",
         "device-class: too large for a device of class 1",
         "battery-years: ",
@@ -315,7 +315,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         choice["asked"]
             .as_str()
             .expect("text")
-            .starts_with("50B every 12h"),
+            .starts_with("50B every 12 h"),
         "{choice}"
     );
     let refused = |text: &str| {
@@ -370,7 +370,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         ),
         (
             "every: 12h\nuse_cases:\n  - name: a\n    within: 2ms\n    rtt: 20ms\n",
-            "wrong.yaml:4: --within 2ms contradicts the link",
+            "wrong.yaml:4: --within 2 ms contradicts the link",
         ),
     ] {
         let said = refused(text);
@@ -460,11 +460,11 @@ fn contradicting_requirements_are_refused() {
     );
     refused(
         "--every 10s --size 1kB --monthly-bytes 1MB",
-        "--monthly-bytes 1MB contradicts --size 1kB every 10s",
+        "--monthly-bytes 1MB contradicts --size 1kB every 10 s",
     );
     refused(
         "--every 1min --rtt 100ms --within 40ms",
-        "--within 40ms contradicts the link, whose delay up is 50ms",
+        "--within 40 ms contradicts the link, whose delay up is 50 ms",
     );
     refused("--every 1min --battery 1Ah@3V --battery-years 2", "--device");
     refused("--every 1min --device nrf9161", "unknown device");
@@ -546,4 +546,22 @@ fn a_stack_that_loses_readings_does_not_meet_a_guarantee() {
     );
     let choice: Value = serde_json::from_str(&most.stdout).expect("JSON");
     assert!(losing(&choice).is_empty(), "{choice}");
+}
+
+#[test]
+fn a_stack_that_the_tariffs_service_does_not_take_fails_it() {
+    let home = open_folder();
+    let choice = chosen(
+        home.path(),
+        "coap-con+oscore,http3,mqtt-qos1+tls1.3 --size 48B --every 15min --rtt 40ms --tariff AWS-IoT-Core",
+    );
+    assert_eq!(choice["best"], "mqtt-qos1+tls1.3");
+    for row in rows(&choice) {
+        let stack = row["stack"].as_str().expect("a name");
+        let why = format!("tariff: tariffs/aws-iot-core.yaml takes mqtt+tls and http1+tls, not {stack}");
+        let fails = row["fails"].as_array().expect("reasons");
+        let is_taken = stack.starts_with("mqtt");
+        assert_eq!(fails.iter().any(|reason| *reason == *why), !is_taken, "{row}");
+        assert_eq!(row["figures"]["money_per_month"].is_null(), !is_taken, "{row}");
+    }
 }

@@ -110,3 +110,37 @@ fn help_all_has_the_options_that_help_leaves_out() {
         assert!(options(&all) > options(&short), "{command}");
     }
 }
+
+#[test]
+fn each_figure_of_a_report_is_a_file_of_its_own() {
+    let home = open_folder();
+    let run = |line: &str| said(wirecost(home.path()).args(line.split_whitespace()));
+    let made = run("compare udp,coap-con --engine sim -n 5 --size 16B,1kB --rtt 20ms,90ms -q --out run");
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let told = run("report run --figures figures");
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let mut files: Vec<String> = told.stdout.lines().map(str::to_owned).collect();
+    assert_eq!(files.remove(0), "run/report.html");
+    assert!(files.len() >= 3, "{files:?}");
+    let page = std::fs::read_to_string(home.path().join("run/report.html")).expect("a page");
+    for file in &files {
+        let svg = std::fs::read_to_string(home.path().join(file)).expect(file);
+        assert!(
+            svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""),
+            "{file}"
+        );
+        assert!(svg.contains("<style>svg { background: #fff;"), "{file}");
+        // Neither a variable of the page nor a name that XML does not know.
+        assert!(!svg.contains("var(--") && !svg.contains("&nbsp;"), "{file}");
+        let (_, name) = svg.split_once("aria-label=\"").expect("a name");
+        let name = name.split('"').next().expect("a name");
+        assert!(page.contains(&format!("aria-label=\"{name}\"")), "{file}");
+    }
+}
+
+#[test]
+fn the_citation_names_this_version() {
+    let file = include_str!("../../../CITATION.cff");
+    let version = format!("version: {}", env!("CARGO_PKG_VERSION"));
+    assert!(file.lines().any(|line| line == version), "{file}");
+}

@@ -16,6 +16,7 @@ fn device() -> Device {
     Device {
         name: "test".to_owned(),
         title: String::new(),
+        volts: 3.6,
         levels: [0.001, 0.01, 0.2, 0.3, 1.0, 0.5].map(level),
         rest: State::Sleep,
         paging: None,

@@ -6,6 +6,7 @@ use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::summary::Times;
 
 use crate::csv::{self, Field, field, optional};
+use crate::figures::link_numbers;
 
 /// The summary as CSV: a header, then one row per load and phase.
 pub fn csv(summary: &LoadSummary) -> String {
@@ -62,7 +63,10 @@ fn of_load(load: &Load) -> Vec<Field> {
         optional("inflight", load.inflight),
         field("loop_kind", load.loop_kind.name()),
         optional("arrivals", load.arrivals.as_ref()),
-        optional("link", super::words::link(load)),
+        optional("link", super::words::link_text(load)),
+    ];
+    fields.extend(link_numbers(super::words::link_of(load)).map(|(name, value)| optional(name, value)));
+    fields.extend([
         optional("emulator_lateness_p99_ns", lateness),
         field("shared_socket", load.shared_socket),
         field("ipv6", load.ipv6),
@@ -71,7 +75,7 @@ fn of_load(load: &Load) -> Vec<Field> {
         field("valid", load.valid),
         optional("not_run", load.not_run.as_ref()),
         optional("bottleneck", load.bottleneck.as_ref().map(|found| &found.who)),
-    ];
+    ]);
     fields.extend(of_side("generator", load.generator.as_ref()));
     fields.extend(of_side("target", load.target_use.as_ref()));
     fields

@@ -11,11 +11,11 @@ use wirecost_results::load::{
     HopFigures, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
 };
 use wirecost_results::standing::{Standing, Subject};
-use wirecost_results::summary::{Outcomes, Times};
+use wirecost_results::summary::{Link, Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
 use wirecost_results::warning::Warning;
 
-use crate::figures::link_words;
+use crate::figures::{self, link_words};
 use crate::number;
 
 /// A property in which loads may differ.
@@ -111,11 +111,20 @@ pub(crate) fn devices(load: &Load) -> String {
     }
 }
 
-/// The emulated link in the form of the flags.
+/// The emulated link for people.
 pub(crate) fn link(load: &Load) -> Option<String> {
+    link_of(load).map(link_words)
+}
+
+/// The emulated link in the form of the flags, for files that programs read.
+pub(crate) fn link_text(load: &Load) -> Option<String> {
+    link_of(load).map(figures::link_text)
+}
+
+pub(crate) fn link_of(load: &Load) -> Option<&Link> {
     let of_run = load.link.as_ref().map(|figures| &figures.link);
     let asked = || load.asked.as_ref()?.link.as_ref();
-    of_run.or_else(asked).map(link_words)
+    of_run.or_else(asked)
 }
 
 /// The offered load: `1,000/s Poisson`, `20/s then 300/s` with two phases, `closed loop`, `as fast as it goes`; empty

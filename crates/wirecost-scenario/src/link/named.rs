@@ -9,14 +9,28 @@ use serde::Serialize;
 use wirecost_files::Input;
 use wirecost_link::LinkConfig;
 use wirecost_results::link_text::{DIRECTION_KEYS, LinkText};
-use wirecost_stack::name::nearest_of;
 
 use super::{KEYS, LinkLists, lists};
+use crate::catalog::{Catalog, SourcedValue, UnknownName};
 use crate::error::ScenarioError;
 use crate::node::{Key, Node, Value};
 use crate::table::{Table, text, time};
 
-/// The files of the links that the program contains, by name.
+/// The files of the links that the program contains.
+pub const CATALOG: Catalog = Catalog {
+    kind: "link",
+    files: &FILES,
+    absent: &[
+        ("lora", LORA),
+        ("lorawan", LORA),
+        (
+            "sigfox",
+            "Sigfox is not modelled: its messages of 12 bytes carry no IP packets",
+        ),
+    ],
+};
+const LORA: &str = "LoRaWAN is not modelled: its frames carry no IP packets, and no link here has its duty cycle and its air times";
+
 const FILES: [(&str, &str); 10] = [
     ("ethernet", include_str!("../../../../links/ethernet.yaml")),
     ("wifi", include_str!("../../../../links/wifi.yaml")),
@@ -58,28 +72,12 @@ pub struct NamedLink {
     link: LinkConfig,
 }
 
-/// A value of a named link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SourcedValue {
-    /// Its key; `up.` and `down.` precede the keys of one direction.
-    pub key: String,
-    /// The value with its unit.
-    pub value: String,
-    /// Where it is from; a text that begins with "assumed" if it has no source.
-    pub source: Option<String>,
-    /// The date of the source.
-    pub date: Option<String>,
-}
-
 /// Why there is no such link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamedLinkError {
     /// No link has this name.
-    #[error("unknown link {name:?}{}; the links are {}, or write a file: ./{name}.yaml", did_you_mean(.name), names())]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
     Unreadable {
@@ -91,15 +89,6 @@ pub enum NamedLinkError {
     /// The file is not a link.
     #[error(transparent)]
     Invalid(#[from] ScenarioError),
-}
-
-fn names() -> String {
-    FILES.map(|(name, _)| name).join(", ")
-}
-
-fn did_you_mean(name: &str) -> String {
-    let nearest = nearest_of(name, FILES.map(|(name, _)| name));
-    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
 impl NamedLink {
@@ -117,13 +106,8 @@ impl NamedLink {
     /// # Errors
     /// There is no such name, or no such file, or the file is not a link.
     pub fn find(name: &str, folder: Option<&Path>) -> Result<Self, NamedLinkError> {
-        if let Some((_, text)) = FILES.iter().find(|(own, _)| *own == name) {
+        if let Some((name, text)) = CATALOG.find(name)? {
             return Ok(Self::read(name, text)?);
-        }
-        if !name.contains(['/', '.']) {
-            return Err(NamedLinkError::Unknown {
-                name: name.to_owned(),
-            });
         }
         let unreadable = |reason: String| NamedLinkError::Unreadable {
             file: name.to_owned(),

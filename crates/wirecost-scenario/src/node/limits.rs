@@ -3,6 +3,7 @@
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Budget, Error};
 use wirecost_files::Input;
+use wirecost_proto::shown::grouped;
 
 /// The size of the largest file. A payload of 1 MB in hexadecimal digits fits.
 pub const MAX_BYTES: usize = Input::Scenario.bound() as usize;
@@ -55,8 +56,8 @@ pub(super) fn told(error: &Error) -> Option<[String; 2]> {
 }
 
 fn breached(breach: &BudgetBreach) -> [String; 2] {
-    let values = grouped(MAX_VALUES);
-    let aliases = grouped(MAX_ALIASES);
+    let values = grouped(MAX_VALUES as u64);
+    let aliases = grouped(MAX_ALIASES as u64);
     let (text, hint) = match breach {
         BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => return many_values(),
         BudgetBreach::Depth { .. } => return too_deep(),
@@ -93,7 +94,7 @@ fn breached(breach: &BudgetBreach) -> [String; 2] {
 fn many_values() -> [String; 2] {
     let text = format!(
         "with all aliases expanded, there are more than {} values",
-        grouped(MAX_VALUES)
+        grouped(MAX_VALUES as u64)
     );
     [text, SMALLER.to_owned()]
 }
@@ -102,9 +103,4 @@ fn too_deep() -> [String; 2] {
     let text = format!("lists and tables are more than {MAX_DEPTH} levels deep");
     let hint = "no key is that deep: look for an unclosed bracket, or for aliases inside aliased values";
     [text, hint.to_owned()]
-}
-
-/// A number of at least 1,000 with a thousands separator.
-fn grouped(number: usize) -> String {
-    format!("{},{:03}", number / 1_000, number % 1_000)
 }

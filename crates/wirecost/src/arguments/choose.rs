@@ -20,7 +20,7 @@ use super::count::at_least_one;
 #[command(
     after_help = "Every stack is simulated on the link, with a connection for each reading and with one that is kept for a day, at most \
     288 readings. What meets the requirements comes first; the last column says what does not, and why. Energy, battery life and \
-    money are modelled: see wirecost cost --help for devices and tariffs.\n\n\
+    money are modelled: wirecost devices and wirecost tariffs list the names.\n\n\
     wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
     wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\
     wirecost choose --file needs.yaml      # the same options as KEY: VALUE, one per line; several use cases make a decision matrix\n\n\

@@ -18,9 +18,7 @@ use wirecost_scenario::electric::{self, BatterySize};
     name the source of each. A capture repeats as it is, or once every --interval. A comparison with an interval is priced as it ran; \
     of another one the lives of its devices are simulated, with a reading every --interval: for stacks with a connection a new one for \
     each reading, and one that is kept for a day.\n\n\
-    Devices: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet.\n\
-    Tariffs: 1nce, aws-iot-core, per-mb, per-session, soracom.\n\
-    A name with a dot or a slash is a file: see wirecost schema device and wirecost schema tariff.\n\n\
+    wirecost devices and wirecost tariffs list the names, and write one to start from. A name with a dot or a slash is a file.\n\n\
     --meter reads CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
     units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \

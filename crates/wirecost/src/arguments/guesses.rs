@@ -13,7 +13,7 @@ struct Guess {
 /// The commands with an emulated link.
 const WITH_LINK: &[&str] = &["compare", "load", "link"];
 
-const GUESSES: [Guess; 22] = [
+const GUESSES: [Guess; 28] = [
     Guess {
         commands: &["run"],
         names: &[
@@ -29,6 +29,36 @@ const GUESSES: [Guess; 22] = [
             "--seed",
         ],
         answer: "--set KEY=VALUE replaces a value of the file: --set link=lte, --set count=10",
+    },
+    Guess {
+        commands: &["compare", "cost"],
+        names: &["--every"],
+        answer: "--interval TIME is the time from one reading to the next: --interval 15min",
+    },
+    Guess {
+        commands: &["choose", "what-if"],
+        names: &["--interval", "--period"],
+        answer: "--every TIME is the time from one reading to the next: --every 15min",
+    },
+    Guess {
+        commands: &["load"],
+        names: &["--every", "--interval"],
+        answer: "-r or --rate is the number of messages: --rate 100/s over all devices, --rate 4/h --per-client for each",
+    },
+    Guess {
+        commands: &["load"],
+        names: &["--message", "-m"],
+        answer: "--payload-template TEXT is the message; -s or --size SIZE its size",
+    },
+    Guess {
+        commands: &["compare"],
+        names: &["--device", "--battery", "--tariff"],
+        answer: "wirecost cost FOLDER --device NAME --tariff NAME prices a results folder; wirecost choose does both in one step",
+    },
+    Guess {
+        commands: &["cost"],
+        names: &["--fleet", "--clients", "-c"],
+        answer: "--devices N is the number of devices on the data plan",
     },
     Guess {
         commands: WITH_LINK,
@@ -163,6 +193,9 @@ pub fn answered(mut error: clap::Error, words: &[String]) -> clap::Error {
         ErrorKind::UnknownArgument => {
             let name = argument.split_once('=').map_or(argument, |(name, _)| name);
             answer(command, name)
+        }
+        ErrorKind::ValueValidation if argument == "--link <NAME|FILE>" => {
+            Some("wirecost links lists them; wirecost links NAME --out FILE writes one to start from")
         }
         ErrorKind::InvalidValue if argument == "--json <FILE>" => Some("--json - prints it"),
         ErrorKind::ValueValidation if command == "load" && argument.starts_with("--rate") => {

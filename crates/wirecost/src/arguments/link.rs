@@ -6,29 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use wirecost_proto::units::parse_duration;
-use wirecost_scenario::link::named::NamedLink;
-use wirecost_scenario::link::{LinkLists, named_or_file};
+use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::table::whole;
 
 use super::{PacketPath, Protocol};
-
-/// `wirecost links`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "--link NAME uses a link in compare, load and link, as does `link: NAME` in a scenario; the other options of \
-    the link replace single values of it. For a link of your own, begin with the file of another one:\n\n\
-    wirecost links lte > my.yaml\n\
-    wirecost compare --link ./my.yaml --rtt 90ms"
-)]
-pub struct LinksArguments {
-    /// Link to show in full, as the file that --link FILE takes
-    #[arg(value_name = "NAME|FILE", value_parser = named_or_file)]
-    pub name: Option<NamedLink>,
-
-    /// Also write the links, with the source of every value, as JSON to FILE; - prints them instead
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-}
 
 /// `wirecost link`.
 #[derive(Debug, Args)]

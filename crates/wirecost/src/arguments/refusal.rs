@@ -15,7 +15,31 @@ pub fn refusal(error: &clap::Error, words: &[String]) -> Option<Failure> {
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    (!is_help).then(|| Failure::usage(sentence(error)).with_hint(hint(error, words)))
+    (!is_help).then(|| {
+        misplaced(error, words)
+            .unwrap_or_else(|| Failure::usage(sentence(error)).with_hint(hint(error, words)))
+    })
+}
+
+/// The refusal of a word that is at another's place: a file or an address where a stack is expected.
+fn misplaced(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let command = words.get(1).map(String::as_str)?;
+    let value = text(ContextKind::InvalidValue)?;
+    let is_file = value.contains('/') || [".pcap", ".pcapng"].iter().any(|end| value.ends_with(end));
+    let is_stack = text(ContextKind::InvalidArg)?.starts_with("<STACK>");
+    if command != "what-if" || !is_stack || !is_file {
+        return None;
+    }
+    let first = words.get(2).map_or("STACK", String::as_str);
+    Some(
+        Failure::usage(format!("{value} is a file, where a stack is expected")).with_hint(format!(
+            "the capture comes first: wirecost what-if {value} {first}"
+        )),
+    )
 }
 
 /// The first paragraph of the error, in one line.
@@ -32,6 +56,11 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
         && let [tip, ..] = tips.as_slice()
     {
         return tip.to_string();
+    }
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+        && name == "version"
+    {
+        return "wirecost --version".to_owned();
     }
     let kinds = [
         ContextKind::SuggestedSubcommand,

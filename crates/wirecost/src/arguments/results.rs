@@ -31,10 +31,19 @@ pub struct PcapArguments {
 
 /// `wirecost report`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A figure's file needs neither the page nor its style sheet. For PDF, print the report in a browser, or convert a \
+    figure: rsvg-convert -f pdf -o 01.pdf 01-NAME.svg.\n\n\
+    wirecost report runs/TIME --figures figures"
+)]
 pub struct ReportArguments {
     /// Results folder
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+
+    /// Also write each figure of the report to DIR, as an SVG file of its own
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
 }
 
 /// `wirecost merge`.

@@ -26,6 +26,7 @@ fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
 
 pub mod agent;
 pub mod captures;
+pub mod catalog;
 pub mod choose;
 pub mod claims;
 pub mod command_line;
@@ -37,7 +38,6 @@ pub mod doctor;
 pub mod folder;
 pub mod link;
 pub mod link_flags;
-pub mod links;
 pub mod load;
 pub mod load_target;
 pub mod load_worker;

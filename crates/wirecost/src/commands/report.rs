@@ -1,8 +1,12 @@
 //! `wirecost report`: rebuilds the report of a results folder.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_files::Input;
+use wirecost_files::output::{PUBLIC, own_folder, write_own};
 use wirecost_report::ReportError;
+use wirecost_report::standalone::{self, Figure};
 use wirecost_results::{ResultsError, RunFolder};
 
 use crate::arguments::ReportArguments;
@@ -35,7 +39,23 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
     let main = main.unwrap_or_else(|| folder.file("report.html"));
     output::text(format_args!("{}\n", main.display()));
+    if let Some(out) = &arguments.figures {
+        figures(&main, out)?;
+    }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Writes each figure of a report to a folder.
+fn figures(report: &Path, out: &Path) -> Result<(), Failure> {
+    let page = Input::Results.text(report);
+    let page = page.map_err(|error| Failure::usage(format!("cannot read {}: {error}", report.display())))?;
+    own_folder(out).map_err(|error| output::unwritable("--figures", out, &error))?;
+    for Figure { file, svg } in standalone::figures(&page) {
+        let path = out.join(file);
+        write_own(&path, svg, PUBLIC).map_err(|error| output::unwritable("--figures", &path, &error))?;
+        output::text(format_args!("{}\n", path.display()));
+    }
+    Ok(())
 }
 
 /// Refuses a folder without a summary.

@@ -164,7 +164,7 @@ fn the_table_marks_what_is_modelled_and_names_the_files() {
     );
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     for expected in [
-        "run: one reading every 15min; each row: cold 48B delay 12500us sim\n",
+        "run: one reading every 15 min; each row: cold 48B delay 12500us sim\n",
         "coap-con          no connection ",
         "battery years*",
         "USD/month*",
@@ -185,7 +185,7 @@ fn rows_of_batches_say_what_a_message_carries() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let table = cost(home.path(), "run --tariff per-mb").stdout;
     for expected in [
-        "run: one message every 15min; each row: delay 12500us sim\n",
+        "run: one message every 15 min; each row: delay 12500us sim\n",
         "coap-con cold 1 reading in json: 96B ",
         "coap-con cold 10 readings in json with gzip: ",
     ] {

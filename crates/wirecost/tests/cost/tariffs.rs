@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::common;
+
 use super::{assert_near, compared, cost, number, open_folder, rows};
 
 /// Readings of a month at 15 minutes.
@@ -88,6 +90,49 @@ fn messages_of_a_file_have_a_least_size_and_a_price() {
         table
             .stdout
             .contains("* priced by ./mine.yaml: mine; the price is an example"),
+        "{}",
+        table.stdout
+    );
+}
+
+#[test]
+fn a_service_prices_only_what_it_takes() {
+    let home = open_folder();
+    let stacks =
+        "compare mqtt-qos1+tls1.3 coap-con -n 1 --size 48B --engine sim --interval 15min -q --out both";
+    let made = common::said(common::wirecost(home.path()).args(stacks.split(' ')));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let rows = rows(home.path(), "both --tariff aws-iot-core");
+    for row in &rows {
+        let is_mqtt = row["traffic"]
+            .as_str()
+            .is_some_and(|label| label.starts_with("mqtt"));
+        assert_eq!(row["bill"].is_null(), !is_mqtt, "{row}");
+        assert_eq!(row["not_billed"].is_null(), is_mqtt, "{row}");
+    }
+    let said = "not priced: tariffs/aws-iot-core.yaml takes mqtt+tls and http1+tls, not coap-con\n";
+    let table = cost(home.path(), "both --tariff aws-iot-core");
+    assert!(table.stdout.contains(said), "{}", table.stdout);
+    let table = cost(home.path(), "both/capture/sim.pcapng --tariff aws-iot-core");
+    let said = "the service takes mqtt+tls and http1+tls: whether the capture has these alone is not checked";
+    assert!(table.stdout.contains(said), "{}", table.stdout);
+}
+
+#[test]
+fn a_prepaid_bundle_and_a_base_fee_are_paid_without_traffic_too() {
+    let home = open_folder();
+    compared(home.path());
+    let bytes = "bytes:\n  round: 1B\n  period: month\n  price: 12 EUR\n  per: 500MB\n";
+    let month = READINGS * 900.0;
+    let bundle = format!("base_fee: 0.25 EUR\n{bytes}  valid: 365d\n");
+    for row in priced(home.path(), &bundle) {
+        let used = number(&row["bill"]["charged_bytes"]) / 500e6;
+        let share = used.max(month / (365.0 * 86_400.0));
+        assert_near(number(&row["bill"]["amount"]), 0.25 + 12.0 * share);
+    }
+    let table = cost(home.path(), "run --interval 15min --tariff mine.yaml");
+    assert!(
+        table.stdout.contains("the price is an example"),
         "{}",
         table.stdout
     );

@@ -49,9 +49,9 @@ fn a_named_link_has_the_values_of_its_file() {
 fn an_unknown_link_is_answered_with_the_nearest() {
     let said = |name| NamedLink::find(name, None).expect_err(name).to_string();
     assert!(
-        said("ltem").starts_with("unknown link \"ltem\" (did you mean lte"),
+        said("etthernet").starts_with("unknown link \"etthernet\" (did you mean ethernet?"),
         "{}",
-        said("ltem")
+        said("etthernet")
     );
     assert!(
         said("pigeon").contains("\"pigeon\"; the links are ethernet, wifi"),
@@ -59,6 +59,13 @@ fn an_unknown_link_is_answered_with_the_nearest() {
         said("pigeon")
     );
     assert_eq!(said("no.yaml"), "cannot read no.yaml: no files can be read here");
+}
+
+#[test]
+fn the_case_of_a_name_does_not_matter() {
+    for (given, name) in [("NB-IoT", "nb-iot"), ("NBIoT", "nbiot"), ("ltem", "lte-m")] {
+        assert_eq!(found(given), found(name), "{given}");
+    }
 }
 
 #[test]

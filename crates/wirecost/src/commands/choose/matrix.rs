@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use wirecost_proto::shown;
 use wirecost_proto::units::counted;
 
 use super::rows::Row;
-use super::{Decision, table};
+use super::{Decision, Inputs, table};
 use crate::commands::cost::table::{draw, number};
 
 /// The heads of the columns.
@@ -43,7 +44,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
     let best = rows.first().filter(|row| row.is_met());
     let next = rows.iter().filter(|row| row.is_met()).nth(1);
     let (answer, its) = match (best, rows.first()) {
-        (Some(best), _) => (named(best), figures(best)),
+        (Some(best), _) => (named(best), figures(&decision.inputs, best)),
         (None, Some(nearest)) => (
             "none".to_owned(),
             format!("nearest {}: {}", named(nearest), nearest.fails.join("; ")),
@@ -54,7 +55,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
         let mark = next
             .beside_first()
             .map_or_else(String::new, |words| format!("{words}: "));
-        format!("{mark}{}: {}", named(next), figures(next))
+        format!("{mark}{}: {}", named(next), figures(&decision.inputs, next))
     });
     vec![
         decision.name.clone().unwrap_or_default(),
@@ -66,7 +67,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
 }
 
 /// The figures of a row in a few words.
-pub(super) fn figures(row: &Row) -> String {
+pub(super) fn figures(inputs: &Inputs<'_>, row: &Row) -> String {
     let Some(figures) = &row.figures else {
         return "not run".to_owned();
     };
@@ -77,16 +78,11 @@ pub(super) fn figures(row: &Row) -> String {
             .years
             .map(|[years, ..]| format!("{years:.1} years")),
     );
-    let time = figures.time.map(|(time, what)| (time.as_secs_f64(), what));
-    parts.extend(time.map(|(seconds, what)| match seconds {
-        ..1.0 => format!("{:.0} ms ({what})", seconds * 1e3),
-        _ => format!("{seconds:.2} s ({what})"),
-    }));
+    let time = figures.time;
+    parts.extend(time.map(|(time, what)| format!("{} ({what})", shown::time(time))));
+    let bill = inputs.tariff.as_ref().zip(figures.outcome.bill);
     parts.extend(
-        figures
-            .outcome
-            .bill
-            .map(|bill| format!("{} a month", number(bill.amount))),
+        bill.map(|(tariff, bill)| format!("{} a month", shown::money(&tariff.currency, bill.amount))),
     );
     parts.join(", ")
 }

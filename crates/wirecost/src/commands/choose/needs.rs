@@ -9,7 +9,7 @@ use wirecost_scenario::options::content::Content;
 use wirecost_stack::Stack;
 
 use crate::arguments::{By, ChooseArguments, Delivery, Reach};
-use crate::commands::cost::table::time;
+use crate::commands::cost::table::{number, time};
 use crate::exit::Failure;
 
 /// Requirements that contradict each other, by name.
@@ -75,10 +75,10 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
         .filter(|most| payload > most.bytes() as f64)?;
     Some(
         Failure::usage(format!(
-            "--monthly-bytes {most} contradicts {} every {}: the payload alone has {:.0} B a month",
+            "--monthly-bytes {most} contradicts {} every {}: the payload alone has {} B a month",
             named(arguments),
             time(every),
-            payload
+            number(payload.round())
         ))
         .with_hint("allow more bytes, or send smaller readings or fewer"),
     )

@@ -90,7 +90,7 @@ fn reasons(decision: &Decision<'_>) -> Vec<String> {
         Some(best) => reasons.push(format!(
             "It has the least {} of those that meet the requirements: {}.",
             by_words(decision.inputs.arguments.by),
-            matrix::figures(best)
+            matrix::figures(&decision.inputs, best)
         )),
         None => reasons.extend(rows.first().map(|nearest| {
             format!(

@@ -7,9 +7,11 @@ pub use wirecost_account::Spread;
 use wirecost_account::{Cycle, Terms, Way, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::shown;
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 use wirecost_stats::{Estimate, Judgement};
 
@@ -100,6 +102,9 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         .parse()
         .map_err(|error| Failure::internal(format_args!("{}: {error}", cell.stack)))?;
     let mut fails: Vec<String> = needs::refusals(inputs.arguments, stack);
+    let tariff = inputs.tariff.as_ref();
+    let refusal = tariff.and_then(|tariff| tariff::refusal(tariff, stack));
+    fails.extend(refusal.map(|why| format!("tariff: {why}")));
     let figures = figures(inputs, cell, folder)?;
     match &figures {
         Some(figures) => {
@@ -203,9 +208,9 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
         && time > within
     {
         fails.push(format!(
-            "within: {what} {:.2} s, above {:.2} s",
-            time.as_secs_f64(),
-            within.as_secs_f64()
+            "within: {what} {}, above {}",
+            shown::time(time),
+            shown::time(within)
         ));
     }
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use wirecost_proto::units::counted;
-use wirecost_results::link_text::LinkText;
+use wirecost_results::link_text::LinkShown;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
 use super::{Inputs, Verified};
-use crate::commands::cost::table::{draw, number, time};
+use crate::commands::cost::table::{amount, draw, number, time};
 
 /// The ranking, what it is modelled by, and what was verified.
 pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> String {
@@ -41,7 +41,7 @@ pub(super) fn unit(inputs: &Inputs<'_>) -> &'static str {
 
 /// The link as text, which says so if it loses nothing.
 pub(super) fn link(inputs: &Inputs<'_>) -> String {
-    let text = LinkText(inputs.link).to_string();
+    let text = LinkShown(inputs.link).to_string();
     match text.contains("loss") {
         true => text,
         false => text + ", no loss",
@@ -84,12 +84,13 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
     if let Some([years, low, high]) = figures.outcome.years {
         line.push(format!("{years:.1} y ({low:.1} to {high:.1})"));
     }
-    line.push(figures.time.map_or_else(
-        || "-".to_owned(),
-        |(time, _)| format!("{:.2} s", time.as_secs_f64()),
-    ));
+    line.push(
+        figures
+            .time
+            .map_or_else(|| "-".to_owned(), |(time, _)| self::time(time)),
+    );
     if let Some(bill) = &figures.outcome.bill {
-        line.push(number(bill.amount));
+        line.push(amount(bill.amount));
     }
     line.push(why);
     line

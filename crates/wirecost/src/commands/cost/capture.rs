@@ -207,6 +207,7 @@ fn devices(
         }
         source.traffic.push(Traffic {
             label: address.to_string(),
+            stack: None,
             way: match every {
                 Some(_) => Way::Repeated,
                 None => Way::Captured,

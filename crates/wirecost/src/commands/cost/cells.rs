@@ -111,6 +111,7 @@ fn traffic(
     };
     Traffic {
         label: format!("{} {}B {}/s", point.stack, point.size_bytes, point.load),
+        stack: Some(point.stack.clone()),
         way: Way::InCells,
         interval: every,
         keep_alive: kept.map(|kept| kept.keep_alive_s),

@@ -117,6 +117,7 @@ fn mean_device(
     note(load, kept, seconds, notes);
     Ok(Traffic {
         label: label(load),
+        stack: Some(load.stack.clone()),
         way: match every {
             Some(_) => Way::Repeated,
             None => Way::Loaded,

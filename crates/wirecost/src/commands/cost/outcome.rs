@@ -8,14 +8,25 @@ use wirecost_energy::{Account, Device, Energy, Part, Purposes, State};
 use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::{Cause, Phase};
 
+use wirecost_scenario::tariff;
+use wirecost_stack::Stack;
+
 use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
 /// The figures of some traffic.
 pub fn figures(terms: &Terms<'_>, traffic: &Traffic) -> Result<Figures, Failure> {
-    terms.figures(traffic).map_err(|error| {
+    let priced = terms.figures(traffic).map_err(|error| {
         Failure::usage(error).with_hint("give the device's rest a power, or --self-discharge a part above 0%")
+    })?;
+    let stack: Option<Stack> = traffic.stack.as_ref().and_then(|stack| stack.parse().ok());
+    let asked = terms.tariff.zip(stack);
+    let refusal = asked.and_then(|(tariff, stack)| tariff::refusal(tariff, stack));
+    Ok(Figures {
+        bill: priced.bill.filter(|_| refusal.is_none()),
+        refusal,
+        ..priced
     })
 }
 
@@ -70,6 +81,7 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
             "charged_messages": bill.charged_messages, "amount": bill.amount,
             "fleet_charged_bytes": bill.charged_bytes * fleet, "fleet_amount": bill.amount * fleet,
         })),
+        "not_billed": figures.refusal,
     })
 }
 
@@ -95,6 +107,9 @@ fn tariff_json(tariff: &Tariff) -> Value {
         "price": tariff.price,
         "currency": tariff.currency,
         "price_is_assumed": !tariff.is_sourced,
+        "base_fee": tariff.base_fee,
+        "valid_s": tariff.valid_seconds,
+        "protocols": tariff::accepted(tariff),
         "charges": match tariff.charge {
             Charge::Bytes { .. } => "bytes",
             Charge::Messages { .. } => "messages",

@@ -4,10 +4,14 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use wirecost_account::{Figures, Terms, Traffic, Way};
+use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
-use wirecost_proto::units::{DisplayDuration, counted};
+pub use wirecost_proto::shown::{amount, number, time};
+use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
+
+use wirecost_scenario::tariff::accepted;
 
 use super::traffic::Source;
 use crate::arguments::CostArguments;
@@ -127,20 +131,6 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     }
 }
 
-/// A time in the largest unit that gives a whole number. The random numbers of cells follow from [`DisplayDuration`], so that it cannot
-/// have hours.
-pub fn time(time: Duration) -> String {
-    let units = [(86_400, "d"), (3_600, "h")];
-    let seconds = time.as_secs();
-    let unit = units
-        .into_iter()
-        .find(|(unit, _)| seconds > 0 && time.subsec_nanos() == 0 && seconds.is_multiple_of(*unit));
-    unit.map_or_else(
-        || DisplayDuration(time).to_string(),
-        |(unit, name)| format!("{}{name}", seconds / unit),
-    )
-}
-
 fn heads(terms: &Terms<'_>) -> Vec<String> {
     let mut heads = ["traffic", "repeated", "bytes"].map(str::to_owned).to_vec();
     if terms.device.is_some() {
@@ -188,7 +178,9 @@ fn row(terms: &Terms<'_>, (traffic, alike): (&Traffic, &str), figures: &Figures)
             Charge::Bytes { .. } => number(bill.charged_bytes * fleet / 1e6),
             Charge::Messages { .. } => number(bill.charged_messages * fleet),
         });
-        row.push(number(bill.amount * fleet));
+        row.push(amount(bill.amount * fleet));
+    } else if terms.tariff.is_some() {
+        row.extend(["-", "-"].map(str::to_owned));
     }
     row
 }
@@ -238,6 +230,9 @@ fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut St
             "* priced by {}: {}; the price is {price}",
             tariff.name, tariff.title
         );
+        for line in unpriced(tariff, source, figures) {
+            let _ = writeln!(text, "{line}");
+        }
     }
     if let Some(battery) = terms.battery {
         let percent = battery.self_discharge * 100.0;
@@ -263,19 +258,23 @@ fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut St
     }
 }
 
-/// A number with four digits, or all digits before its point.
-pub fn number(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
+/// What a tariff does not price, and what nobody checked.
+fn unpriced(tariff: &Tariff, source: &Source, figures: &[Figures]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for why in figures.iter().filter_map(|figures| figures.refusal.as_ref()) {
+        let line = format!("not priced: {why}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
     }
-    let digits = value.abs().log10().floor() as i32;
-    let decimals = (3 - digits).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    let is_any = source.traffic.iter().any(|traffic| traffic.stack.is_none());
+    if is_any && !tariff.takes.is_empty() {
+        let takes = accepted(tariff);
+        lines.push(format!(
+            "the service takes {takes}: whether the capture has these alone is not checked"
+        ));
     }
+    lines
 }
 
 /// Draws rows: columns of text begin with the others of their column, columns of numbers end with them.
@@ -300,20 +299,5 @@ pub fn draw(rows: &[Vec<String>], text_columns: &[usize], text: &mut String) {
         let line = cells.collect::<Vec<String>>().join("  ");
         text.push_str(line.trim_end());
         text.push('\n');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let texts = [0.0, 0.000_123_456, 0.5, 12.0, 123.456, 98_765.4].map(number);
-        assert_eq!(texts, ["0", "0.0001235", "0.5", "12", "123.5", "98765"]);
-        assert_eq!(
-            [0.0, 900.0, 7_200.0, 172_800.0, 90.0, 0.5].map(|seconds| time(Duration::from_secs_f64(seconds))),
-            ["0ms", "15min", "2h", "2d", "90s", "500ms"]
-        );
     }
 }

@@ -161,8 +161,10 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
 
 /// The stack of a server that wirecost starts.
 fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
-    let stack: Stack = name.parse().map_err(|error| {
-        Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ...")
+    let stack: Stack = name.parse().map_err(|error| match name.contains([':', '/']) {
+        true => Failure::usage(format!("{name} is neither a stack nor a URL"))
+            .with_hint(format!("write its protocol: mqtt://{name}, coaps://{name}, ...")),
+        false => Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ..."),
     })?;
     let asked = with_qos(stack, arguments.qos)?;
     match (asked == stack, arguments.qos) {
