@@ -17,7 +17,7 @@ use crate::peers::{PATIENCE, Server, free_port};
 /// The most memory of a server, whatever its clients do.
 const MOST_BYTES: usize = 150 << 20;
 pub(crate) const UNFINISHED: usize = 600;
-pub(crate) const UNREAD: usize = 200;
+const UNREAD: usize = 200;
 /// Bytes that each client sends of a message: more than three times the limit in all.
 const PART_BYTES: usize = 900_000;
 /// The announced length of such a message.
