@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     /// Bytes of streams that have arrived, some perhaps twice, and that were read.
     arrived_bytes: usize,
     read_bytes: usize,
+    /// The bytes of messages that QUIC keeps until the peer has acknowledged all of them, by stream.
+    unacknowledged: BTreeMap<StreamId, usize>,
 }
 
 /// A message that is being written to a stream.
@@ -73,6 +75,7 @@ impl Connection {
             opened,
             arrived_bytes: 0,
             read_bytes: 0,
+            unacknowledged: BTreeMap::new(),
         }
     }
 
@@ -86,6 +89,16 @@ impl Connection {
     /// Bytes of streams that wait for earlier ones, at most.
     pub(crate) const fn unread_bytes(&self) -> usize {
         self.arrived_bytes.saturating_sub(self.read_bytes)
+    }
+
+    /// Bytes of messages that the peer has not acknowledged, at most.
+    pub(crate) fn unacknowledged_bytes(&self) -> usize {
+        self.unacknowledged.values().sum()
+    }
+
+    /// Notes that the peer has acknowledged a whole stream.
+    pub(crate) fn acknowledged(&mut self, id: StreamId) {
+        self.unacknowledged.remove(&id);
     }
 
     /// Notes that nothing waits: what is left was sent again.
@@ -171,6 +184,7 @@ impl Connection {
     /// Forgets everything written. The server refused early data, and every stream begins anew.
     pub(crate) fn rewrite(&mut self) {
         self.outgoing.clear();
+        self.unacknowledged.clear();
         self.ended.clear();
         if let Some(attribution) = &mut self.attribution {
             attribution.rewrite();
@@ -185,7 +199,13 @@ impl Connection {
         let mut stream = self.quic.send_stream(id);
         while let Some(rest) = outgoing.rest() {
             match stream.write(rest) {
-                Ok(taken) => outgoing.written += taken,
+                Ok(taken) => {
+                    outgoing.written += taken;
+                    // Others have no end, and take some bytes once.
+                    if outgoing.is_last {
+                        *self.unacknowledged.entry(id).or_default() += taken;
+                    }
+                }
                 Err(WriteError::Blocked) => return,
                 // The peer wants no more of the stream. That is not a connection error (RFC 9114 section 4.1.1).
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break,
@@ -201,6 +221,7 @@ impl Connection {
     /// Handles a peer that wants no more of a stream.
     pub(crate) fn stopped(&mut self, id: StreamId) {
         self.outgoing.remove(&id);
+        self.acknowledged(id);
         // The stream may have ended in the meantime.
         let _ = self.quic.send_stream(id).reset(code(Code::NoError));
     }
@@ -208,6 +229,7 @@ impl Connection {
     /// Cancels a request from the client's side (RFC 9114 section 4.1.1).
     pub(crate) fn cancel(&mut self, id: StreamId) {
         self.outgoing.remove(&id);
+        self.acknowledged(id);
         // Either direction may have ended.
         let _ = self.quic.send_stream(id).reset(code(Code::RequestCancelled));
         let _ = self.quic.recv_stream(id).stop(code(Code::RequestCancelled));
@@ -216,6 +238,7 @@ impl Connection {
     /// Rejects a malformed message (RFC 9114 section 4.1.2).
     pub(crate) fn refuse(&mut self, id: StreamId, reason: Code) {
         self.stop(id, reason);
+        self.acknowledged(id);
         // The stream may have been stopped in the meantime.
         let _ = self.quic.send_stream(id).reset(code(reason));
     }

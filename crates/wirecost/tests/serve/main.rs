@@ -10,6 +10,7 @@ mod bad_input;
 mod coap;
 mod files;
 mod held;
+mod held_datagrams;
 mod http;
 mod idle;
 mod mqtt;

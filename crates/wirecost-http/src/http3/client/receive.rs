@@ -124,10 +124,9 @@ impl Client {
             StreamEvent::Readable { id } => self.read_response(id)?,
             StreamEvent::Writable { id } => session.connection.flush(id),
             StreamEvent::Stopped { id, .. } => session.connection.stopped(id),
+            StreamEvent::Finished { id } => session.connection.acknowledged(id),
             // Servers open no bidirectional streams: QUIC is configured to allow none.
-            StreamEvent::Opened { dir: Dir::Bi }
-            | StreamEvent::Finished { .. }
-            | StreamEvent::Available { .. } => {}
+            StreamEvent::Opened { dir: Dir::Bi } | StreamEvent::Available { .. } => {}
         }
         Ok(())
     }

@@ -20,6 +20,10 @@ use crate::server::Event;
 /// What the handshake of a connection takes, in bytes: two packet number spaces, TLS and the certificate in flight.
 const HANDSHAKE_BYTES: usize = 32 << 10;
 
+/// What QUIC takes for each byte of an answer that it keeps for a retransmission, in bytes: 2.1 were measured with 200 clients of
+/// 256 KiB each, with what their connections take.
+const KEPT_FACTOR: usize = 2;
+
 /// A connection and its requests.
 pub(super) struct Peer {
     pub(super) connection: Connection,
@@ -77,15 +81,17 @@ impl Peer {
         bytes
     }
 
-    /// What the connection holds: its handshake, then requests that are incomplete. Time-outs of QUIC end these.
+    /// What the connection holds: its handshake, then requests that are incomplete and answers that the client does not
+    /// acknowledge. Time-outs of QUIC end these.
     pub(super) fn held(&self) -> Held {
         if matches!(self.stage, Stage::Handshaking { .. }) {
             return Held::incomplete(HANDSHAKE_BYTES);
         }
         let exchanges = self.exchanges.values();
         let bodies: usize = exchanges.map(|exchange| exchange.message.body.len()).sum();
+        let unacknowledged = self.connection.unacknowledged_bytes() * KEPT_FACTOR;
         Held {
-            bytes: bodies + self.connection.unread_bytes(),
+            bytes: bodies + self.connection.unread_bytes() + unacknowledged,
             is_unfinished: self.exchanges.values().any(|exchange| !exchange.is_waiting),
         }
     }
@@ -111,7 +117,8 @@ impl Peer {
             StreamEvent::Readable { id } => self.read(id, server)?,
             StreamEvent::Writable { id } => self.connection.flush(id),
             StreamEvent::Stopped { id, .. } => self.connection.stopped(id),
-            StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}
+            StreamEvent::Finished { id } => self.connection.acknowledged(id),
+            StreamEvent::Available { .. } => {}
         }
         Ok(())
     }

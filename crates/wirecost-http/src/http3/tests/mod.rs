@@ -2,6 +2,7 @@
 
 mod faults;
 mod goaway;
+mod held;
 mod loss;
 pub(super) mod rig;
 mod starts;
