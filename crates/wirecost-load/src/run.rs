@@ -239,6 +239,7 @@ fn run_here(
     load.warnings.extend(of_target);
     if let Some(AgentsReport { figures, warnings }) = reported {
         load.take_agents(figures, warnings);
+        load.note_standings();
     }
     let traffic = link.as_mut().and_then(|link| link.traffic.take());
     note_afterwards(&mut load, options, &outcome, address, link);

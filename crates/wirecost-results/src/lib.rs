@@ -41,6 +41,7 @@ pub mod figures;
 pub mod folder;
 pub mod journal;
 pub mod ladder;
+pub mod limits;
 pub mod link;
 pub mod link_text;
 pub mod link_use;

@@ -196,14 +196,13 @@ impl LoopKind {
 }
 
 impl Load {
-    /// Adds the agents that generated it, and the warnings about them.
+    /// Adds the agents that generated it, and the warnings about them. [`Load::note_standings`] notes what these limit.
     pub fn take_agents(&mut self, agents: LoadAgents, warnings: Vec<Warning>) {
         if warnings.iter().any(|warning| warning.invalidates) {
             self.valid = false;
             self.phases.iter_mut().for_each(|phase| phase.valid = false);
         }
         self.warnings.extend(warnings);
-        self.note_standings();
         self.agents = Some(Box::new(agents));
     }
 

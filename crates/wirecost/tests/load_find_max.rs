@@ -1,14 +1,16 @@
-//! `load --find-max`: a known limit is found, an interrupted search goes on, and a rate that never holds is said.
+//! `load --find-max`: a known limit is found, an interrupted search goes on, a rate that never holds is said, and a starved
+//! generator sets no limit.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use common::{Said, ended, need_root, open_folder, said, signal, wirecost};
+use common::{Said, ended, eventually, need_program, need_root, open_folder, said, signal, wirecost};
 use serde_json::Value;
 
 /// Four workers of 10 ms: no more than 400 messages a second.
@@ -162,4 +164,72 @@ fn a_live_search_finds_the_rate_of_devices_that_wait() {
     let rate = number(&search["conditional_throughput"]);
     assert!((90.0..=112.0).contains(&rate), "{search}");
     assert_eq!(search["bottleneck"], "devices", "{search}");
+}
+
+/// A program that is ended with the test.
+struct Program(Child);
+
+impl Program {
+    fn start(command: &mut Command) -> Self {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+        Self(command.stderr(Stdio::null()).spawn().expect("it starts"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A generator that shares one CPU with a program that never waits: its messages leave late, and Mosquitto answers each at once.
+#[test]
+#[ignore = "needs mosquitto"]
+fn a_starved_generator_is_no_limit_of_mosquitto() {
+    need_program("mosquitto", "mosquitto");
+    let home = open_folder();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let mut broker = Command::new("/usr/sbin/mosquitto");
+    let _broker = Program::start(broker.args(["-p", &port.to_string()]));
+    eventually("Mosquitto listens", || {
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    let mut busy = Command::new("taskset");
+    let _busy = Program::start(busy.args(["-c", "0", "sh", "-c", "while :; do :; done"]));
+    let starved = |arguments: &str| {
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0", env!("CARGO_BIN_EXE_wirecost"), "load"]);
+        command.args([&format!("mqtt://127.0.0.1:{port}"), "-c", "5", "-d", "1s"]);
+        command.args(arguments.split(' ')).current_dir(home.path());
+        said(command.stdin(Stdio::null()))
+    };
+
+    let plain = starved("-r 110/s --json -");
+    assert_eq!(plain.code, Some(14), "{}", plain.stderr);
+    let summary: Value = serde_json::from_str(&plain.stdout).expect("a summary");
+    let phases = summary["loads"][0]["phases"].as_array().expect("phases");
+    let publish = phases
+        .iter()
+        .find(|phase| phase["name"] == "publish")
+        .expect("messages");
+    assert_eq!(
+        publish["outcomes"]["offered"], 110,
+        "counts stay counts: {publish}"
+    );
+    let limited = |metric: &str| publish["limited"].get(metric);
+    assert_eq!(limited("acknowledged"), None, "{publish}");
+    assert!(
+        limited("response_time").is_some() && limited("service_time").is_some(),
+        "{publish}"
+    );
+
+    let said = starved("-r 110/s --find-max p(99)<1ms");
+    assert_eq!(said.code, Some(14), "{}{}", said.stdout, said.stderr);
+    let first = "the generator, not the target, ended the search: no rate with p(99)<1ms is known";
+    let words: Vec<&str> = said.stdout.split_whitespace().collect();
+    assert!(words.join(" ").starts_with(first), "{}", said.stdout);
+    assert!(!said.stdout.contains("highest rate"), "{}", said.stdout);
 }
