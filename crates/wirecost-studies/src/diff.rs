@@ -224,38 +224,51 @@ impl Matching {
     /// What only one run has, and what cannot be used in one. A stack that only one run has is told once.
     fn told(&self, names: &[String]) -> (Vec<Change>, Vec<Invalid>) {
         let (mut only, mut invalid) = (Vec::new(), Vec::new());
-        let mut stacks_told = BTreeSet::new();
-        for index in 0..self.subjects.len() {
-            if let Some(run) = self.only(index) {
-                let stack = self.stack(index);
-                let alike = self.of_stack(stack);
-                let (of, cells) = match alike.iter().all(|other| self.only(*other) == Some(run)) {
-                    true => (stack.to_owned(), alike.len()),
-                    false => (names[index].clone(), 1),
-                };
-                if !stacks_told.insert(of.clone()) {
-                    continue;
-                }
-                let not_run = |why: &Refused| match why {
-                    Refused::NotRun(why) => Some(why.clone()),
-                    Refused::Invalid(_) => None,
-                };
-                let why = self.refused[index].iter().flatten().find_map(not_run);
-                let run = RUNS[run];
-                only.push(Change::Only { of, run, cells, why });
+        let mut told = BTreeSet::new();
+        for (index, name) in names.iter().enumerate() {
+            let Some(run) = self.only(index) else {
+                invalid.extend(self.invalid(index, name));
                 continue;
-            }
-            for (run, why) in self.refused[index].iter().enumerate() {
-                if let Some(Refused::Invalid(why)) = why {
-                    invalid.push(Invalid {
-                        of: names[index].clone(),
-                        run: RUNS[run],
-                        why: why.clone(),
-                    });
-                }
+            };
+            let (of, cells) = self.only_together(index, run, name);
+            if told.insert(of.clone()) {
+                let run = RUNS[run];
+                let why = self.not_run(index);
+                only.push(Change::Only { of, run, cells, why });
             }
         }
         (only, invalid)
+    }
+
+    /// The stack with its cells, where the run alone has all of them; else the one cell.
+    fn only_together(&self, index: usize, run: usize, name: &str) -> (String, usize) {
+        let stack = self.stack(index);
+        let alike = self.of_stack(stack);
+        match alike.iter().all(|other| self.only(*other) == Some(run)) {
+            true => (stack.to_owned(), alike.len()),
+            false => (name.to_owned(), 1),
+        }
+    }
+
+    /// Why a run did not run it.
+    fn not_run(&self, index: usize) -> Option<String> {
+        let mut refused = self.refused[index].iter().flatten();
+        refused.find_map(|why| match why {
+            Refused::NotRun(why) => Some(why.clone()),
+            Refused::Invalid(_) => None,
+        })
+    }
+
+    fn invalid<'a>(&'a self, index: usize, name: &'a str) -> impl Iterator<Item = Invalid> + 'a {
+        let runs = RUNS.iter().zip(&self.refused[index]);
+        runs.filter_map(move |(run, refused)| match refused {
+            Some(Refused::Invalid(why)) => Some(Invalid {
+                of: name.to_owned(),
+                run,
+                why: why.clone(),
+            }),
+            Some(Refused::NotRun(_)) | None => None,
+        })
     }
 
     /// The run that alone has it; `None` if both or none have.

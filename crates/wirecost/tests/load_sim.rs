@@ -31,6 +31,23 @@ fn loads(arguments: &str) -> Value {
 }
 
 #[test]
+fn a_queue_that_drops_packets_of_a_closed_loop_is_its_bottleneck() {
+    let bottleneck = |more: &str| {
+        let load = "mqtt-qos1 -c 200 --closed-loop -d 1s --rtt 5ms --link-rate 20Mbit --engine sim";
+        loads(&format!("{load}{more}"))[0]["bottleneck"].take()
+    };
+    let short = bottleneck("");
+    assert_eq!(short["who"], "link", "{short}");
+    let why = short["why"].as_str().expect("a reason");
+    assert!(why.contains(" dropped by its full queue"), "{why}");
+    let long = bottleneck(" --queue 5000packets");
+    assert!(
+        !long["why"].as_str().expect("a reason").contains("dropped"),
+        "{long}"
+    );
+}
+
+#[test]
 fn a_load_in_virtual_time_is_the_same_on_one_thread_and_on_two() {
     let run = |threads| {
         loads(&format!(
