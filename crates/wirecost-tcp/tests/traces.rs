@@ -13,6 +13,8 @@
 //! delay 12.5ms                     of the link, each way
 //! phase 1234.567ms                 of the hosts' ticks of 4 ms: what their clock has counted at the start
 //! rate 10mbit                      of the link, each way; no limit where it is not said
+//! queue 3                          packets that the line of each way holds, the one being sent among them; no limit otherwise
+//! drop > 6-9                       the packets to the server that found the queue full; written by `capture-trace`
 //! tolerance 5ms                    of times; timers of hosts run in ticks of 4 ms
 //! until 2s                         the end
 //! lose > 3,5-7                     the third and the fifth to seventh packet to the server are lost
@@ -81,6 +83,7 @@ traces! {
     simultaneous_close "simultaneous-close"
     slow_link "slow-link"
     slow_link_of_a_long_path "slow-link-of-a-long-path"
+    small_queue "small-queue"
     slow_start_after_idle "slow-start-after-idle"
     slow_start_after_lost_syn "slow-start-after-lost-syn"
     spurious_time_out "spurious-time-out"

@@ -101,17 +101,18 @@ impl Receiver {
         }
         let place = self.sack.note_held(run);
         self.acknowledgment.run_grown(place);
+        // The window grows before the memory of the segment is counted, so that it may reach the whole buffer (Linux:
+        // tcp_data_queue_ofo). Without selective acknowledgments a window that grows would hide that an acknowledgment is a
+        // duplicate (RFC 5681, section 2).
+        if self.terms.selective {
+            self.grow(arrival.bytes);
+        }
         if again.is_none_or(|again| distance(again.left, again.right) < payload.len()) {
             self.keep(arrival.bytes);
         }
         let held = self.held_bytes();
         if let Window::Linux(space) = &mut self.window {
             space.hold(held);
-        }
-        // Without selective acknowledgments a window that grows would hide that an acknowledgment is a duplicate
-        // (RFC 5681, section 2).
-        if self.terms.selective {
-            self.grow(arrival.bytes);
         }
     }
 

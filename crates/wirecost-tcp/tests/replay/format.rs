@@ -45,6 +45,8 @@ pub(crate) enum Act {
 /// What the link does to a packet out of the ordinary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// It does not enter the queue, so that it takes no time of the line.
+    Drop,
     Lose,
     Hold(Duration),
     Again(Duration),
@@ -144,6 +146,9 @@ impl Trace {
             ["fast-open"] => self.fast_open = true,
             ["nagle"] => self.nagle = true,
             ["lazy", side] => self.lazy.push(Side::parse(side)),
+            // What the queue has dropped, it dropped by the captured times: the replay takes over which packets these were.
+            ["queue", _] => {}
+            ["drop", side, packets] => self.fault(side, packets, Fault::Drop),
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),
             ["again", side, packets, time] => self.fault(side, packets, Fault::Again(duration(time))),
@@ -183,7 +188,9 @@ fn packet(line: &str) -> Packet {
     let (line, rest) = line.split_once(" win ").expect("a window");
     // The window comes first, what became of the packet last.
     let (window, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-    let end = [" lost", " held", " again", "lost", "held", "again"];
+    let end = [
+        " dropped", " lost", " held", " again", "dropped", "lost", "held", "again",
+    ];
     let end = end
         .iter()
         .filter_map(|fate| rest.find(fate))

@@ -270,12 +270,15 @@ impl Replay<'_> {
         self.entered[from as usize] += 1;
         let key = (from, self.entered[from as usize]);
         let faults = self.trace.faults.get(&key).map_or(&[][..], Vec::as_slice);
+        if faults.contains(&Fault::Drop) {
+            return;
+        }
         let wire_bytes = IP_HEADER_BYTES + segment.header_bytes() + payload.len();
         let mut at = self.depart(from, wire_bytes) + self.trace.delay;
         let mut copies = Vec::new();
         for fault in faults {
             match *fault {
-                Fault::Lose => return,
+                Fault::Drop | Fault::Lose => return,
                 Fault::Hold(time) => at += time,
                 Fault::Again(time) => copies.push(at + time),
             }

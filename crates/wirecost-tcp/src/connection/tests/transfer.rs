@@ -3,11 +3,11 @@
 use core::time::Duration;
 
 use proptest::prelude::*;
-use wirecost_proto::Instant;
+use wirecost_proto::{Instant, ResetReason};
 
 use super::{DELAY, pattern};
-use crate::harness::{CLIENT, Faults, Net, SERVER};
-use crate::{Config, State};
+use crate::harness::{CLIENT, End, Faults, Net, SERVER};
+use crate::{Config, Event, State};
 
 const PRESETS: [fn(u16) -> Config; 2] = [Config::linux, Config::larmo];
 
@@ -71,10 +71,37 @@ fn every_byte_arrives_once_whatever_the_path_does() {
 
 #[test]
 fn a_megabyte_arrives_through_loss() {
-    for (seed, loss) in (1..).zip([0.01, 0.05, 0.1, 0.2, 0.3]) {
+    for (seed, loss) in (1..).zip([0.01, 0.05, 0.1, 0.2]) {
         let configs = [Config::linux(1460), Config::linux(1460)];
         transfers(configs, 1_000_000, faults(loss, 0.0, 0), seed);
     }
+}
+
+/// At 30 % both ways half of all retransmissions stay without an answer, and of 120 transfers of a megabyte about 30 meet so many in
+/// a row that a sender gives up (RFC 9293, section 3.8.3). What has arrived until then is in order.
+#[test]
+fn a_sender_that_gives_up_has_delivered_a_prefix() {
+    let whole = pattern(1_000_000);
+    let (mut arrived, mut given_up) = (0, 0);
+    for seed in 1..=12 {
+        let configs = [Config::linux(1460), Config::linux(1460)];
+        let mut net = Net::new(configs, DELAY, faults(0.3, 0.0, 0), seed);
+        for end in [CLIENT, SERVER] {
+            net.ends[end].unwritten = whole.clone();
+        }
+        net.ends[CLIENT].closes = true;
+        net.run(Instant::START + Duration::from_secs(100_000));
+        assert!(
+            net.ends.iter().all(|end| whole.starts_with(&end.received)),
+            "seed {seed}"
+        );
+        let timed_out = |end: &End| end.events.contains(&Event::Reset(ResetReason::TimedOut));
+        let is_whole = net.ends.iter().all(|end| end.received.len() == whole.len());
+        assert!(is_whole || net.ends.iter().any(timed_out), "seed {seed}");
+        arrived += u32::from(is_whole);
+        given_up += u32::from(!is_whole);
+    }
+    assert!(arrived > given_up && given_up > 0, "{arrived} and {given_up}");
 }
 
 proptest! {

@@ -58,6 +58,26 @@ fn the_window_of_a_slow_link_grows_by_two_segments() {
 }
 
 #[test]
+fn a_segment_after_a_gap_opens_the_window_to_the_whole_buffer() {
+    // A live capture at 5 Mbit/s: the memory of such a segment is counted after the window has grown.
+    let mut host = Host::linux();
+    for _ in 0..7 {
+        host.follows(FULL, false);
+        host.acknowledges();
+        host.reads();
+        host.after_millis(12);
+    }
+    assert_eq!(host.receiver.advertised.bytes >> 7, 629);
+    let gap = host.receiver.next_expected();
+    host.arrives(gap + FULL as u32, FULL, false);
+    host.acknowledges();
+    host.follows(FULL, false);
+    host.acknowledges();
+    host.reads();
+    assert_eq!(host.receiver.window_bytes() >> 7, 640);
+}
+
+#[test]
 fn the_segment_that_ended_the_handshake_measures_nothing() {
     let mut host = Host::linux();
     host.receiver.note_echo(1, 25, 0);
