@@ -88,10 +88,7 @@ fn a_cheaper_tariff_never_costs_more_and_its_usage_is_the_same() {
             lines.concat()
         );
         std::fs::write(home.path().join("mine.yaml"), text).expect("a tariff");
-        json(
-            home.path(),
-            "cost run --tariff ./mine.yaml",
-        )
+        json(home.path(), "cost run --tariff ./mine.yaml")
     };
     let dear = file("2", "100kB", "54B");
     for cheap in [
