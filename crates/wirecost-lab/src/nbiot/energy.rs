@@ -14,8 +14,6 @@ use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
 /// The device file whose powers a run in the cells is given.
 pub const DEVICE: &str = "nbiot-tr45820";
 
-/// Seconds of a day.
-
 /// How long a device receives to synchronise before a report, in seconds. Assumed.
 const SYNCHRONISATION_S: f64 = 0.1;
 

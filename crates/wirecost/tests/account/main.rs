@@ -1,5 +1,6 @@
 //! One truth for each question: every command and page that names a figure of a device's life gives the same value.
 
+mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
 mod device_side;
