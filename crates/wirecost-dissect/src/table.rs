@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wirecost_cost::Traffic;
 use wirecost_proto::shown::grouped;
-use wirecost_proto::units::plural;
+use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, PeerText};
 
 use crate::report::{Group, Report, Section};
@@ -245,11 +245,6 @@ fn copies(report: &Report, text: &mut String) {
         )
     };
     let _ = writeln!(text, "warning: {which}");
-}
-
-/// A number and its noun.
-fn counted(count: u64, what: &str) -> String {
-    format!("{} {}", grouped(count), plural(count, what))
 }
 
 fn chars(text: &str) -> usize {

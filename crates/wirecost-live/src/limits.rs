@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use wirecost_proto::ResetReason;
+use wirecost_proto::shown::grouped;
 use wirecost_proto::units::counted;
 
 use crate::driver::sources::Sources;
@@ -40,8 +41,10 @@ pub struct Limits {
 pub enum LimitError {
     /// Each device has a socket, and the process may not open so many.
     #[error(
-        "{} as many open files, and this process can hold {reachable} (hard limit {open_files})",
-        need(*.asked)
+        "{} as many open files, and this process can hold {} (hard limit {})",
+        need(*.asked),
+        grouped(*.reachable),
+        grouped(*.open_files)
     )]
     OpenFiles {
         /// The requested number of devices.
@@ -54,7 +57,7 @@ pub enum LimitError {
         needed: u64,
     },
     /// Each device has a port of its own towards the target.
-    #[error("{} as many ports, and {} {reachable}", need(*.asked), have(*.addresses))]
+    #[error("{} as many ports, and {} {}", need(*.asked), have(*.addresses), grouped(*.reachable))]
     Ports {
         /// The requested number of devices.
         asked: u64,
@@ -65,8 +68,11 @@ pub enum LimitError {
     },
     /// Each device has a socket, and so has the target for it where that is here.
     #[error(
-        "{} {needed} open files, and this machine has {free} left (fs.file-max): {reachable} are possible",
-        need(*.asked)
+        "{} {} open files, and this machine has {} left (fs.file-max): {} are possible",
+        need(*.asked),
+        grouped(*.needed),
+        grouped(*.free),
+        grouped(*.reachable)
     )]
     MachineFiles {
         /// The requested number of devices.
@@ -80,10 +86,11 @@ pub enum LimitError {
     },
     /// Each device takes memory, in its process and in the kernel.
     #[error(
-        "{} at least {} MB of memory, and this machine has {} MB left: {reachable} may fit",
+        "{} at least {} MB of memory, and this machine has {} MB left: {} may fit",
         need(*.asked),
-        .needed_bytes / 1_000_000,
-        .available_bytes / 1_000_000
+        grouped(.needed_bytes / 1_000_000),
+        grouped(.available_bytes / 1_000_000),
+        grouped(*.reachable)
     )]
     Memory {
         /// The requested number of devices.
@@ -301,7 +308,7 @@ mod tests {
         assert_eq!(LIMITS.check_sockets(19_800), Ok(()));
         let error = LIMITS.check_sockets(20_000).expect_err("too many");
         let expected =
-            "20000 devices need as many open files, and this process can hold 19800 (hard limit 20000)";
+            "20,000 devices need as many open files, and this process can hold 19,800 (hard limit 20,000)";
         assert_eq!(error.to_string(), expected);
         assert_eq!(
             error.way_out(),
@@ -369,7 +376,7 @@ mod tests {
     fn more_devices_than_the_machine_has_files_for_are_refused() {
         assert_eq!(LIMITS.check_machine(2_000_000, 2), Ok(()));
         let error = LIMITS.check_machine(5_000_000, 2).expect_err("too many");
-        let expected = "5000000 devices need 10000000 open files, and this machine has 9000000 left (fs.file-max): 4500000 are possible";
+        let expected = "5,000,000 devices need 10,000,000 open files, and this machine has 9,000,000 left (fs.file-max): 4,500,000 are possible";
         assert_eq!(error.to_string(), expected);
     }
 
@@ -377,7 +384,7 @@ mod tests {
     fn more_devices_than_memory_are_refused() {
         assert_eq!(LIMITS.check_machine(4_000_000, 1), Ok(()));
         let error = LIMITS.check_machine(4_000_000, 2).expect_err("too many");
-        let expected = "4000000 devices need at least 31200 MB of memory, and this machine has 16000 MB left: 2051282 may fit";
+        let expected = "4,000,000 devices need at least 31,200 MB of memory, and this machine has 16,000 MB left: 2,051,282 may fit";
         assert_eq!(error.to_string(), expected);
     }
 

@@ -6,6 +6,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use crate::calendar::{DAY_SECONDS, YEAR_SECONDS};
+use crate::shown;
 
 /// A text that is not a quantity with a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -304,13 +305,13 @@ pub fn plural(count: u64, noun: &str) -> String {
     [noun, ending].concat()
 }
 
-/// A number and what it counts: `1 device`, `20 devices`.
+/// A number and what it counts: `1 device`, `20,000 devices`.
 ///
 /// ```
-/// assert_eq!(wirecost_proto::units::counted(20, "device"), "20 devices");
+/// assert_eq!(wirecost_proto::units::counted(20_000, "device"), "20,000 devices");
 /// ```
 pub fn counted(count: u64, noun: &str) -> String {
-    alloc::format!("{count} {}", plural(count, noun))
+    alloc::format!("{} {}", shown::grouped(count), plural(count, noun))
 }
 
 /// The units of one quantity and the words of its errors.

@@ -134,7 +134,7 @@ mod tests {
         let why = could_give_no_more(&full, false).expect("full");
         assert_eq!(
             why,
-            "up: 1200 packets, its rate in use 99 % of the time, 30 dropped by its full queue"
+            "up: 1,200 packets, its rate in use 99 % of the time, 30 dropped by its full queue"
         );
         let lossy = used(DirectionUse {
             packets: 100,

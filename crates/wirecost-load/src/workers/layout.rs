@@ -121,14 +121,14 @@ mod tests {
             options.clients = 50_000;
             options.processes = Some(2);
         });
-        assert!(too_few.expect_err("too few").contains("can hold 39600"));
+        assert!(too_few.expect_err("too few").contains("can hold 39,600"));
     }
 
     #[test]
     fn a_load_that_does_not_fit_into_memory_is_refused_early() {
         let too_many = layout(|options| options.clients = 5_000_000);
         let said = too_many.expect_err("too many");
-        assert!(said.contains("2051282 may fit"), "{said}");
+        assert!(said.contains("2,051,282 may fit"), "{said}");
     }
 
     #[test]

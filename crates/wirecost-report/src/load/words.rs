@@ -4,7 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod repeat;
 pub(crate) mod search;
 
-use wirecost_proto::units::plural;
+use wirecost_proto::units::counted;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::{DirectionUse, HopUse, LinkUse};
 use wirecost_results::load::{
@@ -590,9 +590,4 @@ pub(crate) fn thresholds(summary: &LoadSummary) -> Option<(usize, usize)> {
         .filter(|threshold| threshold.pass)
         .count();
     (!summary.thresholds.is_empty()).then_some((held, summary.thresholds.len()))
-}
-
-/// `1 client`, `2,000 clients`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{} {}", number::grouped(count), plural(count, noun))
 }

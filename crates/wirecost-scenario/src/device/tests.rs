@@ -49,7 +49,6 @@ fn a_wrong_device_file_is_refused_with_its_line() {
             "value: 88, source: datasheet",
             "is not a current",
         ),
-        ("{value: 88mA, source: datasheet}", "88mA", "has no source"),
         ("source: vendor", "source: vendr", "not among the sources"),
         ("state: listen", "state: doze", "is not a state"),
         ("rest: idle", "rest: transmit", "does not rest in"),
@@ -66,6 +65,18 @@ fn a_wrong_device_file_is_refused_with_its_line() {
         let (got, at, line) = error_of(from, to);
         assert!(got.contains(message), "{to}: {got}");
         assert_eq!(at, line, "{to}: {got}");
+    }
+}
+
+#[test]
+fn a_figure_without_a_source_is_assumed() {
+    let (name, file) = BUILT_IN[0];
+    for alone in ["88mA", "{value: 88mA}", "{value: 88mA, source: assumed}"] {
+        let own = file.replacen("{value: 88mA, source: datasheet}", alone, 1);
+        let device = read(name, &own).expect("a device");
+        assert_eq!(device.level(State::Listen).spread, 0.3, "{alone}");
+        let known = read(name, file).expect("a device").assumed().0;
+        assert_eq!(device.assumed().0, known + 1, "{alone}");
     }
 }
 

@@ -94,7 +94,7 @@ fn only_acknowledged_messages_are_reported_as_such() {
     });
     let (who, why) = (lossy.bottleneck(), lossy.why());
     assert_eq!(who, "none");
-    let said = "of 10000 messages all but these were acknowledged: 10 late, 70 unknown; the busiest";
+    let said = "of 10,000 messages all but these were acknowledged: 10 late, 70 unknown; the busiest";
     assert!(why.starts_with(said), "{why}");
     for refused in [10_000, 101] {
         case.publish(|publish| {

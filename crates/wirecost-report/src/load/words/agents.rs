@@ -3,8 +3,8 @@
 use wirecost_results::agents::{AgentFigures, LoadAgents};
 use wirecost_results::load::Load;
 
-use super::counted;
 use crate::number;
+use wirecost_proto::units::counted;
 
 /// The lines of the agents of each load that has any, with its label: each agent, and all of them.
 pub(crate) fn all_agents(loads: &[Load], labels: &[String]) -> Vec<(String, String)> {

@@ -13,7 +13,7 @@ use wirecost_proto::{BitRate, shown};
 use wirecost_results::link_text::loss_text;
 use wirecost_scenario::link::named::{self, NamedLink};
 use wirecost_scenario::link::named_or_file;
-use wirecost_scenario::{ScenarioError, catalog, device, tariff};
+use wirecost_scenario::{catalog, device, tariff};
 
 use super::{Entry, Kind};
 use crate::commands::cost::files;
@@ -89,7 +89,7 @@ fn short(file: &str) -> &str {
 
 /// What a device or tariff file says, with the source of every figure.
 fn json_of(file: &str, title: &str, text: &str) -> Result<Value, Failure> {
-    let figures = catalog::figures(text).map_err(ScenarioError::from)?;
+    let figures = catalog::figures(text)?;
     Ok(json!({"name": short(file), "file": file, "about": title, "values": figures}))
 }
 
