@@ -46,6 +46,7 @@ impl<'a> Group<'a> {
                 && alike(other.readings.as_ref(), cell.readings.as_ref())
                 && other.messages_per_connection == cell.messages_per_connection
                 && other.interval_ns == cell.interval_ns
+                && other.keep_alive_s == cell.keep_alive_s
                 && other.link.up == cell.link.up
                 && other.link.down == cell.link.down
         };
@@ -121,5 +122,8 @@ fn rhythm(cell: &Cell) -> String {
         messages => format!(", {messages} messages each"),
     };
     let interval = cell.interval_ns.map(|nanos| format!(", one per {}", time(nanos)));
-    each + &interval.unwrap_or_default()
+    let keep_alive = cell
+        .keep_alive_s
+        .map(|seconds| format!(", keep-alive {seconds} s"));
+    each + &interval.unwrap_or_default() + &keep_alive.unwrap_or_default()
 }

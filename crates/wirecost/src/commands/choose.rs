@@ -1,12 +1,17 @@
 //! `wirecost choose`: which stack meets the requirements, and what each one costs.
 
+mod assumptions;
+mod explain;
 mod file;
 mod matrix;
 mod needs;
 mod page;
 mod rows;
+mod sentence;
 mod table;
+mod times;
 mod verified;
+mod ways;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,21 +24,21 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
-use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError, Schedule};
-use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError};
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
+use super::command_line;
 use super::cost::files;
 use super::folder::of_command;
 use super::link_flags::links;
-use super::{command_line, keep_alive_seconds};
 use crate::arguments::ChooseArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
 use rows::Row;
 use verified::{Verified, verify};
+pub use ways::MOST_READINGS;
 
 /// The stacks of a choice unless the user names some: each protocol with its usual security.
 const STACKS: [&str; 9] = [
@@ -47,10 +52,6 @@ const STACKS: [&str; 9] = [
     "mqtt-qos1+tls1.3",
     "mqtt-qos2+tls1.3",
 ];
-/// The most readings of a kept connection.
-pub const MOST_READINGS: u64 = 288;
-/// The time for which a connection is kept.
-const KEPT_SECONDS: f64 = 86_400.0;
 /// Devices of each way where packets are lost.
 const DEVICES_UNDER_LOSS: u32 = 20;
 
@@ -75,6 +76,15 @@ struct Decision<'a> {
 pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     let (json, quiet, given_out) = (given.json.clone(), given.quiet, given.out.clone());
     let cases = file::read(given)?;
+    if cases
+        .iter()
+        .any(|case| case.name.is_some() && case.arguments.explain.is_some())
+    {
+        return Err(Failure::usage(
+            "--explain names a row of one ranking, and the file has several use cases",
+        )
+        .with_hint("give the requirements of one of them"));
+    }
     output::check_files(&[("--json", json.as_deref())])?;
     let mut asked = Vec::new();
     for case in &cases {
@@ -149,7 +159,7 @@ fn write(decision: &Decision<'_>, folder: &Path) -> Result<(), Failure> {
     run.write_json("choice.json", &json)?;
     let title = match &decision.name {
         Some(name) => name.clone(),
-        None => format!("Stack for {}", table::asked(&decision.inputs)),
+        None => format!("Which stack for {}?", sentence::asked(&decision.inputs)),
     };
     page::write(&run, &title, &[(decision, String::new())])
 }
@@ -171,14 +181,18 @@ fn show(decisions: &[Decision<'_>], out: &Path, json: Option<&Path>) -> Result<(
         return output::table_or_json(
             json,
             || serde_json::to_string_pretty(&value),
-            || matrix::table(decisions),
+            || matrix::table(decisions, output::width()),
         );
     };
     let value = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    let explain = decision.inputs.arguments.explain;
+    let explained = explain
+        .map(|row| explain::text(decision, row, &RunFolder::open(out), output::width()))
+        .transpose()?;
     output::table_or_json(
         json,
         || serde_json::to_string_pretty(&value),
-        || table::table(&decision.inputs, &decision.rows, &decision.verified),
+        || explained.unwrap_or_else(|| table::table(decision, output::width())),
     )
 }
 
@@ -237,16 +251,9 @@ impl Inputs<'_> {
     }
 }
 
-/// The comparison that is simulated: each stack with a connection for each reading, and with one that is kept.
+/// The comparison that is simulated: each stack in each way.
 fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let arguments = inputs.arguments;
-    let every = arguments.every.unwrap_or_default();
-    let kept = (KEPT_SECONDS / every.as_secs_f64()) as u64;
-    let schedule = |messages| Schedule {
-        messages,
-        warm_up: false,
-        interval: Some(every),
-    };
     let default = || {
         let stacks = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
         stacks
@@ -266,14 +273,12 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     };
     let options = Options {
         engine: Engine::Sim,
-        contents: Contents::of(&[arguments.size], &arguments.readings.lists()),
         links: vec![inputs.link],
         samples,
         seed: arguments.seed,
-        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
-        schedules: vec![schedule(1), schedule(kept.clamp(2, MOST_READINGS))],
         ..Options::new(stacks)
     };
+    let options = ways::add(arguments, options)?;
     valid(&options)?;
     Ok(options)
 }

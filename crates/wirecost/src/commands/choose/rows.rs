@@ -1,16 +1,16 @@
 //! What each stack costs, and which requirement it fails.
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_energy::{Device, Repeated, mean_power};
 use wirecost_results::all_in::Parts;
-use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_stack::Stack;
 use wirecost_stats::MeanInterval;
 
+use super::times::{ReadingTime, shown};
+use super::ways::Way;
 use super::{Inputs, needs};
 use crate::arguments::By;
 use crate::commands::cost::devices;
@@ -20,22 +20,24 @@ use crate::exit::Failure;
 
 /// Share of the bytes from which on a cause is named.
 const NAMED_SHARE: f64 = 0.4;
-/// The part of a time-out of an address translator after which a keep-alive is sent.
-const BEFORE_TIMEOUT: f64 = 0.9;
 
 /// A stack with a way to use its connections.
 pub struct Row {
     pub stack: Stack,
-    /// `a connection each`, `kept for N`, `no connection`.
-    pub way: String,
+    /// How it is used.
+    pub way: Way,
+    /// The key of its cell.
+    pub key: String,
     /// What it costs; `None` if it was not run.
     pub figures: Option<Figures>,
     /// Requirements that it fails: the name of each, a colon and why. `not run` is one too.
     pub fails: Vec<String>,
     /// What makes up most of its bytes.
     pub note: Option<String>,
-    /// The parts of its bytes.
+    /// The parts of the bytes of a message.
     pub parts: Option<Parts>,
+    /// The time of a reading; `None` if none arrived.
+    pub times: Option<ReadingTime>,
     /// Whether its interval overlaps with that of the first one.
     pub is_not_separable: bool,
 }
@@ -52,10 +54,6 @@ pub struct Figures {
     money: Option<Spread>,
     /// Energy, years and money.
     pub outcome: Outcome,
-    /// 95th percentile of the time of a reading, or the longest where there are too few.
-    pub time: Option<(Duration, &'static str)>,
-    /// The 95 % interval of that time, in seconds; `None` where there are too few.
-    time_interval: Option<[f64; 2]>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
 }
@@ -79,6 +77,21 @@ impl Spread {
             mean: MeanInterval::of(&values)?,
             range: [least, most],
         })
+    }
+
+    /// The spread of a part of the figure.
+    #[must_use]
+    fn scaled(self, part: f64) -> Self {
+        let Self { mean, range } = self;
+        Self {
+            mean: MeanInterval {
+                mean: mean.mean * part,
+                low: mean.low.map(|low| low * part),
+                high: mean.high.map(|high| high * part),
+                ..mean
+            },
+            range: range.map(|end| end * part),
+        }
     }
 
     /// The 95 % interval of the mean; the range of the devices, where they are too few for their skewness; `None` for one device.
@@ -119,9 +132,16 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         .parse()
         .map_err(|error| Failure::internal(format_args!("{}: {error}", cell.stack)))?;
     let mut fails: Vec<String> = needs::refusals(inputs.arguments, stack);
-    let figures = figures(inputs, cell, folder)?;
+    let way = Way::of(inputs.arguments, &inputs.link, cell, stack);
+    let every = inputs.arguments.every.unwrap_or_default();
+    let times = ReadingTime::of(cell, &way, every, inputs.device.as_ref());
+    // The account is that of messages.
+    let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
+        bytes: figures.bytes.scaled(1.0 / way.readings as f64),
+        ..figures
+    });
     match &figures {
-        Some(figures) => fails.extend(failed(inputs, figures)),
+        Some(figures) => fails.extend(failed(inputs, figures, times)),
         None => fails.push(match &cell.not_run {
             Some(why) => format!("not run: {why}"),
             None => "not run: no device finished".to_owned(),
@@ -129,9 +149,11 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     }
     Ok(Row {
         stack,
-        way: mode(cell),
-        note: figures.as_ref().and_then(|_| note(inputs, cell)),
+        way,
+        key: cell.key.clone(),
+        note: figures.as_ref().and_then(|_| note(cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
+        times: times.filter(|_| figures.is_some()),
         figures,
         fails,
         is_not_separable: false,
@@ -156,7 +178,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     let traffic = Traffic {
         label: cell.stack.clone(),
         mode: mode(cell),
-        interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
+        interval: cell.interval_ns.unwrap_or_default() as f64 / 1e9,
         keep_alive: None,
         cycles: vec![Cycle::mean(&lives, lives.len())],
         activity: None,
@@ -178,8 +200,6 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         watts,
         money,
         outcome: asked.outcome(&traffic)?,
-        time: times_of(cell).map(time),
-        time_interval: times_of(cell).and_then(time_interval),
         lost: (offered.saturating_sub(arrived), offered),
     }))
 }
@@ -190,44 +210,25 @@ fn watts(device: &Device, life: &Cycle) -> Option<f64> {
     Some(mean_power(device, &[Repeated { account, every }]).total().joules)
 }
 
-/// The times of a reading: with its connect, where each reading makes one.
-fn times_of(cell: &Cell) -> Option<&Times> {
-    let with_connect = cell.first_message_time_ns.as_ref();
-    let alone = cell
-        .message
-        .as_ref()
-        .and_then(|message| message.response_time_ns.as_ref());
-    match cell.messages_per_connection {
-        1 => with_connect.or(alone),
-        _ => alone,
-    }
-}
-
-fn time(times: &Times) -> (Duration, &'static str) {
-    match times.p95 {
-        Some(p95) => (Duration::from_nanos(p95), "p95"),
-        None => (Duration::from_nanos(times.max), "longest"),
-    }
-}
-
-fn time_interval(times: &Times) -> Option<[f64; 2]> {
-    if times.min == times.max {
-        return Some([times.max as f64 / 1e9; 2]);
-    }
-    let interval = times.quantile_ci95.get("p95").copied().flatten()?;
-    Some(interval.map(|nanos| nanos as f64 / 1e9))
-}
-
-fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
+fn failed(inputs: &Inputs<'_>, figures: &Figures, times: Option<ReadingTime>) -> Vec<String> {
     let arguments = inputs.arguments;
     let mut fails = Vec::new();
-    if let Some(((time, what), within)) = figures.time.zip(arguments.within)
-        && time > within
+    if let Some((time, within)) = times.zip(arguments.within)
+        && time.total() > within
     {
+        let parts = time.parts();
+        let parts = parts
+            .iter()
+            .map(|(name, part)| format!("{name} {}", shown(*part)));
+        let parts = match parts.len() {
+            ..2 => String::new(),
+            _ => format!(" ({})", parts.collect::<Vec<String>>().join(", ")),
+        };
         fails.push(format!(
-            "within: {what} {:.2} s, above {:.2} s",
-            time.as_secs_f64(),
-            within.as_secs_f64()
+            "within: {} {}{parts}, above {}",
+            time.what,
+            shown(time.total()),
+            shown(within)
         ));
     }
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
@@ -250,32 +251,15 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
 }
 
 /// What makes up most of the bytes, if it is not the message.
-fn note(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
+fn note(cell: &Cell) -> Option<String> {
     let parts = Parts::of(cell)?;
     let all = parts.connection + parts.message + parts.keep_alive;
-    let keep_alive = parts.keep_alive / all;
-    if keep_alive >= NAMED_SHARE {
-        let percent = keep_alive * 100.0;
-        return Some(match longer_keep_alive(inputs, cell) {
-            Some(longer) => format!(
-                "keep-alive is {percent:.0} % of it; --keep-alive {}s would save {:.0} %",
-                longer.as_secs(),
-                percent * (1.0 - inputs.arguments.keep_alive.as_secs_f64() / longer.as_secs_f64())
-            ),
-            None => format!("keep-alive is {percent:.0} % of it"),
-        });
-    }
-    let connection = parts.connection / all;
-    (connection >= NAMED_SHARE).then(|| format!("handshake and close are {:.0} % of it", connection * 100.0))
-}
-
-/// The longest keep-alive that the link's address translator allows, if it is longer than the one asked for and the stack follows it.
-fn longer_keep_alive(inputs: &Inputs<'_>, cell: &Cell) -> Option<Duration> {
-    let stack: Stack = cell.stack.parse().ok()?;
-    // Heartbeats of AMQP follow the container (AMQP 1.0 section 2.4.5).
-    let timeout = inputs.link.nat.tcp.filter(|_| stack.is_mqtt())?;
-    let longer = Duration::from_secs((timeout.as_secs_f64() * BEFORE_TIMEOUT) as u64);
-    (longer > inputs.arguments.keep_alive).then_some(longer)
+    let named = [
+        ("keep-alives", parts.keep_alive / all),
+        ("handshake and close", parts.connection / all),
+    ];
+    let named = named.into_iter().find(|(_, share)| *share >= NAMED_SHARE);
+    named.map(|(what, share)| format!("{:.0} % {what}", share * 100.0))
 }
 
 /// Orders rows: those that meet the requirements first, each part by the figure. Those that cannot be told apart from the
@@ -307,7 +291,7 @@ fn value(row: &Row, by: By) -> Option<f64> {
         By::Bytes => Some(figures.bytes.mean.mean),
         By::Energy => figures.watts.map(|watts| watts.mean.mean),
         By::Money => figures.outcome.bill.map(|bill| bill.amount),
-        By::Time => figures.time.map(|(time, _)| time.as_secs_f64()),
+        By::Time => row.times.map(|time| time.total().as_secs_f64()),
     }
 }
 
@@ -317,6 +301,6 @@ fn interval(row: &Row, by: By) -> Option<[f64; 2]> {
         By::Bytes => figures.bytes.interval(),
         By::Energy => figures.watts.and_then(|watts| watts.interval()),
         By::Money => figures.money.and_then(|money| money.interval()),
-        By::Time => figures.time_interval,
+        By::Time => row.times.and_then(|time| time.interval()),
     }
 }
