@@ -235,12 +235,13 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
         Head::figure("first at"),
         Head::name("phase"),
         Head::name("packet"),
-        Head::figure("times"),
+        Head::figure("times").hidden_at(2),
         Head::figure("bytes each"),
-        Head::figure("of bytes"),
+        Head::figure("of bytes").hidden_at(0),
     ];
     if whole.is_some() {
-        heads.extend(["ms each*", "mJ each*", "of energy*"].map(Head::figure));
+        heads.extend(["ms each*", "mJ each*"].map(Head::figure));
+        heads.push(Head::figure("of energy*").hidden_at(1));
     }
     if is_by_bytes {
         heads.push(Head::figure("of bill*"));
@@ -291,7 +292,7 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
         if wake.wakes > 0 {
             of_device("wake-up", wake.wakes, wake.wake_joules);
         }
-        of_device("tails after packets", 1, whole.tail);
+        of_device("tails", 1, whole.tail);
         of_device("rest", 1, whole.rest);
     }
     let packets = watch.lines.len() as u64;
