@@ -75,6 +75,8 @@ struct Page<'a> {
     choices: &'a Choices,
     /// The bars of each use case.
     bars: Vec<Vec<Bar<'a>>>,
+    /// The columns of each use case's ranking that the picture above it has.
+    hidden: Vec<Vec<usize>>,
 }
 
 /// The bytes of a line as a bar.
@@ -102,8 +104,20 @@ pub fn html(choices: &Choices) -> Result<String, ReportError> {
         css: include_str!("../templates/style.css"),
         choices,
         bars: choices.cases.iter().map(bars).collect(),
+        hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
     Ok(environment.get_template("choice.html")?.render(Serde(&page))?)
+}
+
+/// The columns that the picture has: bytes of the time asked for, and the power where there are years of a battery.
+fn hidden(heads: &[String]) -> Vec<usize> {
+    let has_years = heads.iter().any(|head| head.starts_with("battery"));
+    let is_hidden = |head: &str| head.starts_with("MB/") || has_years && head.starts_with("mW");
+    let indexed = heads.iter().enumerate();
+    indexed
+        .filter(|(_, head)| is_hidden(head))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 fn bars(choice: &Choice) -> Vec<Bar<'_>> {
