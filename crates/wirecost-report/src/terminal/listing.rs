@@ -82,7 +82,7 @@ impl Listing {
         let heads = self.heads.iter().map(|head| match head.kind {
             // Remarks below their rows need no head.
             Kind::Remark if layout.remark.0 == INDENT => String::new(),
-            _ => head.name.clone(),
+            Kind::Remark | Kind::Figure | Kind::Name => head.name.clone(),
         });
         let mut lines = layout.row(&heads.collect::<Vec<_>>(), &self.heads);
         lines.extend(self.rows.iter().flat_map(|row| layout.row(row, &self.heads)));

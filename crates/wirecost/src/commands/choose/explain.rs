@@ -251,9 +251,9 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
     let percent = |part: f64, all: f64| format!("{:.1} %", part / all.max(f64::MIN_POSITIVE) * 100.0);
     let mut rows: Vec<Vec<String>> = Vec::new();
     for line in merged(&watch.lines) {
-        let cause = match line.cause {
-            Cause::Original => String::new(),
-            cause => format!(" {}", cause.name()),
+        let cause = match line.cause == Cause::Original {
+            true => String::new(),
+            false => format!(" {}", line.cause.name()),
         };
         let times = line.packets as f64;
         let mut row = vec![

@@ -26,8 +26,8 @@ pub const MOST_READINGS: u64 = 288;
 const KEPT_SECONDS: f64 = 86_400.0;
 /// The keep-alive of MQTT clients whose users do not say another one.
 const USUAL_KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// The longest keep-alive of MQTT (MQTT 5, 3.1.2.10).
-const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(u16::MAX as u64);
+/// The longest keep-alive of MQTT in whole hours (MQTT 5, 3.1.2.10: at most 65,535 s).
+const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(18 * 3_600);
 /// The part of a time-out of an address translator after which a keep-alive is sent.
 const BEFORE_TIMEOUT: f64 = 0.9;
 /// No keep-alive that is shorter is proposed: a step of the simulation ends when the link was quiet for a second and two round trips.
@@ -39,7 +39,11 @@ pub fn keep_alives(arguments: &ChooseArguments, link: &LinkConfig) -> Vec<Durati
         return arguments.keep_alive.clone();
     }
     let longest = longest_keep_alive(link);
-    let is_another = longest != USUAL_KEEP_ALIVE && longest > SHORTEST_KEEP_ALIVE + link.rtt() * 2;
+    // None is due before the next message.
+    let is_never_due =
+        interval(arguments, batches(arguments).last().copied().unwrap_or(1)) < USUAL_KEEP_ALIVE;
+    let is_another =
+        !is_never_due && longest != USUAL_KEEP_ALIVE && longest > SHORTEST_KEEP_ALIVE + link.rtt() * 2;
     [USUAL_KEEP_ALIVE]
         .into_iter()
         .chain(is_another.then_some(longest))
@@ -62,6 +66,12 @@ fn batches(arguments: &ChooseArguments) -> Vec<u64> {
     counts.into_iter().collect()
 }
 
+/// The time from one message to the next.
+fn interval(arguments: &ChooseArguments, readings: u64) -> Duration {
+    let every = arguments.every.unwrap_or_default();
+    every.saturating_mul(u32::try_from(readings).unwrap_or(u32::MAX))
+}
+
 fn readings(content: Content) -> u64 {
     content.batch().map_or(1, |batch| u64::from(batch.readings))
 }
@@ -75,10 +85,9 @@ pub fn add(arguments: &ChooseArguments, options: Options) -> Result<Options, Fai
         seconds.push(keep_alive_seconds(*keep_alive)?);
     }
     let (first, others) = seconds.split_first().unwrap_or((&0, &[]));
-    let every = arguments.every.unwrap_or_default();
     let mut schedules = Vec::new();
     for readings in batches(arguments) {
-        let interval = every * u32::try_from(readings).unwrap_or(u32::MAX);
+        let interval = interval(arguments, readings);
         let kept = ((KEPT_SECONDS / interval.as_secs_f64()) as u64).clamp(2, MOST_READINGS);
         let schedule = |messages, keep_alive| Schedule {
             messages,
@@ -123,11 +132,12 @@ fn excluded(arguments: &ChooseArguments, options: &Options) -> Result<Vec<Select
         }
     }
     let all = batches(arguments);
-    let every = arguments.every.unwrap_or_default();
-    let interval = |readings: u64| time(every * u32::try_from(readings).unwrap_or(u32::MAX));
     for readings in &all {
         for other in all.iter().filter(|other| *other != readings) {
-            exclude(&[("readings", readings.to_string()), ("interval", interval(*other))])?;
+            exclude(&[
+                ("readings", readings.to_string()),
+                ("interval", time(interval(arguments, *other))),
+            ])?;
         }
     }
     Ok(excluded)
@@ -182,9 +192,9 @@ impl Way {
 
     /// What it is called.
     pub fn name(&self) -> String {
-        match self.start {
-            Start::Cold => self.use_of_connections(),
-            start => format!("{}, {start}", self.use_of_connections()),
+        match self.start == Start::Cold {
+            true => self.use_of_connections(),
+            false => format!("{}, {}", self.use_of_connections(), self.start),
         }
     }
 }
@@ -226,4 +236,47 @@ pub fn legend(every: Duration, rows: &[Row]) -> Vec<String> {
         );
     }
     legend
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use wirecost_link::NatTimeouts;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    fn kept(words: &[&str], tcp: Option<u64>) -> Vec<u64> {
+        let words = ["wirecost", "choose"].iter().chain(words);
+        let arguments = Arguments::from_words(words.copied().map(OsString::from)).expect("valid");
+        let Command::Choose(arguments) = arguments.command else {
+            panic!("another command")
+        };
+        let link = LinkConfig {
+            nat: NatTimeouts {
+                udp: None,
+                tcp: tcp.map(Duration::from_secs),
+            },
+            ..LinkConfig::default()
+        };
+        let all = keep_alives(&arguments, &link);
+        all.iter().map(Duration::as_secs).collect()
+    }
+
+    #[test]
+    fn a_keep_alive_fits_the_time_out_of_the_translator() {
+        assert_eq!(kept(&["--every", "15min"], Some(1_200)), [60, 1_080]);
+        assert_eq!(kept(&["--every", "15min"], Some(40)), [60, 36]);
+        assert_eq!(kept(&["--every", "15min"], None), [60, 64_800]);
+        assert_eq!(
+            kept(&["--every", "30s"], Some(1_200)),
+            [60],
+            "none is due before the next message"
+        );
+        assert_eq!(
+            kept(&["--every", "15min", "--keep-alive", "5min"], Some(1_200)),
+            [300]
+        );
+    }
 }
