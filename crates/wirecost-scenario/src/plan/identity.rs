@@ -255,6 +255,29 @@ mod tests {
         assert_ne!(key(&options, cell, "sim"), key(&options, cell, "live"));
     }
 
+    /// The cell of a schedule with a keep-alive of its own is that of a run with this keep-alive: its key and its random numbers.
+    /// A stack without keep-alives has no such cell.
+    #[test]
+    fn a_keep_alive_of_a_schedule_is_that_of_a_run() {
+        let mut own = options(&["tcp", "mqtt-qos1"]);
+        own.schedules.push(Schedule {
+            keep_alive: Some(1_080),
+            ..Schedule::default()
+        });
+        assert_eq!(own.cells(), 3);
+        let mut of_run = options(&["mqtt-qos1"]);
+        of_run.keep_alive = 1_080;
+        let (many, one) = (Plan::new(&own), Plan::new(&of_run));
+        assert_eq!(many.cells.len(), 3);
+        assert_eq!(
+            key(&own, &many.cells[2], "sim"),
+            key(&of_run, &one.cells[0], "sim")
+        );
+        assert_eq!(many.cells[2].rng, one.cells[0].rng);
+        let yaml = crate::Scenario::comparison(own.clone()).to_yaml();
+        assert!(yaml.contains("keep_alive: 18min"), "{yaml}");
+    }
+
     #[test]
     fn virtual_time_is_the_same_whatever_the_live_target() {
         let sim = keys(|options| options.target = Target::Mosquitto);
