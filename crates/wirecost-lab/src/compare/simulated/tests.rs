@@ -176,6 +176,7 @@ fn six_messages_every(seconds: u64) -> impl FnOnce(&mut Options) {
             messages: 6,
             warm_up: true,
             interval: Some(Duration::from_secs(seconds)),
+            keep_alive: None,
         }];
         options.starts = vec![Start::Cold, Start::Resumed, Start::ZeroRtt];
     }
