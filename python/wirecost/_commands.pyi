@@ -71,7 +71,7 @@ def compare(
     clients: Values | None = None,  # Number of devices that share the link of a cell, instead of -n
     spread: Values | None = None,  # Spread the starts of the devices on a shared link over this time [default: the interval]
     out: Values | None = None,  # Results folder [default: runs/TIME]
-    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
+    per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
     rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
     resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
     record_hosts: Values | None = None,  # Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices  [default:
@@ -192,7 +192,7 @@ def run(
     clock_error_max: Values | None = None,  # The most by which the clock of an agent may be uncertain  [default: 2ms]
     out: Values | None = None,  # Results folder [default: runs/TIME]
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
-    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
+    per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
     rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
     resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
     prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
@@ -376,7 +376,7 @@ def link(
 def merge(
     *runs: Run | str | Path,
     out: Values | None = None,  # Folder for the combined results [default: runs/TIME]
-    per: Values | None = None,  # Unit of the all-in bytes; a day and a month (30 days) need --interval
+    per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
     rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
 ) -> Run: ...
 

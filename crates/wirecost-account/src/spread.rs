@@ -23,6 +23,21 @@ impl Spread {
         })
     }
 
+    /// The spread of a part of the figure.
+    #[must_use]
+    pub fn scaled(self, part: f64) -> Self {
+        let Self { mean, range } = self;
+        Self {
+            mean: MeanInterval {
+                mean: mean.mean * part,
+                low: mean.low.map(|low| low * part),
+                high: mean.high.map(|high| high * part),
+                ..mean
+            },
+            range: range.map(|end| end * part),
+        }
+    }
+
     /// The 95 % interval of the mean; the range of the devices, where they are too few for their skewness; `None` for one device.
     pub fn interval(&self) -> Option<[f64; 2]> {
         let ends = self.mean.low.zip(self.mean.high);

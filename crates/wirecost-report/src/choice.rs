@@ -36,9 +36,11 @@ pub struct Choice {
     pub answer: String,
     /// What the answer costs, how many stacks meet the requirements, and which cannot be told apart from it.
     pub reasons: Vec<String>,
+    /// The time that bytes and money are of: `month`.
+    pub per: &'static str,
     /// The requirements: name and text.
     pub requirements: Vec<(&'static str, String)>,
-    /// The heads of the ranking: its first two are those of the stack and the connection, its last one that of the reasons.
+    /// The heads of the ranking: its first three are those of the number, the stack and the connection.
     pub heads: Vec<String>,
     /// The ranking.
     pub rows: Vec<Ranked>,
@@ -57,8 +59,12 @@ pub struct Ranked {
     pub texts: Vec<String>,
     /// Whether it meets the requirements.
     pub is_met: bool,
-    /// Bytes of a reading: its share of connects and closes, the message, its share of keep-alives. All 0 if it was not run.
+    /// Whether it is in the first table; the others differ only in how their connections start.
+    pub is_shown: bool,
+    /// Bytes of connects and closes, of messages, and of keep-alives in the time asked for. All 0 if it was not run.
     pub parts: [f64; 3],
+    /// Years until the battery is empty, and the ends of their spread; `None` without a battery.
+    pub years: Option<[f64; 3]>,
 }
 
 /// The data of the template.
@@ -69,6 +75,8 @@ struct Page<'a> {
     choices: &'a Choices,
     /// The bars of each use case.
     bars: Vec<Vec<Bar<'a>>>,
+    /// The columns of each use case's ranking that the picture above it has.
+    hidden: Vec<Vec<usize>>,
 }
 
 /// The bytes of a line as a bar.
@@ -80,6 +88,8 @@ struct Bar<'a> {
     bytes: String,
     /// The parts in percent of the longest bar.
     widths: [f64; 3],
+    /// Years of the battery, and their percent of the longest; `None` without a battery.
+    years: Option<(String, f64)>,
 }
 
 /// The choices as one HTML file.
@@ -94,22 +104,41 @@ pub fn html(choices: &Choices) -> Result<String, ReportError> {
         css: include_str!("../templates/style.css"),
         choices,
         bars: choices.cases.iter().map(bars).collect(),
+        hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
     Ok(environment.get_template("choice.html")?.render(Serde(&page))?)
 }
 
+/// The columns that the picture has: bytes of the time asked for, and the power where there are years of a battery.
+fn hidden(heads: &[String]) -> Vec<usize> {
+    let has_years = heads.iter().any(|head| head.starts_with("battery"));
+    let is_hidden = |head: &str| head.starts_with("MB/") || has_years && head.starts_with("mW");
+    let indexed = heads.iter().enumerate();
+    indexed
+        .filter(|(_, head)| is_hidden(head))
+        .map(|(index, _)| index)
+        .collect()
+}
+
 fn bars(choice: &Choice) -> Vec<Bar<'_>> {
     let sum = |row: &Ranked| row.parts.iter().sum::<f64>();
-    let longest = choice.rows.iter().map(sum).fold(1.0, f64::max);
-    let rows = choice.rows.iter().filter(|row| sum(row) > 0.0);
-    rows.map(|row| Bar {
-        stack: row.texts.first().map_or("", String::as_str),
-        way: row.texts.get(1).map_or("", String::as_str),
-        is_met: row.is_met,
-        bytes: crate::number::grouped(sum(row).round() as u64),
-        widths: row.parts.map(|part| (part / longest * 10_000.0).round() / 100.0),
-    })
-    .collect()
+    let shown = || choice.rows.iter().filter(|row| row.is_shown && sum(row) > 0.0);
+    let longest = shown().map(sum).fold(1.0, f64::max);
+    let oldest = shown().filter_map(|row| row.years).map(|[years, ..]| years);
+    let oldest = oldest.fold(f64::MIN_POSITIVE, f64::max);
+    let percent = |part: f64, all: f64| (part / all * 10_000.0).round() / 100.0;
+    shown()
+        .map(|row| Bar {
+            stack: row.texts.get(1).map_or("", String::as_str),
+            way: row.texts.get(2).map_or("", String::as_str),
+            is_met: row.is_met,
+            bytes: crate::number::data(sum(row).round() as u64),
+            widths: row.parts.map(|part| percent(part, longest)),
+            years: row
+                .years
+                .map(|[years, ..]| (format!("{years:.1} years"), percent(years, oldest))),
+        })
+        .collect()
 }
 
 /// The choices as Markdown.
@@ -168,11 +197,13 @@ mod tests {
     fn names_are_escaped_in_both_pages() {
         let case = Choice {
             name: "<i>a|b".to_owned(),
-            heads: vec!["stack".to_owned(), "connection".to_owned()],
+            heads: ["row", "stack", "connection"].map(str::to_owned).to_vec(),
             rows: vec![Ranked {
-                texts: vec!["<i>".to_owned(), "kept".to_owned()],
+                texts: ["1", "<i>", "kept"].map(str::to_owned).to_vec(),
                 is_met: true,
+                is_shown: true,
                 parts: [300.0, 100.0, 0.0],
+                years: Some([2.0, 1.0, 3.0]),
             }],
             ..Choice::default()
         };

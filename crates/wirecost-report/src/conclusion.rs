@@ -198,7 +198,7 @@ impl Basis {
     /// The bytes of another cell.
     fn short(self, bytes: f64) -> String {
         match self {
-            Self::AllIn(per @ (Per::Day | Per::Month)) => per.text(bytes),
+            Self::AllIn(per @ (Per::Day | Per::Month | Per::Year)) => per.text(bytes),
             Self::AllIn(Per::Message) | Self::Message => whole_bytes(bytes),
         }
     }
@@ -235,7 +235,7 @@ impl Basis {
             .map(|(bytes, what)| format!("{} {what}", whole_bytes(bytes)))
             .collect();
         let each = match (self, cell.all_in()) {
-            (Self::AllIn(Per::Day | Per::Month), Some(all_in)) => {
+            (Self::AllIn(Per::Day | Per::Month | Per::Year), Some(all_in)) => {
                 format!(": {} a message all-in", whole_bytes(all_in.each()))
             }
             _ => String::new(),

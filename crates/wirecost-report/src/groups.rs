@@ -105,6 +105,7 @@ pub(crate) fn have_one_place(one: &Cell, other: &Cell) -> bool {
     other.payload_bytes == one.payload_bytes
         && alike(other.readings.as_ref(), one.readings.as_ref())
         && other.interval_ns == one.interval_ns
+        && other.keep_alive_s == one.keep_alive_s
         && other.link.up == one.link.up
         && other.link.down == one.link.down
 }
@@ -125,5 +126,8 @@ fn rhythm(cell: &Cell) -> String {
         messages => format!(", {messages} messages each"),
     };
     let interval = cell.interval_ns.map(|nanos| format!(", one per {}", time(nanos)));
-    each + &interval.unwrap_or_default()
+    let keep_alive = cell
+        .keep_alive_s
+        .map(|seconds| format!(", keep-alive {seconds} s"));
+    each + &interval.unwrap_or_default() + &keep_alive.unwrap_or_default()
 }

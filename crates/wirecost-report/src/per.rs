@@ -1,6 +1,6 @@
-//! What all-in bytes are of: a message, a day or a month.
+//! What all-in bytes are of: a message, a day, a month or a year.
 
-use wirecost_proto::calendar::{DAY_SECONDS, MONTH_SECONDS};
+use wirecost_proto::calendar::{DAY_SECONDS, MONTH_SECONDS, YEAR_SECONDS};
 use wirecost_results::Cell;
 use wirecost_stats::Estimate;
 
@@ -16,25 +16,29 @@ pub enum Per {
     Day,
     /// The messages of a month of 30 days, at the interval of the cell.
     Month,
+    /// The messages of 365 days, at the interval of the cell.
+    Year,
 }
 
 impl Per {
-    /// The unit of a column of all-in bytes. The bytes of a day or a month have their own unit each.
+    /// The unit of a column of all-in bytes. The bytes of a day, a month or a year have their own unit each.
     pub(crate) const fn unit(self) -> &'static str {
         match self {
             Self::Message => "B/msg",
             Self::Day => "a day",
             Self::Month => "a month",
+            Self::Year => "a year",
         }
     }
 
-    /// The all-in bytes of a cell, both directions, with their interval. A day and a month need an interval between messages.
+    /// The all-in bytes of a cell, both directions, with their interval. A day, a month and a year need an interval between messages.
     pub(crate) fn estimate(self, cell: &Cell) -> Option<Estimate> {
         let each = cell.all_in_bytes()?;
         let nanos = match self {
             Self::Message => return Some(each),
             Self::Day => DAY_SECONDS * 1e9,
             Self::Month => MONTH_SECONDS * 1e9,
+            Self::Year => YEAR_SECONDS * 1e9,
         };
         let interval = cell.interval_ns.filter(|nanos| *nanos > 0)?;
         Some(each.scaled(nanos / interval as f64))
@@ -45,7 +49,7 @@ impl Per {
         match self {
             Self::Message if bytes < 100.0 => number::bytes(bytes),
             Self::Message => format!("{bytes:.0}"),
-            Self::Day | Self::Month => number::data(bytes.round() as u64),
+            Self::Day | Self::Month | Self::Year => number::data(bytes.round() as u64),
         }
     }
 
@@ -55,6 +59,7 @@ impl Per {
             Self::Message => format!("{} a message all-in", number::whole_bytes(bytes)),
             Self::Day => format!("{} a day", self.text(bytes)),
             Self::Month => format!("{} a month", self.text(bytes)),
+            Self::Year => format!("{} a year", self.text(bytes)),
         }
     }
 }
@@ -82,6 +87,7 @@ mod tests {
             (Per::Message, "1,287 B a message all-in"),
             (Per::Day, "371 kB a day"),
             (Per::Month, "11.1 MB a month"),
+            (Per::Year, "135 MB a year"),
         ];
         for (per, text) in expected {
             assert_eq!(words(per, &cell).as_deref(), Some(text));

@@ -10,6 +10,7 @@ mod bar;
 mod best;
 mod layout;
 mod legend;
+pub mod listing;
 pub mod load;
 mod notes;
 mod style;
@@ -32,6 +33,11 @@ use style::Style;
 
 /// Above this number of rows the table shows only the best of each group.
 const MANY: usize = 96;
+
+/// The lines of a paragraph in `width` characters, broken between words; all but the first indented. Each has its line end.
+pub fn paragraph(text: &str, width: usize) -> String {
+    finished(wrapped(text, width))
+}
 
 /// Options of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

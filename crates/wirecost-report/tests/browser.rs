@@ -272,24 +272,44 @@ fn choices() -> Choices {
     };
     let row = |stack: &str, is_met, parts| Ranked {
         texts: text(&[
+            "1",
             stack,
-            "a connection each",
+            "kept for 96, keep-alive 18 min, resumed",
             "2,409",
             "0.2933",
-            "within: longest 0.80 s, above 0.30 s",
+            "2.0 y (1.6 to 2.6)",
+            "1.61 s",
+            "wake-up 1.50 s, connect 103 ms, message 122 ms",
+            "0.01731",
+            "not met: within: longest 0.80 s, above 0.30 s",
         ]),
         is_met,
+        is_shown: parts != [0.0; 3],
         parts,
+        years: Some([2.0, 1.6, 2.6]),
     };
     let case = |name: &str, is_met| Choice {
         name: name.to_owned(),
         answer: "coap-con+oscore (no connection)".to_owned(),
         reasons: text(&["1 of 2 stacks and ways meet the requirements."]),
         requirements: vec![("reading", "48B every 15min".to_owned())],
-        heads: text(&["stack", "connection", "bytes", "MB/month", "why not"]),
+        per: "month",
+        heads: text(&[
+            "row",
+            "stack",
+            "connection",
+            "bytes",
+            "MB/month",
+            "battery*",
+            "time",
+            "its parts",
+            "EUR/month*",
+            "remarks",
+        ]),
         rows: vec![
             row("coap-con+oscore", is_met, [0.0, 150.0, 0.0]),
             row("amqp-unsettled+tls1.3", false, [1_300.0, 200.0, 25_000.0]),
+            row("another start", false, [0.0; 3]),
         ],
         evidence: text(&["simulated with seed 42"]),
         files: vec![("figures", "01-soil/summary.json".to_owned())],
@@ -321,7 +341,7 @@ fn the_page_of_a_choice_is_whole_and_asks_nothing() {
             dom.matches("<table").count(),
             dom.matches("class=\"track\"").count()
         ),
-        (3, 4)
+        (5, 8)
     );
     assert!(!dom.contains("<b>buoy") && dom.contains("&lt;b&gt;buoy"));
     assert_eq!(clipped(&browser, &html).as_deref(), Some("1180: ; 1400: ; 420: "));

@@ -161,6 +161,9 @@ pub struct ResolvedSchedule {
     /// Time between the intended sends of one device's messages; absent in the settled case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
+    /// Time between keep-alives; absent where it is that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alive: Option<String>,
 }
 
 fn never() -> String {

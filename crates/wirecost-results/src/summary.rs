@@ -64,6 +64,9 @@ pub struct Cell {
     /// Time between the intended sends of one device's messages; null where each one settles.
     #[serde(default)]
     pub interval_ns: Option<u64>,
+    /// Seconds between keep-alives; absent where they are those of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alive_s: Option<u64>,
     /// For a live cell, the comparison with the simulated cell; null if there is none.
     #[serde(default)]
     pub agreement: Option<Agreement>,

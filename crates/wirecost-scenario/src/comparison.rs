@@ -70,7 +70,7 @@ pub const KEYS: [&str; 41] = [
 /// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
 /// The keys of a schedule.
-pub const SCHEDULE_KEYS: [&str; 3] = ["messages_per_connection", "warm_up", "interval"];
+pub const SCHEDULE_KEYS: [&str; 4] = ["messages_per_connection", "warm_up", "interval", "keep_alive"];
 
 impl Options {
     /// A comparison of stacks with every default filled in.
@@ -273,7 +273,17 @@ fn schedules(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioErr
             format!("a list is expected, this is {}", node.kind()),
         ));
     };
-    let one = |node| schedules_of(&Table::new(node, "schedules.", &SCHEDULE_KEYS)?);
+    let one = |node| {
+        let table = Table::new(node, "schedules.", &SCHEDULE_KEYS)?;
+        let keep_alive = table.one("keep_alive", keep_alive)?;
+        let schedules = schedules_of(&table)?.into_iter();
+        Ok(schedules
+            .map(|schedule| Schedule {
+                keep_alive,
+                ..schedule
+            })
+            .collect::<Vec<_>>())
+    };
     options.schedules = list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat();
     Ok(())
 }

@@ -104,7 +104,11 @@ impl Options {
 
     /// The number of cells for one engine.
     pub fn cells(&self) -> u64 {
-        if !self.exclude.is_empty() || self.shard.is_some() {
+        let has_own_keep_alive = self
+            .schedules
+            .iter()
+            .any(|schedule| schedule.keep_alive.is_some());
+        if !self.exclude.is_empty() || self.shard.is_some() || has_own_keep_alive {
             return (labels(self).len() / self.engine.of_cells().len()) as u64;
         }
         let ways = self.stacks.len() * self.starts.len() * self.schedules.len();
@@ -279,8 +283,11 @@ fn all_dimensions(options: &Options) -> impl Iterator<Item = Dimensions> {
     (0..options.links.len()).flat_map(of_link)
 }
 
-/// Whether a cell is neither excluded nor in another shard.
+/// Whether a cell is neither excluded nor in another shard. A stack without keep-alives has no cell for a keep-alive of its own.
 fn is_asked(options: &Options, cell: Dimensions) -> bool {
+    if cell.schedule.keep_alive.is_some() && !cell.stack.publishes() {
+        return false;
+    }
     if options.exclude.is_empty() && options.shard.is_none() {
         return true;
     }
@@ -331,6 +338,9 @@ fn conditions(options: &Options, link: usize, schedule: Schedule) -> String {
         words += &format!(", {} each", counted(schedule.messages, "message"));
         if let Some(interval) = schedule.interval {
             words += &format!(", one per {}", DisplayDuration(interval));
+        }
+        if let Some(seconds) = schedule.keep_alive {
+            words += &format!(", keep-alive {seconds}s");
         }
     }
     words

@@ -119,6 +119,11 @@ pub fn table_options(no_color: bool) -> TableOptions {
     }
 }
 
+/// The columns of a table for stdout.
+pub fn width() -> usize {
+    table_options(false).width
+}
+
 /// Whether an option's file is stdout.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")

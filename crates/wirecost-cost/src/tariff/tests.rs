@@ -1,4 +1,3 @@
-
 use super::*;
 
 fn per_byte(tunnel: u64, unit_bytes: u64, period: Period) -> Tariff {

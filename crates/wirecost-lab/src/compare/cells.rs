@@ -147,6 +147,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         labels: to_stored(&plan::labels_of_cell(options, planned, source.engine)),
         messages_per_connection: planned.schedule.messages,
         interval_ns: planned.schedule.interval.map(|every| every.as_nanos() as u64),
+        keep_alive_s: planned.schedule.keep_alive.map(u64::from),
         agreement: None,
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,

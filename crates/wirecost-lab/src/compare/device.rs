@@ -61,7 +61,7 @@ pub(super) fn client_config(
 ) -> ClientConfig {
     let client_id = device_name(RunTag::ALONE, number);
     ClientConfig {
-        keep_alive: options.keep_alive,
+        keep_alive: options.keep_alive_of(&cell.schedule),
         host: number,
         start: cell.start,
         connection_close: closes_after_answer(cell),

@@ -176,7 +176,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         },
         // A topic of a comparison has no placeholders.
         resource: options.resource.replace('%', "%%"),
-        keep_alive: options.keep_alive,
+        keep_alive: options.keep_alive_of(&planned.schedule),
         timeout: options.timeout,
         connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4 + planned.stack.connect_retry_time(),
         ipv6: options.ipv6,

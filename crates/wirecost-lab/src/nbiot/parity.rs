@@ -57,6 +57,7 @@ fn in_compare(stack: &str, start: Start, payload: usize) -> [u64; 2] {
         messages: 1,
         warm_up: false,
         interval: None,
+        keep_alive: None,
     }];
     let plan = Plan::new(&options);
     let cell = simulate_cell(&options, &plan, 0).expect("a cell").cell;

@@ -30,6 +30,7 @@ fn questions(cells: &[&Cell], per: Per) -> [Question; 4] {
         (true, Per::Message) => (all_in, "cheapest all-in, B", "cheapest answered, B"),
         (true, Per::Day) => (all_in, "cheapest day", "cheapest answered"),
         (true, Per::Month) => (all_in, "cheapest month", "cheapest answered"),
+        (true, Per::Year) => (all_in, "cheapest year", "cheapest answered"),
     };
     [
         (cheapest, bytes, |_| true),

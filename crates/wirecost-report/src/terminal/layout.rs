@@ -9,7 +9,7 @@ use crate::figures::{BothWays, ByLayer};
 use crate::names::{Key, Names, marked};
 use crate::number;
 
-const GAP: usize = 2;
+pub(super) const GAP: usize = 2;
 const BAR_LEAST: usize = BAR_HEADING.len();
 const BAR_MOST: usize = 48;
 const LABEL_LEAST: usize = 8;
@@ -337,10 +337,10 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn left(text: &str, width: usize) -> String {
+pub(super) fn left(text: &str, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-fn chars(text: &str) -> usize {
+pub(super) fn chars(text: &str) -> usize {
     text.chars().count()
 }

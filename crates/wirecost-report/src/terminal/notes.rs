@@ -7,6 +7,7 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{Cell, Summary};
 
 use super::layout::{Layout, wrapped};
+use super::listing::hidden_note;
 use super::style::Style;
 use super::{bar, legend};
 use crate::columns::Column;
@@ -116,12 +117,7 @@ impl Notes<'_> {
     /// The columns that the terminal is too narrow for.
     fn hidden(&self, names: &Names) -> Option<String> {
         let hidden = self.layout.hidden(names, self.columns);
-        (!hidden.is_empty()).then(|| {
-            format!(
-                "columns hidden (terminal too narrow): {}; report.html has them",
-                hidden.join(", ")
-            )
-        })
+        hidden_note(&hidden, "report.html")
     }
 
     /// The reasons that do not fit into their rows, or whose rows the simulated cells have.

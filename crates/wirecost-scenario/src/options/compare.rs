@@ -136,6 +136,8 @@ pub struct Schedule {
     pub warm_up: bool,
     /// Time between the intended sends of measured messages; `None` if each one settles.
     pub interval: Option<Duration>,
+    /// Seconds between keep-alives, where they are not those of the run. Only stacks that send keep-alives have such cells.
+    pub keep_alive: Option<u16>,
 }
 
 impl Default for Schedule {
@@ -145,6 +147,7 @@ impl Default for Schedule {
             messages: 1,
             warm_up: true,
             interval: None,
+            keep_alive: None,
         }
     }
 }
@@ -291,6 +294,11 @@ impl Options {
         self.stacks.iter().flat_map(of_stack)
     }
 
+    /// Seconds between the keep-alives of a device with this schedule.
+    pub fn keep_alive_of(&self, schedule: &Schedule) -> u16 {
+        schedule.keep_alive.unwrap_or(self.keep_alive)
+    }
+
     /// Whether a link is a modelled NB-IoT cell.
     pub fn has_cell(&self) -> bool {
         self.links.iter().any(|link| link.cell.is_some())
@@ -415,6 +423,7 @@ impl Schedule {
                 messages: *messages,
                 warm_up: warm_up.unwrap_or(*warms_up && interval.is_none()),
                 interval,
+                keep_alive: None,
             })
         };
         intervals.iter().flat_map(of_interval).collect()
@@ -428,6 +437,9 @@ pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
         interval: schedule
             .interval
             .map(|interval| DisplayDuration(interval).to_string()),
+        keep_alive: schedule
+            .keep_alive
+            .map(|seconds| DisplayDuration(Duration::from_secs(seconds.into())).to_string()),
     }
 }
 

@@ -35,6 +35,7 @@ impl Schedule {
             messages,
             warm_up: false,
             interval: Some(interval),
+            keep_alive: None,
         };
         let readings = |seconds: f64| (seconds / interval.as_secs_f64()) as u64;
         let day = readings(DAY_SECONDS).clamp(2, MOST_READINGS);

@@ -98,7 +98,7 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
         timeout: text(options.timeout),
         ipv6: options.ipv6,
         resource: &options.resource,
-        keep_alive_s: options.keep_alive,
+        keep_alive_s: options.keep_alive_of(&cell.schedule),
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
         spread: options
@@ -164,7 +164,11 @@ fn question(options: &Options, cell: Dimensions) -> Question {
         start: cell.start.to_string(),
         content: cell.content.to_string(),
         link: LinkText(options.links[cell.link]),
-        schedule: resolved_schedule(&cell.schedule),
+        // Devices that differ in their keep-alive alone draw the same numbers, in one run as in two.
+        schedule: resolved_schedule(&Schedule {
+            keep_alive: None,
+            ..cell.schedule
+        }),
     }
 }
 
@@ -249,6 +253,29 @@ mod tests {
         let options = options(&["tcp"]);
         let cell = &Plan::new(&options).cells[0];
         assert_ne!(key(&options, cell, "sim"), key(&options, cell, "live"));
+    }
+
+    /// The cell of a schedule with a keep-alive of its own is that of a run with this keep-alive: its key and its random numbers.
+    /// A stack without keep-alives has no such cell.
+    #[test]
+    fn a_keep_alive_of_a_schedule_is_that_of_a_run() {
+        let mut own = options(&["tcp", "mqtt-qos1"]);
+        own.schedules.push(Schedule {
+            keep_alive: Some(1_080),
+            ..Schedule::default()
+        });
+        assert_eq!(own.cells(), 3);
+        let mut of_run = options(&["mqtt-qos1"]);
+        of_run.keep_alive = 1_080;
+        let (many, one) = (Plan::new(&own), Plan::new(&of_run));
+        assert_eq!(many.cells.len(), 3);
+        assert_eq!(
+            key(&own, &many.cells[2], "sim"),
+            key(&of_run, &one.cells[0], "sim")
+        );
+        assert_eq!(many.cells[2].rng, one.cells[0].rng);
+        let yaml = crate::Scenario::comparison(own.clone()).to_yaml();
+        assert!(yaml.contains("keep_alive: 18min"), "{yaml}");
     }
 
     #[test]

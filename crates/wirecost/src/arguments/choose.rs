@@ -8,19 +8,21 @@ use wirecost_proto::units::parse_duration;
 use wirecost_proto::{ByteSize, Probability};
 use wirecost_scenario::electric::BatterySize;
 use wirecost_scenario::link::LinkLists;
-use wirecost_scenario::options::content::{Content, Contents};
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::table::whole;
+use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use super::BatchArguments;
 use super::count::at_least_one;
+use super::{BatchArguments, FleetArguments};
 
 /// `wirecost choose`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Every stack is simulated on the link, with a connection for each reading and with one that is kept for a day, at most \
-    288 readings. What meets the requirements comes first; the last column says what does not, and why. Energy, battery life and \
-    money are modelled: wirecost devices and wirecost tariffs list the names.\n\n\
+    after_help = "Every stack is simulated on the link in each way that it can be used: with a connection for each reading and with one \
+    that is kept for a day, at most 288 messages; started cold, resumed and with early data; kept by MQTT with keep-alives of 60s \
+    and with the longest that the link's address translator allows. What meets the requirements comes first; the last column says \
+    what does not, and why. Energy, battery life and money are modelled: wirecost devices and wirecost tariffs list the names.\n\n\
     wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
     wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\
     wirecost choose --file needs.yaml      # the same options as KEY: VALUE, one per line; several use cases make a decision matrix\n\n\
@@ -44,7 +46,7 @@ pub struct ChooseArguments {
     #[command(flatten)]
     pub readings: BatchArguments,
 
-    /// Time from one reading to the next; with several --readings, from one message to the next
+    /// Time from one reading to the next; a message with several --readings leaves when its last one is there
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]
     pub every: Option<Duration>,
 
@@ -56,7 +58,8 @@ pub struct ChooseArguments {
     #[command(flatten)]
     pub link: LinkLists,
 
-    /// A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile)
+    /// A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its
+    /// wait for others in its message, the wake-up of --device, and the connect
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub within: Option<Duration>,
 
@@ -96,6 +99,14 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "SIZE")]
     pub monthly_bytes: Option<ByteSize>,
 
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+
+    /// How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each
+    /// that a stack can]
+    #[arg(long, value_name = "START", value_delimiter = ',')]
+    pub start: Vec<Start>,
+
     /// What the best stack has least of [default: bytes]
     #[arg(long, value_enum, value_name = "FIGURE", default_value = "bytes")]
     pub by: By,
@@ -112,9 +123,15 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Time between keep-alives of MQTT connections; 0s for none
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
-    pub keep_alive: Duration,
+    /// Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
+    /// the link's address translator allows]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
+    pub keep_alive: Vec<Duration>,
+
+    /// Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules
+    /// and share of the bill
+    #[arg(long, value_name = "ROW", value_parser = at_least_one::<u32>)]
+    pub explain: Option<u32>,
 
     /// Results folder [default: runs/choose-TIME]
     #[arg(short, long, value_name = "DIR")]
@@ -168,13 +185,8 @@ pub enum By {
 }
 
 impl ChooseArguments {
-    /// What a message carries.
-    pub fn content(&self) -> Content {
-        let contents = Contents::of(&[self.size], &self.readings.lists());
-        contents
-            .each()
-            .first()
-            .copied()
-            .unwrap_or(Content::Size(self.size))
+    /// What messages carry.
+    pub fn contents(&self) -> Contents {
+        Contents::of(&[self.size], &self.readings.lists())
     }
 }

@@ -11,6 +11,8 @@ use wirecost_proto::units::parse_duration;
 use wirecost_results::link_text::nat_timeouts;
 use wirecost_scenario::electric::{self, BatterySize};
 
+use super::FleetArguments;
+
 /// `wirecost cost`.
 #[derive(Debug, Args)]
 #[command(
@@ -61,9 +63,8 @@ pub struct CostArguments {
     #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
     pub nat_timeout: Option<NatTimeouts>,
 
-    /// Number of devices on the data plan: bytes and money of all
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub devices: u32,
+    #[command(flatten)]
+    pub fleet: FleetArguments,
 
     /// Only this device of a capture, by its address
     #[arg(long, value_name = "ADDRESS")]

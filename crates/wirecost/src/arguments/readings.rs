@@ -38,13 +38,13 @@ impl ReadingsArguments {
     }
 }
 
-/// The same with one value each.
+/// The same with one encoding and one compression.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BatchArguments {
-    /// Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded
-    /// series [default: 1, with --encoding or --compression]
-    #[arg(long, value_name = "N", value_parser = readings, conflicts_with = "size", allow_hyphen_values = true)]
-    pub readings: Option<u32>,
+    /// Readings of a sensor that a message carries, instead of --size: time, sensor, temperature, humidity and battery from a
+    /// seeded series; each of several numbers is a way of its own [default: 1, with --encoding or --compression]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = readings, conflicts_with = "size", allow_hyphen_values = true)]
+    pub readings: Vec<u32>,
 
     /// Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     #[arg(long, value_name = "ENCODING", conflicts_with = "size")]
@@ -56,10 +56,10 @@ pub struct BatchArguments {
 }
 
 impl BatchArguments {
-    /// The lists, of one value at most.
+    /// The lists.
     pub fn lists(&self) -> ReadingsLists {
         ReadingsLists {
-            readings: self.readings.into_iter().collect(),
+            readings: self.readings.clone(),
             encodings: self.encoding.into_iter().collect(),
             compressions: self.compression.into_iter().collect(),
         }

@@ -11,8 +11,8 @@ use crate::exit::Failure;
 /// What the table of a comparison shows.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TableArguments {
-    /// Unit of the all-in bytes; a day and a month (30 days) need --interval
-    #[arg(long, value_enum, value_name = "message|day|month", default_value_t = PerArgument::Message, hide_default_value = true, hide_possible_values = true)]
+    /// Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
+    #[arg(long, value_enum, value_name = "message|day|month|year", default_value_t = PerArgument::Message, hide_default_value = true, hide_possible_values = true)]
     pub per: PerArgument,
 
     /// Rows of a stack that both engines ran: one (live if measured) or both
@@ -29,6 +29,8 @@ pub enum PerArgument {
     Day,
     /// 30 days
     Month,
+    /// 365 days
+    Year,
 }
 
 /// The rows of a stack that both engines ran.
@@ -52,6 +54,7 @@ impl TableArguments {
                 PerArgument::Message => Per::Message,
                 PerArgument::Day => Per::Day,
                 PerArgument::Month => Per::Month,
+                PerArgument::Year => Per::Year,
             },
         }
     }
@@ -64,7 +67,7 @@ impl TableArguments {
         (self.rows != RowsArgument::One).then_some("--rows")
     }
 
-    /// Refuses a day or a month where no cell has an interval.
+    /// Refuses a day, a month or a year where no cell has an interval.
     ///
     /// # Errors
     /// The messages of a day cannot be counted.
@@ -73,6 +76,7 @@ impl TableArguments {
             PerArgument::Message => return Ok(()),
             PerArgument::Day => "day",
             PerArgument::Month => "month",
+            PerArgument::Year => "year",
         };
         if options
             .schedules

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 use wirecost_files::output::{Existing, PUBLIC, own as file_to_write};
+use wirecost_report::terminal::listing::{Head, Listing};
 
-use super::cost::table::draw;
 use crate::arguments::CatalogArguments;
 use crate::exit::{self, Failure};
 use crate::output;
@@ -78,12 +78,17 @@ fn write(kind: &Kind, path: &Path, text: &str) -> Result<(), Failure> {
 
 /// One line for each file.
 fn table(kind: &Kind, entries: &[Entry]) -> String {
-    let heads = kind.heads.iter().map(|head| (*head).to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(heads)
-        .chain(entries.iter().map(|entry| entry.row.clone()))
-        .collect();
-    let mut text = String::new();
-    draw(&rows, &[0, kind.heads.len() - 1], &mut text);
+    let last = kind.heads.len() - 1;
+    let heads = kind.heads.iter().enumerate().map(|(column, head)| match column {
+        0 => Head::name(*head),
+        column if column == last => Head::remark(*head),
+        _ => Head::figure(*head),
+    });
+    let listing = Listing {
+        heads: heads.collect(),
+        rows: entries.iter().map(|entry| entry.row.clone()).collect(),
+    };
+    let text = listing.draw(output::width(), "--json");
     let command = kind.command;
     format!(
         "{text}\n{}wirecost {command} NAME shows one with the source of every figure; --out FILE writes it to start from\n",

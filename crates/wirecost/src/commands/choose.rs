@@ -1,12 +1,17 @@
 //! `wirecost choose`: which stack meets the requirements, and what each one costs.
 
+mod assumptions;
+mod explain;
 mod file;
 mod matrix;
 mod needs;
 mod page;
 mod rows;
+mod sentence;
 mod table;
+mod times;
 mod verified;
+mod ways;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,16 +24,15 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
-use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError, Schedule};
-use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError};
 use wirecost_scenario::options::life::DEVICES_UNDER_LOSS;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
+use super::command_line;
 use super::cost::files;
 use super::folder::of_command;
 use super::link_flags::links;
-use super::{command_line, keep_alive_seconds};
 use crate::arguments::ChooseArguments;
 use crate::exit::{self, Failure};
 use crate::output;
@@ -70,6 +74,15 @@ struct Decision<'a> {
 pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     let (json, quiet, given_out) = (given.json.clone(), given.quiet, given.out.clone());
     let cases = file::read(given)?;
+    if cases
+        .iter()
+        .any(|case| case.name.is_some() && case.arguments.explain.is_some())
+    {
+        return Err(Failure::usage(
+            "--explain names a row of one ranking, and the file has several use cases",
+        )
+        .with_hint("give the requirements of one of them"));
+    }
     output::check_files(&[("--json", json.as_deref())])?;
     let mut asked = Vec::new();
     for case in &cases {
@@ -144,7 +157,7 @@ fn write(decision: &Decision<'_>, folder: &Path) -> Result<(), Failure> {
     run.write_json("choice.json", &json)?;
     let title = match &decision.name {
         Some(name) => name.clone(),
-        None => format!("Stack for {}", table::asked(&decision.inputs)),
+        None => format!("Which stack for {}?", sentence::asked(&decision.inputs)),
     };
     page::write(&run, &title, &[(decision, String::new())])
 }
@@ -166,14 +179,18 @@ fn show(decisions: &[Decision<'_>], out: &Path, json: Option<&Path>) -> Result<(
         return output::table_or_json(
             json,
             || serde_json::to_string_pretty(&value),
-            || matrix::table(decisions),
+            || matrix::table(decisions, output::width()),
         );
     };
     let value = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    let explain = decision.inputs.arguments.explain;
+    let explained = explain
+        .map(|row| explain::text(decision, row, &RunFolder::open(out), output::width()))
+        .transpose()?;
     output::table_or_json(
         json,
         || serde_json::to_string_pretty(&value),
-        || table::table(&decision.inputs, &decision.rows, &decision.verified),
+        || explained.unwrap_or_else(|| table::table(decision, output::width())),
     )
 }
 
@@ -232,10 +249,9 @@ impl Inputs<'_> {
     }
 }
 
-/// The comparison that is simulated: each stack with a connection for each reading, and with one that is kept.
+/// The comparison that is simulated: each stack in each way.
 fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let arguments = inputs.arguments;
-    let every = arguments.every.unwrap_or_default();
     let default = || {
         let stacks = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
         stacks
@@ -255,14 +271,12 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     };
     let options = Options {
         engine: Engine::Sim,
-        contents: Contents::of(&[arguments.size], &arguments.readings.lists()),
         links: vec![inputs.link],
         samples,
         seed: arguments.seed,
-        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
-        schedules: Schedule::lives(every, None),
         ..Options::new(stacks)
     };
+    let options = ways::add(arguments, options)?;
     valid(&options)?;
     Ok(options)
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         battery: arguments
             .battery
             .map(|size| size.battery(arguments.self_discharge.value())),
-        devices: arguments.devices,
+        devices: arguments.fleet.devices,
     };
     let figures = source
         .traffic
@@ -67,7 +67,9 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         || {
             let beside = measured.as_ref().map_or_else(String::new, Measured::table);
             let machine = machine.as_ref().map(|energy| machine::text(energy, &figures));
-            table::table(arguments, &terms, &source, &figures) + &beside + &machine.unwrap_or_default()
+            table::table(arguments, &terms, &source, &figures, output::width())
+                + &beside
+                + &machine.unwrap_or_default()
         },
     )?;
     let Some(fault) = &source.fault else {

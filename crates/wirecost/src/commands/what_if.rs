@@ -44,7 +44,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&json),
-        || table::table(&today, &rows),
+        || table::table(&today, &rows, output::width()),
     )?;
     if !arguments.quiet {
         output::note(format_args!("evidence: {}/report.html", out.display()));
@@ -62,6 +62,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     let schedule = |messages| Schedule {
         messages,
         warm_up: false,
+        keep_alive: None,
         interval: Some(today.every),
     };
     let kept = today.per_connection();

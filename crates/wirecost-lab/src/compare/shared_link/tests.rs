@@ -20,6 +20,7 @@ fn shared_link(stack: &str, spread: Option<Duration>) -> Options {
             messages: 3,
             warm_up: false,
             interval: Some(Duration::from_secs(10)),
+            keep_alive: None,
         }],
         shared_link: Some(Shared { spread }),
         ..options(&[stack])

@@ -177,6 +177,7 @@ fn six_messages_every(seconds: u64) -> impl FnOnce(&mut Options) {
             messages: 6,
             warm_up: true,
             interval: Some(Duration::from_secs(seconds)),
+            keep_alive: None,
         }];
         options.starts = vec![Start::Cold, Start::Resumed, Start::ZeroRtt];
     }
@@ -288,6 +289,7 @@ fn life(stack: &str, messages: u64, settle: Duration) -> (String, wirecost_resul
             messages,
             warm_up: false,
             interval: Some(Duration::from_secs(150)),
+            keep_alive: None,
         }];
         options.starts = vec![Start::Cold];
         options.settle = settle;
@@ -318,6 +320,7 @@ fn a_publication_that_is_due_when_the_keep_alive_ends_replaces_the_pingreq() {
                 messages: 3,
                 warm_up: false,
                 interval: Some(Duration::from_secs(300)),
+                keep_alive: None,
             }];
             options.starts = vec![Start::Cold];
             options.keep_alive = seconds;

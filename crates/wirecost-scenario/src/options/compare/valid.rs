@@ -244,7 +244,9 @@ impl Options {
 
     /// A step ends when the link is quiet. PINGREQs that follow one another faster keep it busy.
     fn validate_keep_alive(&self) -> Result<(), OptionsError> {
-        let keep_alive = Duration::from_secs(self.keep_alive.into());
+        let own = self.schedules.iter().filter_map(|schedule| schedule.keep_alive);
+        let shortest = own.chain([self.keep_alive]).filter(|seconds| *seconds > 0).min();
+        let keep_alive = Duration::from_secs(shortest.unwrap_or_default().into());
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
         let quiet_after = self.settle + rtt * 2 + KEEP_ALIVE_MARGIN;
         if keep_alive.is_zero()

@@ -3,22 +3,24 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wirecost_proto::shown;
 use wirecost_proto::units::counted;
+use wirecost_report::terminal::listing::{Head, Listing};
+use wirecost_report::terminal::paragraph;
 
 use super::rows::Row;
-use super::{Decision, Inputs, table};
-use crate::commands::cost::table::{draw, number};
+use super::sentence::brief;
+use super::{Decision, table};
 
 /// The heads of the columns.
 pub(super) const HEADS: [&str; 5] = ["use case", "best", "its figures", "excluded", "alternative"];
 
-/// The matrix for a terminal.
-pub(super) fn table(decisions: &[Decision<'_>]) -> String {
-    let mut lines = vec![HEADS.map(str::to_owned).to_vec()];
-    lines.extend(decisions.iter().map(line));
-    let mut text = String::new();
-    draw(&lines, &[0, 1, 2, 3, 4], &mut text);
+/// The matrix for a terminal of `width` columns.
+pub(super) fn table(decisions: &[Decision<'_>], width: usize) -> String {
+    let listing = Listing {
+        heads: HEADS.map(Head::name).to_vec(),
+        rows: decisions.iter().map(line).collect(),
+    };
+    let mut text = listing.draw(width, "choice.md");
     let mut notes: Vec<String> = Vec::new();
     for decision in decisions {
         for note in table::basis(&decision.inputs) {
@@ -32,7 +34,7 @@ pub(super) fn table(decisions: &[Decision<'_>]) -> String {
         }));
     }
     for note in notes {
-        text.push_str(&format!("{note}\n"));
+        text.push_str(&paragraph(&note, width));
     }
     text
 }
@@ -40,11 +42,12 @@ pub(super) fn table(decisions: &[Decision<'_>]) -> String {
 /// The row of a use case.
 pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
     let rows = &decision.rows;
-    let named = |row: &Row| format!("{}, {}", row.stack, row.way);
+    let named = |row: &Row| format!("{}, {}", row.stack, row.way.name());
+    let figures = |row: &Row| brief(&decision.inputs, row).join(", ");
     let best = rows.first().filter(|row| row.is_met());
     let next = rows.iter().filter(|row| row.is_met()).nth(1);
     let (answer, its) = match (best, rows.first()) {
-        (Some(best), _) => (named(best), figures(&decision.inputs, best)),
+        (Some(best), _) => (named(best), figures(best)),
         (None, Some(nearest)) => (
             "none".to_owned(),
             format!("nearest {}: {}", named(nearest), nearest.fails.join("; ")),
@@ -55,7 +58,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
         let mark = next
             .beside_first()
             .map_or_else(String::new, |words| format!("{words}: "));
-        format!("{mark}{}: {}", named(next), figures(&decision.inputs, next))
+        format!("{mark}{}: {}", named(next), figures(next))
     });
     vec![
         decision.name.clone().unwrap_or_default(),
@@ -64,27 +67,6 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
         excluded(rows),
         alternative,
     ]
-}
-
-/// The figures of a row in a few words.
-pub(super) fn figures(inputs: &Inputs<'_>, row: &Row) -> String {
-    let Some(figures) = &row.figures else {
-        return "not run".to_owned();
-    };
-    let mut parts = vec![format!("{} B", number(figures.bytes.mean.mean.round()))];
-    parts.extend(
-        figures
-            .outcome
-            .years
-            .map(|[years, ..]| format!("{years:.1} years")),
-    );
-    let time = figures.time;
-    parts.extend(time.map(|(time, what)| format!("{} ({what})", shown::time(time))));
-    let bill = inputs.tariff.as_ref().zip(figures.outcome.bill);
-    parts.extend(
-        bill.map(|(tariff, bill)| format!("{} a month", shown::money(&tariff.currency, bill.amount))),
-    );
-    parts.join(", ")
 }
 
 /// How many rows each requirement excludes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_results::Cell;
 use wirecost_scenario::options::compare::LinkConfig;
-use wirecost_scenario::options::content::Content;
+use wirecost_scenario::options::content::Contents;
 use wirecost_stack::Stack;
 
 use crate::arguments::{By, ChooseArguments, Delivery, Reach};
@@ -60,16 +60,24 @@ fn too_soon(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
 
 /// The payload as it was asked for.
 fn named(arguments: &ChooseArguments) -> String {
-    match arguments.content() {
-        Content::Size(size) => format!("--size {size}"),
-        Content::Readings(batch) => batch.to_string(),
+    match arguments.contents() {
+        Contents::Sizes(_) => format!("--size {}", arguments.size),
+        Contents::Readings(lists) => {
+            let batches = lists.batches();
+            let texts: Vec<String> = batches.iter().map(ToString::to_string).collect();
+            texts.join(" or ")
+        }
     }
 }
 
 /// Fewer bytes a month than the payload alone has.
 fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure> {
-    let bytes = arguments.content().payload(arguments.seed).bytes.len();
-    let payload = bytes as f64 * MONTH_SECONDS / every.as_secs_f64();
+    let contents = arguments.contents().each();
+    let each = contents.iter().map(|content| {
+        let readings = content.batch().map_or(1, |batch| batch.readings);
+        content.payload(arguments.seed).bytes.len() as f64 / f64::from(readings)
+    });
+    let payload = each.reduce(f64::min)? * MONTH_SECONDS / every.as_secs_f64();
     let most = arguments
         .monthly_bytes
         .filter(|most| payload > most.bytes() as f64)?;

@@ -1,14 +1,13 @@
 //! `choice.html` and `choice.md`: the choice for a design document.
 
-use wirecost_proto::units::counted;
 use wirecost_report::choice::{Choice, Choices, Ranked};
 use wirecost_results::RunFolder;
 
 use super::needs::word;
 use super::rows::Row;
 use super::table::{self, heads, line, notes};
-use super::{Decision, Inputs, matrix};
-use crate::arguments::By;
+use super::ways;
+use super::{Decision, Inputs, assumptions, matrix, sentence};
 use crate::commands::command_line;
 use crate::commands::cost::table::time;
 use crate::exit::{self, Failure};
@@ -50,89 +49,59 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         verified,
         ..
     } = decision;
-    let best = rows.first().filter(|row| row.is_met());
     Choice {
         name: decision.name.clone().unwrap_or_default(),
-        answer: best.map_or_else(
-            || "No stack meets the requirements.".to_owned(),
-            |row| format!("{} ({})", row.stack, row.way),
-        ),
-        reasons: reasons(decision),
+        answer: sentence::answer(rows),
+        reasons: sentence::reasons(decision),
+        per: inputs.arguments.fleet.per.name(),
         requirements: requirements(inputs),
-        heads: heads(inputs),
-        rows: rows.iter().map(|row| ranked(inputs, row)).collect(),
+        heads: heads(inputs, rows)
+            .iter()
+            .map(|head| head.text().to_owned())
+            .collect(),
+        rows: ranked(inputs, rows),
         evidence: evidence(decision),
         files: files(path, !verified.is_empty()),
-        assumptions: notes(inputs, rows, &[])
+        assumptions: assumptions::order(inputs, rows)
             .into_iter()
-            .filter(|note| !note.is_empty())
+            .chain(notes(inputs, rows, &[]))
+            .chain(ways::legend(inputs.arguments.every.unwrap_or_default(), rows))
             .map(|note| note.trim_start_matches("* ").to_owned())
             .collect(),
     }
 }
 
-fn ranked(inputs: &Inputs<'_>, row: &Row) -> Ranked {
-    Ranked {
-        texts: line(inputs, row),
+fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {
+    let shown: Vec<usize> = ways::shown(rows).into_iter().map(|(index, _)| index).collect();
+    let each = rows.iter().enumerate();
+    each.map(|(index, row)| Ranked {
+        texts: line(inputs, rows, (index, row)),
         is_met: row.is_met(),
-        parts: row.parts.map_or([0.0; 3], |parts| {
-            [parts.connection, parts.message, parts.keep_alive]
-        }),
-    }
+        is_shown: shown.contains(&index),
+        parts: parts(inputs, row),
+        years: row.figures.as_ref().and_then(|figures| figures.outcome.years),
+    })
+    .collect()
 }
 
-/// What the answer costs, how many stacks meet the requirements, and which cannot be told apart from it.
-fn reasons(decision: &Decision<'_>) -> Vec<String> {
-    let rows = &decision.rows;
-    let met = rows.iter().filter(|row| row.is_met()).count();
-    let mut reasons = Vec::new();
-    match rows.first().filter(|row| row.is_met()) {
-        Some(best) => reasons.push(format!(
-            "It has the least {} of those that meet the requirements: {}.",
-            by_words(decision.inputs.arguments.by),
-            matrix::figures(&decision.inputs, best)
-        )),
-        None => reasons.extend(rows.first().map(|nearest| {
-            format!(
-                "The nearest is {} ({}): {}.",
-                nearest.stack,
-                nearest.way,
-                nearest.fails.join("; ")
-            )
-        })),
-    }
-    reasons.push(format!(
-        "{met} of {} meet the requirements.",
-        counted(rows.len() as u64, "stack and way").replace("stack and ways", "stacks and ways")
-    ));
-    let beside = rows.iter().filter_map(|row| {
-        let words = row.beside_first()?;
-        Some(format!("{} ({}): {words}", row.stack, row.way))
-    });
-    let beside: Vec<String> = beside.collect();
-    if !beside.is_empty() {
-        reasons.push(format!("Not behind it: {}.", beside.join("; ")));
-    }
-    reasons
-}
-
-const fn by_words(by: By) -> &'static str {
-    match by {
-        By::Bytes => "bytes",
-        By::Energy => "energy",
-        By::Money => "money",
-        By::Time => "time",
-    }
+/// The bytes of connects and closes, messages and keep-alives of the devices in the time asked for.
+fn parts(inputs: &Inputs<'_>, row: &Row) -> [f64; 3] {
+    let Some((figures, parts)) = row.figures.as_ref().zip(row.parts) else {
+        return [0.0; 3];
+    };
+    let parts = [parts.connection, parts.message, parts.keep_alive];
+    let all = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let bytes = inputs.arguments.fleet.scaled(figures.month_bytes);
+    parts.map(|part| part / all * bytes)
 }
 
 fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     let arguments = inputs.arguments;
     let every = time(arguments.every.unwrap_or_default());
+    let contents = arguments.contents().each();
+    let contents: Vec<String> = contents.iter().map(ToString::to_string).collect();
     let mut list = vec![
-        (
-            table::unit(inputs),
-            format!("{} every {every}", arguments.content()),
-        ),
+        ("reading", format!("{} every {every}", contents.join(" or "))),
         ("link", table::link(inputs)),
         ("delivery", word(arguments.delivery)),
     ];
@@ -164,12 +133,21 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
         list.push(("battery years", format!("at least {years}")));
     }
     if let Some(most) = arguments.monthly_bytes {
-        list.push(("monthly bytes", format!("at most {most}")));
+        list.push(("monthly bytes of a device", format!("at most {most}")));
     }
     if let Some(tariff) = &inputs.tariff {
         list.push(("tariff", format!("{}: {}", tariff.name, tariff.title)));
     }
-    list.push(("keep-alive", time(arguments.keep_alive)));
+    let keep_alives = ways::keep_alives(arguments, &inputs.link);
+    let keep_alives: Vec<String> = keep_alives.iter().map(|keep_alive| time(*keep_alive)).collect();
+    list.push(("keep-alive", keep_alives.join(", ")));
+    if !arguments.start.is_empty() {
+        let starts: Vec<String> = arguments.start.iter().map(ToString::to_string).collect();
+        list.push(("start", starts.join(", ")));
+    }
+    if arguments.fleet.devices > 1 {
+        list.push(("devices", arguments.fleet.devices.to_string()));
+    }
     list.push(("ordered by", word(arguments.by)));
     list
 }

@@ -1,20 +1,20 @@
 //! What each stack costs, and which requirement it fails.
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Cycle, Terms, Way, life};
+use wirecost_account::{Cycle, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::shown;
 use wirecost_results::all_in::Parts;
-use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 use wirecost_stats::{Estimate, Judgement};
 
+use super::times::ReadingTime;
+use super::ways::Way;
 use super::{Inputs, needs};
 use crate::arguments::By;
 use crate::commands::cost::{lives, outcome};
@@ -22,24 +22,26 @@ use crate::exit::Failure;
 
 /// Share of the bytes from which on a cause is named.
 const NAMED_SHARE: f64 = 0.4;
-/// The part of a time-out of an address translator after which a keep-alive is sent.
-const BEFORE_TIMEOUT: f64 = 0.9;
 
 /// A stack with a way to use its connections.
 pub struct Row {
     pub stack: Stack,
-    /// `a connection each`, `kept for N`, `no connection`.
-    pub way: String,
+    /// How it is used.
+    pub way: Way,
+    /// The key of its cell.
+    pub key: String,
     /// What it costs; `None` if it was not run.
     pub figures: Option<Figures>,
     /// Requirements that it fails: the name of each, a colon and why. `not run` is one too.
     pub fails: Vec<String>,
     /// What makes up most of its bytes.
     pub note: Option<String>,
-    /// The parts of its bytes.
+    /// The parts of the bytes of a message.
     pub parts: Option<Parts>,
     /// What it is against the first one, where it is not more; `None` of the first one too.
     pub beside_first: Option<Judgement>,
+    /// The time of a reading; `None` if none arrived.
+    pub times: Option<ReadingTime>,
 }
 
 /// What a stack costs.
@@ -54,10 +56,6 @@ pub struct Figures {
     money: Option<Spread>,
     /// Energy, years and money.
     pub outcome: wirecost_account::Figures,
-    /// 95th percentile of the time of a reading, or the longest where there are too few.
-    pub time: Option<(Duration, &'static str)>,
-    /// The 95 % interval of that time, in seconds; `None` where there are too few.
-    time_interval: Option<[f64; 2]>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
 }
@@ -105,12 +103,19 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     let tariff = inputs.tariff.as_ref();
     let refusal = tariff.and_then(|tariff| tariff::refusal(tariff, stack));
     fails.extend(refusal.map(|why| format!("tariff: {why}")));
-    let figures = figures(inputs, cell, folder)?;
+    let way = Way::of(inputs.arguments, &inputs.link, cell, stack);
+    let every = inputs.arguments.every.unwrap_or_default();
+    let times = ReadingTime::of(cell, &way, every, inputs.device.as_ref());
+    // The account is that of messages.
+    let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
+        bytes: figures.bytes.scaled(1.0 / way.readings as f64),
+        ..figures
+    });
     match &figures {
         Some(figures) => {
             fails.extend(needs::losses(inputs.arguments, figures.lost));
             fails.extend(needs::invalid(cell));
-            fails.extend(failed(inputs, figures));
+            fails.extend(failed(inputs, figures, times));
         }
         None => fails.push(match &cell.not_run {
             Some(why) => format!("not run: {why}"),
@@ -119,9 +124,11 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     }
     Ok(Row {
         stack,
-        way: Way::of(cell).to_string(),
+        way,
+        key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(inputs, stack, cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
+        times: times.filter(|_| figures.is_some()),
         figures,
         fails,
         beside_first: None,
@@ -162,8 +169,6 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         watts,
         money,
         outcome,
-        time: times_of(cell).map(time),
-        time_interval: times_of(cell).and_then(time_interval),
         lost: (offered.saturating_sub(arrived), offered),
     }))
 }
@@ -173,43 +178,24 @@ fn watts(device: &Device, life: &Cycle) -> Option<f64> {
     Some(mean_power(device, &[life.repeated()?]).total().joules)
 }
 
-/// The times of a reading: with its connect, where each reading makes one.
-fn times_of(cell: &Cell) -> Option<&Times> {
-    let with_connect = cell.first_message_time_ns.as_ref();
-    let alone = cell
-        .message
-        .as_ref()
-        .and_then(|message| message.response_time_ns.as_ref());
-    match cell.messages_per_connection {
-        1 => with_connect.or(alone),
-        _ => alone,
-    }
-}
-
-fn time(times: &Times) -> (Duration, &'static str) {
-    match times.p95 {
-        Some(p95) => (Duration::from_nanos(p95), "p95"),
-        None => (Duration::from_nanos(times.max), "longest"),
-    }
-}
-
-fn time_interval(times: &Times) -> Option<[f64; 2]> {
-    if times.min == times.max {
-        return Some([times.max as f64 / 1e9; 2]);
-    }
-    let interval = times.quantile_ci95.get("p95").copied().flatten()?;
-    Some(interval.map(|nanos| nanos as f64 / 1e9))
-}
-
-fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
+fn failed(inputs: &Inputs<'_>, figures: &Figures, times: Option<ReadingTime>) -> Vec<String> {
     let arguments = inputs.arguments;
     let mut fails = Vec::new();
-    if let Some(((time, what), within)) = figures.time.zip(arguments.within)
-        && time > within
+    if let Some((time, within)) = times.zip(arguments.within)
+        && time.total() > within
     {
+        let parts = time.parts();
+        let parts = parts
+            .iter()
+            .map(|(name, part)| format!("{name} {}", shown::time(*part)));
+        let parts = match parts.len() {
+            ..2 => String::new(),
+            _ => format!(" ({})", parts.collect::<Vec<String>>().join(", ")),
+        };
         fails.push(format!(
-            "within: {what} {}, above {}",
-            shown::time(time),
+            "within: {} {}{parts}, above {}",
+            time.what,
+            shown::time(time.total()),
             shown::time(within)
         ));
     }
@@ -241,37 +227,20 @@ fn note(inputs: &Inputs<'_>, stack: Stack, cell: &Cell) -> Option<String> {
         .map(|timeout| format!("the server closes after {} s", timeout.as_secs()));
     let (late, offered) = (cell.outcomes.late, cell.outcomes.offered);
     let late = (late > 0).then(|| format!("{late} of {offered} readings are answered late"));
-    let notes: Vec<String> = ends.into_iter().chain(late).chain(most(inputs, cell)).collect();
+    let notes: Vec<String> = ends.into_iter().chain(late).chain(most(cell)).collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// What makes up most of the bytes, if it is not the message.
-fn most(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
+fn most(cell: &Cell) -> Option<String> {
     let parts = Parts::of(cell)?;
     let all = parts.connection + parts.message + parts.keep_alive;
-    let keep_alive = parts.keep_alive / all;
-    if keep_alive >= NAMED_SHARE {
-        let percent = keep_alive * 100.0;
-        return Some(match longer_keep_alive(inputs, cell) {
-            Some(longer) => format!(
-                "keep-alive is {percent:.0} % of it; --keep-alive {}s would save {:.0} %",
-                longer.as_secs(),
-                percent * (1.0 - inputs.arguments.keep_alive.as_secs_f64() / longer.as_secs_f64())
-            ),
-            None => format!("keep-alive is {percent:.0} % of it"),
-        });
-    }
-    let connection = parts.connection / all;
-    (connection >= NAMED_SHARE).then(|| format!("handshake and close are {:.0} % of it", connection * 100.0))
-}
-
-/// The longest keep-alive that the link's address translator allows, if it is longer than the one asked for and the stack follows it.
-fn longer_keep_alive(inputs: &Inputs<'_>, cell: &Cell) -> Option<Duration> {
-    let stack: Stack = cell.stack.parse().ok()?;
-    // Heartbeats of AMQP follow the container (AMQP 1.0 section 2.4.5).
-    let timeout = inputs.link.nat.tcp.filter(|_| stack.is_mqtt())?;
-    let longer = Duration::from_secs((timeout.as_secs_f64() * BEFORE_TIMEOUT) as u64);
-    (longer > inputs.arguments.keep_alive).then_some(longer)
+    let named = [
+        ("keep-alives", parts.keep_alive / all),
+        ("handshake and close", parts.connection / all),
+    ];
+    let named = named.into_iter().find(|(_, share)| *share >= NAMED_SHARE);
+    named.map(|(what, share)| format!("{:.0} % {what}", share * 100.0))
 }
 
 /// Orders rows: those that meet the requirements first, each part by the figure. Those that are not more than the first are
@@ -307,7 +276,7 @@ fn value(row: &Row, by: By) -> Option<f64> {
         By::Bytes => Some(figures.bytes.mean.mean),
         By::Energy => figures.watts.map(|watts| watts.mean.mean),
         By::Money => figures.outcome.bill.map(|bill| bill.amount),
-        By::Time => figures.time.map(|(time, _)| time.as_secs_f64()),
+        By::Time => row.times.map(|time| time.total().as_secs_f64()),
     }
 }
 
@@ -317,7 +286,7 @@ fn estimate(row: &Row, by: By) -> Option<Estimate> {
         By::Bytes => figures.bytes.interval(),
         By::Energy => figures.watts.and_then(|watts| watts.interval()),
         By::Money => figures.money.and_then(|money| money.interval()),
-        By::Time => figures.time_interval,
+        By::Time => row.times.and_then(|time| time.interval()),
     };
     Some(Estimate {
         value: value(row, by)?,

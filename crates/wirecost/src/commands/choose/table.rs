@@ -3,40 +3,56 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use wirecost_proto::shown;
 use wirecost_proto::units::counted;
+use wirecost_report::terminal::listing::{Head, Listing};
+use wirecost_report::terminal::paragraph;
 use wirecost_results::link_text::LinkShown;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
-use super::{Inputs, Verified};
-use crate::commands::cost::table::{amount, draw, number, time};
+use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
+use crate::commands::cost::table::{amount, number};
 
-/// The ranking, what it is modelled by, and what was verified.
-pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> String {
-    let mut text = format!("{}\n\n", asked(inputs));
-    let mut lines = vec![heads(inputs)];
-    lines.extend(rows.iter().map(|row| line(inputs, row)));
-    let last = heads(inputs).len() - 1;
-    draw(&lines, &[0, 1, last], &mut text);
-    for note in notes(inputs, rows, verified) {
-        text.push_str(&format!("{note}\n"));
+/// What has all rows and columns.
+const ELSEWHERE: &str = "choice.md";
+
+/// The answer, the ranking, what it rests on, and what was verified, for a terminal of `width` columns.
+pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
+    let Decision {
+        inputs,
+        rows,
+        verified,
+        ..
+    } = decision;
+    let mut text = paragraph(&sentence::paragraph(decision), width);
+    text += &format!("\n{}", paragraph(&sentence::asked(inputs), width));
+    let shown = ways::shown(rows);
+    let left_out = rows.len() - shown.len();
+    let listing = Listing {
+        heads: heads(inputs, rows),
+        rows: shown.into_iter().map(|row| line(inputs, rows, row)).collect(),
+    };
+    text += &listing.draw(width, ELSEWHERE);
+    if left_out > 0 {
+        text += &paragraph(
+            &format!(
+                "{left_out} rows differ from one above only in how connections start; {ELSEWHERE} has them"
+            ),
+            width,
+        );
+    }
+    text.push('\n');
+    text += "the figures and their order rest on:\n";
+    for assumption in assumptions::order(inputs, rows) {
+        text += &paragraph(&format!("- {assumption}"), width);
+    }
+    text.push('\n');
+    let legend = ways::legend(inputs.arguments.every.unwrap_or_default(), rows);
+    for note in legend.iter().chain(&notes(inputs, rows, verified)) {
+        text += &paragraph(note, width);
     }
     text
-}
-
-/// What was asked, in one line.
-pub(super) fn asked(inputs: &Inputs<'_>) -> String {
-    let arguments = inputs.arguments;
-    let every = time(arguments.every.unwrap_or_default());
-    format!("{} every {every} over {}", arguments.content(), link(inputs))
-}
-
-/// What a row's bytes are of: a message, where it carries several readings.
-pub(super) fn unit(inputs: &Inputs<'_>) -> &'static str {
-    match inputs.arguments.readings.readings {
-        Some(2..) => "message",
-        _ => "reading",
-    }
 }
 
 /// The link as text, which says so if it loses nothing.
@@ -49,35 +65,55 @@ pub(super) fn link(inputs: &Inputs<'_>) -> String {
 }
 
 /// The headings of the columns.
-pub(super) fn heads(inputs: &Inputs<'_>) -> Vec<String> {
-    let mut heads = ["stack", "connection", "bytes", "MB/month"]
-        .map(str::to_owned)
-        .to_vec();
+pub(super) fn heads(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Head> {
+    let per = inputs.arguments.fleet.per.name();
+    let mut heads = vec![
+        Head::figure("row"),
+        Head::name("stack"),
+        Head::name("connection"),
+        Head::figure("bytes"),
+        Head::figure(format!("MB/{per}")).hidden_at(3),
+    ];
     if inputs.device.is_some() {
-        heads.push("mW*".to_owned());
+        heads.push(Head::figure("mW*").hidden_at(2));
     }
     if inputs.arguments.battery.is_some() {
-        heads.push("battery*".to_owned());
+        heads.push(Head::figure("battery*"));
     }
-    heads.push("p95".to_owned());
+    heads.push(Head::figure("time"));
+    if has_parts(rows) {
+        heads.push(Head::name("its parts").hidden_at(0));
+    }
     if let Some(tariff) = &inputs.tariff {
-        heads.push(format!("{}/month*", tariff.currency));
+        heads.push(Head::figure(format!("{}/{per}*", tariff.currency)).hidden_at(1));
     }
-    heads.push("why not".to_owned());
+    if rows.iter().any(|row| !remarks(row).is_empty()) {
+        heads.push(Head::remark("remarks"));
+    }
     heads
 }
 
-/// The cells of a row.
-pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
-    let mut line = vec![row.stack.to_string(), row.way.clone()];
-    let why = why(row);
+/// Whether the time of a reading has several parts in any row.
+fn has_parts(rows: &[Row]) -> bool {
+    rows.iter()
+        .filter_map(|row| row.times)
+        .any(|time| time.parts().len() > 1)
+}
+
+/// The texts of a row, which is the `index`th of all.
+pub(super) fn line(inputs: &Inputs<'_>, rows: &[Row], (index, row): (usize, &Row)) -> Vec<String> {
+    let mut line = vec![(index + 1).to_string(), row.stack.to_string(), row.way.name()];
+    let remarks = remarks(row);
+    let columns = heads(inputs, rows).len();
+    let has_remarks = rows.iter().any(|row| !self::remarks(row).is_empty());
     let Some(figures) = &row.figures else {
-        line.resize(heads(inputs).len() - 1, "-".to_owned());
-        line.push(why);
+        line.resize(columns - usize::from(has_remarks), "-".to_owned());
+        line.push(remarks);
         return line;
     };
+    let fleet = inputs.arguments.fleet;
     line.push(bytes(&figures.bytes));
-    line.push(number(figures.month_bytes / 1e6));
+    line.push(number(fleet.scaled(figures.month_bytes) / 1e6));
     if let Some(watts) = &figures.watts {
         line.push(number(watts.mean.mean * 1e3));
     }
@@ -85,14 +121,24 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
         line.push(format!("{years:.1} y ({low:.1} to {high:.1})"));
     }
     line.push(
-        figures
-            .time
-            .map_or_else(|| "-".to_owned(), |(time, _)| self::time(time)),
+        row.times
+            .map_or_else(|| "-".to_owned(), |time| shown::time(time.total())),
     );
-    if let Some(bill) = &figures.outcome.bill {
-        line.push(amount(bill.amount));
+    if has_parts(rows) {
+        let parts = row.times.map_or_else(Vec::new, |time| time.parts());
+        let parts = parts
+            .iter()
+            .map(|(name, part)| format!("{name} {}", shown::time(*part)));
+        line.push(parts.collect::<Vec<String>>().join(", "));
     }
-    line.push(why);
+    if let Some(bill) = &figures.outcome.bill {
+        line.push(amount(fleet.scaled(bill.amount)));
+    } else if inputs.tariff.is_some() {
+        line.push("-".to_owned());
+    }
+    if has_remarks {
+        line.push(remarks);
+    }
     line
 }
 
@@ -107,11 +153,11 @@ fn bytes(bytes: &Spread) -> String {
     }
 }
 
-/// Why a stack is not the first one.
-fn why(row: &Row) -> String {
-    let mut why = row.fails.clone();
-    why.extend(row.beside_first().map(str::to_owned));
-    why.extend(row.note.clone());
+/// What a row does not meet, and what to know about it.
+fn remarks(row: &Row) -> String {
+    let mut remarks: Vec<String> = row.fails.iter().map(|fail| format!("not met: {fail}")).collect();
+    remarks.extend(row.beside_first().map(str::to_owned));
+    remarks.extend(row.note.clone());
     let says_losses = row.fails.iter().any(|why| why.starts_with("delivery: loses"));
     if let Some(Figures {
         lost: (lost @ 1.., offered),
@@ -119,18 +165,17 @@ fn why(row: &Row) -> String {
     }) = &row.figures
         && !says_losses
     {
-        why.push(format!("{lost} of {offered} readings lost"));
+        remarks.push(format!("{lost} of {offered} readings lost"));
     }
-    why.join("; ")
+    remarks.join("; ")
 }
 
 /// What bytes are, and what the figures are modelled by.
 pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
-    let mut notes = vec![String::new()];
-    notes.push(format!(
-        "bytes: IP packets per {}, both ways, with its share of connects, keep-alives and closes; simulated",
-        unit(inputs)
-    ));
+    let mut notes = vec![
+        "bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes; simulated"
+            .to_owned(),
+    ];
     if let Some(device) = &inputs.device {
         let (assumed, all) = device.assumed();
         notes.push(format!(
@@ -160,16 +205,18 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     if inputs.arguments.battery.is_some() {
         notes.push("battery: in parentheses the range of the spread of the device's powers".to_owned());
     }
-    let longest = |row: &Row| {
-        row.figures
-            .as_ref()
-            .and_then(|figures| figures.time)
-            .is_some_and(|(_, what)| what != "p95")
-    };
-    if rows.iter().any(longest) {
-        notes.push(
-            "p95 is the longest time where there are too few readings for a 95th percentile".to_owned(),
-        );
+    let longest = |row: &Row| row.times.is_some_and(|time| time.what != "p95");
+    notes.push(match rows.iter().any(longest) {
+        true => "time: 95th percentile of a reading, the longest where there are too few for one".to_owned(),
+        false => "time: 95th percentile of a reading".to_owned(),
+    });
+    let devices = inputs.arguments.fleet.devices;
+    if devices > 1 {
+        notes.push(format!(
+            "bytes and money per {} are those of {}",
+            inputs.arguments.fleet.per.name(),
+            counted(devices.into(), "device")
+        ));
     }
     notes.extend(verified.iter().map(verdict));
     notes
@@ -236,10 +283,12 @@ pub(super) fn verdict(verified: &Verified) -> String {
 /// The choice as JSON.
 pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Value {
     json!({
-        "asked": asked(inputs),
+        "asked": sentence::asked(inputs),
         "device": inputs.device.as_ref().map(|device| &device.name),
         "tariff": inputs.tariff.as_ref().map(|tariff| &tariff.name),
         "best": rows.first().filter(|row| row.is_met()).map(|row| row.stack.to_string()),
+        "devices": inputs.arguments.fleet.devices,
+        "assumptions": assumptions::order(inputs, rows),
         "rows": rows.iter().map(row_json).collect::<Vec<Value>>(),
         "verified": verified.iter().map(|verified| json!({
             "stack": verified.stack,
@@ -263,15 +312,23 @@ fn row_json(row: &Row) -> Value {
             "mean_power_w": figures.watts.as_ref().map(interval),
             "battery_years": figures.outcome.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
             "money_per_month": figures.outcome.bill.map(|bill| bill.amount),
-            "time_s": figures.time.map(|(time, _)| time.as_secs_f64()),
-            "time_is": figures.time.map(|(_, what)| what),
+            "time_s": row.times.map(|time| time.total().as_secs_f64()),
+            "time_parts_s": row.times.map(|time| json!({
+                "wait": time.wait.as_secs_f64(), "wake": time.wake.as_secs_f64(),
+                "connect": time.connect.as_secs_f64(), "message": time.message.as_secs_f64(),
+            })),
+            "time_is": row.times.map(|time| time.what),
             "readings_lost": figures.lost.0,
             "readings": figures.lost.1,
         })
     });
     json!({
         "stack": row.stack.to_string(),
-        "connection": row.way,
+        "key": row.key,
+        "connection": row.way.use_of_connections(),
+        "start": row.way.start.name(),
+        "keep_alive_s": row.way.keep_alive.map(|time| time.as_secs()),
+        "readings_per_message": row.way.readings,
         "is_met": row.is_met(),
         "fails": row.fails,
         "note": row.note,

@@ -5,6 +5,7 @@ use std::path::Path;
 use wirecost_live::signals::Interrupt;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
+use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::rows::Row;
@@ -50,6 +51,8 @@ pub(super) fn verify(
         engine: Engine::Auto,
         stacks,
         samples: DEVICES,
+        starts: vec![Start::Cold],
+        exclude: Vec::new(),
         schedules: vec![Schedule::default()],
         ..options.clone()
     };

@@ -1,10 +1,11 @@
 //! `--check`: published figures of energy, battery life and bytes, recomputed.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wirecost_files::output::new_folder;
+use wirecost_report::terminal::listing::{Head, Listing};
+use wirecost_report::terminal::paragraph;
 use wirecost_studies::amount::Published;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::judge::JudgedPoint;
@@ -91,22 +92,17 @@ fn table(claims: &Claims, judged: &[Judged]) -> String {
         let each = claim.points.iter();
         each.map(move |point| row(claim, point))
     });
-    let rows: Vec<[String; 6]> = std::iter::once(HEADS.map(str::to_owned)).chain(rows).collect();
-    let width = |column: usize| {
-        let letters = rows.iter().map(|row| row[column].chars().count());
-        letters.max().unwrap_or_default()
+    let last = HEADS.len() - 1;
+    let heads = HEADS.iter().enumerate().map(|(column, head)| match column {
+        column if column == last => Head::remark(*head),
+        _ => Head::name(*head),
+    });
+    let listing = Listing {
+        heads: heads.collect(),
+        rows: rows.map(|row| row.to_vec()).collect(),
     };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let mut text = format!("{}\n\n", claims.source);
-    for row in &rows {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:<width$}"));
-        let line = cells.collect::<Vec<String>>().join("  ");
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
+    let width = output::width();
+    let mut text = paragraph(&claims.source, width) + "\n" + &listing.draw(width, "--json");
     let is_modelled = judged.iter().flat_map(|claim| &claim.points).any(is_modelled);
     if is_modelled {
         text.push_str(

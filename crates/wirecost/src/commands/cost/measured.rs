@@ -9,11 +9,13 @@ use wirecost_energy::trace::{Fault, Reader, Trace, TraceError};
 use wirecost_energy::{Device, Energy};
 use wirecost_files::lines::Lines;
 use wirecost_files::{FileFault, Input};
+use wirecost_report::terminal::listing::{Head, Listing};
 
-use super::table::{draw, number};
+use super::table::number;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
+use crate::output;
 
 /// Samples outside the window that a measured idle power needs.
 const IDLE_SAMPLES: f64 = 10.0;
@@ -108,10 +110,13 @@ impl Measured {
     /// The figures for a terminal.
     pub fn table(&self) -> String {
         let mut text = format!("\n{} beside the model of {}\n", self.file, self.device);
-        let heads = ["", "modelled*", "range*", "measured", "residual", "residual %"];
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        rows.extend(self.pairs.iter().map(Pair::row));
-        draw(&rows, &[0], &mut text);
+        let figures = ["modelled*", "range*", "measured", "residual", "residual %"];
+        let figures = figures.map(Head::figure).into_iter();
+        let pairs = Listing {
+            heads: [Head::name("")].into_iter().chain(figures).collect(),
+            rows: self.pairs.iter().map(Pair::row).collect(),
+        };
+        text.push_str(&pairs.draw(output::width(), "--json"));
         let aligned = match self.alignment {
             Alignment::Marker(at) => format!("the first packet up is at {} s", number(at)),
             Alignment::Rise { at, rest, by } => format!(

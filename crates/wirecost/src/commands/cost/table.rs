@@ -1,23 +1,24 @@
 //! The figures for a terminal. Every line ends with a line end; what is modelled has a star.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
+use wirecost_proto::shown::money;
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
-
+use wirecost_report::terminal::listing::{Head, Listing};
+use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
 use super::traffic::Source;
-use crate::arguments::CostArguments;
+use crate::arguments::{CostArguments, FleetArguments};
 
-/// The columns of text of both tables.
-const TEXT_COLUMNS: [usize; 2] = [0, 1];
+/// What has the columns that do not fit.
+const ELSEWHERE: &str = "--json";
 
 /// A share of the energy, by the heading of its column.
 type Share = (&'static str, fn(&Purposes) -> f64);
@@ -55,33 +56,99 @@ fn part(all: &Purposes, part: Part) -> f64 {
     all.of_part(part).joules
 }
 
-/// The figures, where the energy goes, and what they are modelled by.
-pub fn table(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, figures: &[Figures]) -> String {
+/// The answer, the figures, where the energy goes, and what they are modelled by, in `width` columns.
+pub fn table(
+    arguments: &CostArguments,
+    terms: &Terms<'_>,
+    source: &Source,
+    outcomes: &[Figures],
+    width: usize,
+) -> String {
     let alike = alike(source);
-    let mut text = heading(arguments, source, alike);
-    let mut rows = vec![heads(terms)];
-    let each = source.traffic.iter().zip(figures);
-    rows.extend(
-        each.clone()
-            .map(|(traffic, figures)| row(terms, (traffic, alike), figures)),
-    );
-    draw(&rows, &TEXT_COLUMNS, &mut text);
+    let mut text = answer((arguments.fleet, terms), source, outcomes, alike)
+        .map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
+    text.push_str(&paragraph(&heading(arguments, source, alike), width));
+    text.push('\n');
+    let each = source.traffic.iter().zip(outcomes);
+    let rows = each
+        .clone()
+        .map(|(traffic, outcome)| row((arguments.fleet, terms), (traffic, alike), outcome));
+    let figures = Listing {
+        heads: heads(arguments.fleet.per.name(), terms),
+        rows: rows.collect(),
+    };
+    text.push_str(&figures.draw(width, ELSEWHERE));
     if terms.device.is_some() {
         text.push_str("\nwhere the energy goes*\n");
-        let names = PARTS.iter().chain(&WHOLES).map(|(name, _)| (*name).to_owned());
-        let mut rows = vec![
-            ["traffic", "repeated"]
-                .map(str::to_owned)
-                .into_iter()
-                .chain(names)
+        let shares = Listing {
+            heads: share_heads(),
+            rows: each
+                .map(|(traffic, outcome)| shares((traffic, alike), outcome))
                 .collect(),
-        ];
-        rows.extend(each.map(|(traffic, figures)| shares((traffic, alike), figures)));
-        draw(&rows, &TEXT_COLUMNS, &mut text);
-        text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
+        };
+        text.push_str(&shares.draw(width, ELSEWHERE));
+        text.push_str(&paragraph(
+            "The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.",
+            width,
+        ));
     }
-    footer(terms, source, figures, &mut text);
+    text.push('\n');
+    for note in footer((arguments.fleet, terms), source, outcomes) {
+        text.push_str(&paragraph(&note, width));
+    }
     text
+}
+
+/// The row that costs least, in a sentence: what lasts longest on a battery, else what needs the least energy, money or bytes.
+fn answer(
+    (fleet, terms): (FleetArguments, &Terms<'_>),
+    source: &Source,
+    outcomes: &[Figures],
+    alike: &str,
+) -> Option<String> {
+    let cost = |outcome: &Figures| match (&outcome.power, &outcome.bill) {
+        (Some(power), _) => power.total().joules,
+        (None, Some(bill)) => bill.amount,
+        (None, None) => outcome.month.wire_bytes(),
+    };
+    let each = source.traffic.iter().zip(outcomes);
+    let (traffic, outcome) = each.min_by(|(_, one), (_, other)| cost(one).total_cmp(&cost(other)))?;
+    let per = fleet.per.name();
+    let mut parts = Vec::new();
+    if let Some([years, low, high]) = outcome.years {
+        let (years, low, high) = (number(years), number(low), number(high));
+        parts.push(format!("{years} years on the battery ({low} to {high})"));
+    } else if let Some(power) = &outcome.power {
+        parts.push(format!("{} mW in the mean", number(power.total().joules * 1e3)));
+    }
+    parts.push(format!(
+        "{} MB a {per}",
+        number(fleet.scaled(outcome.month.wire_bytes()) / 1e6)
+    ));
+    if let (Some(bill), Some(tariff)) = (&outcome.bill, terms.tariff) {
+        parts.push(format!(
+            "{} a {per}",
+            money(&tariff.currency, fleet.scaled(bill.amount))
+        ));
+    }
+    let least = match outcomes.len() {
+        1 => String::new(),
+        all => {
+            let what = match (&outcome.years, &outcome.power, &outcome.bill) {
+                (Some(_), ..) => "lasts longest",
+                (None, Some(_), _) => "needs the least energy",
+                (None, None, Some(_)) => "costs the least money",
+                (None, None, None) => "has the fewest bytes",
+            };
+            format!(" {what} of {all} rows")
+        }
+    };
+    let of = match terms.devices {
+        1 => String::new(),
+        devices => format!("; bytes and money of {}", counted(devices.into(), "device")),
+    };
+    let (label, mode) = (own_label(traffic, alike), traffic.way);
+    Some(format!("{label} ({mode}){least}: {}{of}.", parts.join(", ")))
 }
 
 /// The words at the end of the labels of cells that all of them have, with a blank in front; empty for one row, and for devices.
@@ -109,11 +176,11 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
     let every = Duration::from_secs_f64(every);
     match source.traffic.first().map(|traffic| traffic.way) {
-        Some(Way::Captured) => format!("{shown}: the capture repeats without a pause\n\n"),
+        Some(Way::Captured) => format!("{shown}: the capture repeats without a pause"),
         Some(Way::Loaded) => {
-            format!("{shown}: the mean device repeats what it did in the load, without a pause\n\n")
+            format!("{shown}: the mean device repeats what it did in the load, without a pause")
         }
-        Some(Way::Repeated) => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
+        Some(Way::Repeated) => format!("{shown}: the traffic is repeated every {}", time(every)),
         Some(Way::InCells | Way::NoConnection | Way::Each { .. } | Way::Kept { .. }) | None => {
             let what = if source.has_batches { "message" } else { "reading" };
             let when = match is_one {
@@ -126,68 +193,88 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
             } else {
                 format!("; each row: {alike}")
             };
-            format!("{shown}: one {what} {when}{each}\n\n")
+            format!("{shown}: one {what} {when}{each}")
         }
     }
 }
 
-fn heads(terms: &Terms<'_>) -> Vec<String> {
-    let mut heads = ["traffic", "repeated", "bytes"].map(str::to_owned).to_vec();
+fn heads(per: &str, terms: &Terms<'_>) -> Vec<Head> {
+    let mut heads = vec![
+        Head::name("traffic"),
+        Head::name("repeated"),
+        Head::figure("bytes"),
+    ];
     if terms.device.is_some() {
-        heads.extend(["mJ*", "mean mW*"].map(str::to_owned));
+        heads.push(Head::figure("mJ*").hidden_at(1));
+        heads.push(Head::figure("mean mW*").hidden_at(3));
     }
     if terms.battery.is_some() {
-        heads.push("battery years*".to_owned());
+        heads.push(Head::figure("battery years*"));
     }
     if terms.device.is_some() {
-        heads.push("J/month*".to_owned());
+        heads.push(Head::figure(format!("J/{per}*")).hidden_at(0));
     }
-    heads.push("MB/month".to_owned());
+    heads.push(Head::figure(format!("MB/{per}")).hidden_at(4));
     if let Some(tariff) = terms.tariff {
-        heads.push(match tariff.charge {
-            Charge::Bytes { .. } => "charged MB".to_owned(),
-            Charge::Messages { .. } => "messages".to_owned(),
-        });
-        heads.push(format!("{}/month*", tariff.currency));
+        let charged = match tariff.charge {
+            Charge::Bytes { .. } => "charged MB",
+            Charge::Messages { .. } => "messages",
+        };
+        heads.push(Head::figure(charged).hidden_at(2));
+        heads.push(Head::figure(format!("{}/{per}*", tariff.currency)));
     }
     heads
 }
 
-fn row(terms: &Terms<'_>, (traffic, alike): (&Traffic, &str), figures: &Figures) -> Vec<String> {
-    let fleet = f64::from(terms.devices);
+/// The columns of the shares. Those of single causes give way first.
+fn share_heads() -> Vec<Head> {
+    let parts = PARTS.iter().map(|(name, _)| Head::figure(*name).hidden_at(1));
+    let wholes = WHOLES.iter().map(|(name, _)| Head::figure(*name).hidden_at(0));
+    [Head::name("traffic"), Head::name("repeated")]
+        .into_iter()
+        .chain(parts)
+        .chain(wholes)
+        .collect()
+}
+
+fn row(
+    (fleet, terms): (FleetArguments, &Terms<'_>),
+    (traffic, alike): (&Traffic, &str),
+    outcome: &Figures,
+) -> Vec<String> {
     let mut row = vec![
         own_label(traffic, alike),
         traffic.way.to_string(),
         number(traffic.bytes_each()),
     ];
-    if let Some((power, each)) = figures.power.as_ref().zip(figures.each) {
+    if let Some((power, each)) = outcome.power.as_ref().zip(outcome.each) {
         row.push(number(each.joules * 1e3));
-        let mark = if figures.overlaps { "<= " } else { "" };
+        let mark = if outcome.overlaps { "<= " } else { "" };
         row.push(format!("{mark}{}", number(power.total().joules * 1e3)));
     }
-    if let Some([years, low, high]) = figures.years {
+    if let Some([years, low, high]) = outcome.years {
         row.push(format!("{} ({} to {})", number(years), number(low), number(high)));
     }
-    if let Some(energy) = figures.month_energy {
-        let mark = if figures.overlaps { "<= " } else { "" };
-        row.push(format!("{mark}{}", number(energy.joules * fleet)));
+    if let Some(energy) = outcome.month_energy {
+        let mark = if outcome.overlaps { "<= " } else { "" };
+        row.push(format!("{mark}{}", number(fleet.scaled(energy.joules))));
     }
-    row.push(number(figures.month.wire_bytes() * fleet / 1e6));
-    if let (Some(bill), Some(tariff)) = (&figures.bill, terms.tariff) {
+    row.push(number(fleet.scaled(outcome.month.wire_bytes()) / 1e6));
+    if let (Some(bill), Some(tariff)) = (&outcome.bill, terms.tariff) {
         row.push(match tariff.charge {
-            Charge::Bytes { .. } => number(bill.charged_bytes * fleet / 1e6),
-            Charge::Messages { .. } => number(bill.charged_messages * fleet),
+            Charge::Bytes { .. } => number(fleet.scaled(bill.charged_bytes) / 1e6),
+            Charge::Messages { .. } => number(fleet.scaled(bill.charged_messages)),
         });
-        row.push(amount(bill.amount * fleet));
+        row.push(amount(fleet.scaled(bill.amount)));
     } else if terms.tariff.is_some() {
         row.extend(["-", "-"].map(str::to_owned));
     }
     row
 }
 
-fn shares((traffic, alike): (&Traffic, &str), figures: &Figures) -> Vec<String> {
+fn shares((traffic, alike): (&Traffic, &str), outcome: &Figures) -> Vec<String> {
     let mut row = vec![own_label(traffic, alike), traffic.way.to_string()];
-    if let Some(power) = &figures.power {
+    if let Some(power) = &outcome.power {
         let whole = power.total().joules;
         let share = |(name, of): &Share| {
             let is_known = traffic.way != Way::InCells || OF_TIMES.contains(name);
@@ -202,8 +289,12 @@ fn shares((traffic, alike): (&Traffic, &str), figures: &Figures) -> Vec<String> 
     row
 }
 
-fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut String) {
-    // Writing to a String cannot fail.
+fn footer(
+    (fleet, terms): (FleetArguments, &Terms<'_>),
+    source: &Source,
+    outcomes: &[Figures],
+) -> Vec<String> {
+    let mut notes = Vec::new();
     if let Some(device) = terms.device {
         let (assumed, all) = device.assumed();
         let figures = counted(all as u64, "figure");
@@ -213,11 +304,10 @@ fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut St
         } else {
             "packets"
         };
-        let _ = writeln!(
-            text,
-            "\n* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
+        notes.push(format!(
+            "* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
             device.name, device.title
-        );
+        ));
     }
     if let Some(tariff) = terms.tariff {
         let price = if tariff.is_sourced {
@@ -225,43 +315,38 @@ fn footer(terms: &Terms<'_>, source: &Source, figures: &[Figures], text: &mut St
         } else {
             "an example"
         };
-        let _ = writeln!(
-            text,
+        notes.push(format!(
             "* priced by {}: {}; the price is {price}",
             tariff.name, tariff.title
-        );
-        for line in unpriced(tariff, source, figures) {
-            let _ = writeln!(text, "{line}");
-        }
+        ));
+        notes.extend(unpriced(tariff, source, outcomes));
     }
     if let Some(battery) = terms.battery {
         let percent = battery.self_discharge * 100.0;
-        let _ = writeln!(
-            text,
+        notes.push(format!(
             "battery: {} J, loses {} % per year by itself; in parentheses, the range of the spread of the powers",
             number(battery.joules),
             number(percent)
-        );
+        ));
     }
     if terms.devices > 1 {
-        let _ = writeln!(
-            text,
-            "energy, bytes and money per month are those of {}",
+        notes.push(format!(
+            "energy, bytes and money per {} are those of {}",
+            fleet.per.name(),
             counted(terms.devices.into(), "device")
-        );
+        ));
     }
-    if figures.iter().any(|figures| figures.overlaps) {
-        text.push_str("<= the tails of one reading reach into the next, and are counted in full\n");
+    if outcomes.iter().any(|outcome| outcome.overlaps) {
+        notes.push("<= the tails of one reading reach into the next, and are counted in full".to_owned());
     }
-    for note in &source.notes {
-        let _ = writeln!(text, "{note}");
-    }
+    notes.extend(source.notes.iter().cloned());
+    notes
 }
 
 /// What a tariff does not price, and what nobody checked.
-fn unpriced(tariff: &Tariff, source: &Source, figures: &[Figures]) -> Vec<String> {
+fn unpriced(tariff: &Tariff, source: &Source, outcomes: &[Figures]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for why in figures.iter().filter_map(|figures| figures.refusal.as_ref()) {
+    for why in outcomes.iter().filter_map(|outcome| outcome.refusal.as_ref()) {
         let line = format!("not priced: {why}");
         if !lines.contains(&line) {
             lines.push(line);
@@ -275,29 +360,4 @@ fn unpriced(tariff: &Tariff, source: &Source, figures: &[Figures]) -> Vec<String
         ));
     }
     lines
-}
-
-/// Draws rows: columns of text begin with the others of their column, columns of numbers end with them.
-pub fn draw(rows: &[Vec<String>], text_columns: &[usize], text: &mut String) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-    };
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    for row in rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| match text_columns.contains(&column) {
-                true => format!("{cell:<width$}"),
-                false => format!("{cell:>width$}"),
-            });
-        let line = cells.collect::<Vec<String>>().join("  ");
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
 }

@@ -3,25 +3,30 @@
 use serde_json::{Map, Value, json};
 use wirecost_proto::Layer;
 use wirecost_proto::units::counted;
+use wirecost_report::terminal::listing::{Head, Listing};
+use wirecost_report::terminal::paragraph;
 
 use super::rows::Row;
 use super::today::Today;
-use crate::commands::cost::table::{draw, number, time};
+use crate::commands::cost::table::{number, time};
 
-/// Today's bytes beside those of each stack, and the same by layer.
-pub fn table(today: &Today, rows: &[Row]) -> String {
+/// What has the columns that do not fit.
+const ELSEWHERE: &str = "--json";
+
+/// Today's bytes beside those of each stack, and the same by layer, in `width` columns.
+pub fn table(today: &Today, rows: &[Row], width: usize) -> String {
     let sizes = match today.sizes.as_slice() {
         [(size, _)] => format!("{size} B"),
         _ => format!("{} B in the median", today.size),
     };
-    let mut text = format!(
-        "{} of {} in {}: {sizes} every {}\n\n",
+    let asked = format!(
+        "{} of {} in {}: {sizes} every {}",
         counted(today.readings, "reading"),
         today.device,
         counted(today.connects, "connection"),
         time(today.every)
     );
-    let head = ["stack", "connection", "bytes", "MB/month", "against today"];
+    let mut text = paragraph(&asked, width) + "\n";
     let line = |name: &str, way: &str, bytes: f64| {
         vec![
             name.to_owned(),
@@ -31,29 +36,37 @@ pub fn table(today: &Today, rows: &[Row]) -> String {
             format!("{:+.1} %", (bytes / today.bytes() - 1.0) * 100.0),
         ]
     };
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    lines.push(line("today", "as captured", today.bytes()));
+    let mut lines = vec![line("today", "as captured", today.bytes())];
     lines.extend(rows.iter().map(|row| match (row.bytes(), &row.layers) {
         (Some(bytes), _) => line(&row.stack, &row.way, bytes),
         (None, Err(why)) => vec![row.stack.clone(), format!("not run: {why}")],
         (None, Ok(_)) => vec![row.stack.clone()],
     }));
-    draw(&lines, &[0, 1], &mut text);
+    let all = Listing {
+        heads: vec![
+            Head::name("stack"),
+            Head::name("connection"),
+            Head::figure("bytes"),
+            Head::figure("MB/month").hidden_at(0),
+            Head::figure("against today"),
+        ],
+        rows: lines,
+    };
+    text.push_str(&all.draw(width, ELSEWHERE));
     text.push_str("\nbytes per reading by layer, and their difference from today's\n");
-    by_layer(today, rows, &mut text);
-    for note in today.assumed() {
-        text.push_str(&format!("\n{note}"));
-    }
+    text.push_str(&by_layer(today, rows).draw(width, ELSEWHERE));
     text.push('\n');
+    for note in today.assumed() {
+        text.push_str(&paragraph(&note, width));
+    }
     text
 }
 
-fn by_layer(today: &Today, rows: &[Row], text: &mut String) {
-    let mut head = vec!["stack".to_owned(), "connection".to_owned()];
-    head.extend(Layer::ALL.map(|layer| layer.name().to_owned()));
+fn by_layer(today: &Today, rows: &[Row]) -> Listing {
+    let layers = Layer::ALL.map(|layer| Head::figure(layer.name()).hidden_at(0));
     let mut first = vec!["today".to_owned(), "as captured".to_owned()];
     first.extend(today.layers.map(number));
-    let mut lines = vec![head, first];
+    let mut lines = vec![first];
     for row in rows {
         let Ok(layers) = &row.layers else { continue };
         let mut line = vec![row.stack.clone(), row.way.clone()];
@@ -64,7 +77,13 @@ fn by_layer(today: &Today, rows: &[Row], text: &mut String) {
         }));
         lines.push(line);
     }
-    draw(&lines, &[0, 1], text);
+    Listing {
+        heads: [Head::name("stack"), Head::name("connection")]
+            .into_iter()
+            .chain(layers)
+            .collect(),
+        rows: lines,
+    }
 }
 
 /// The figures as JSON.

@@ -1,0 +1,169 @@
+//! The answer in words: for the terminal, and for the pages of a design document.
+
+use wirecost_proto::shown::money;
+use wirecost_proto::units::counted;
+
+use super::rows::Row;
+use super::{Decision, Inputs};
+use crate::arguments::By;
+use crate::commands::cost::table::{number, time};
+
+/// The most rows that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// The stack that was chosen, and how its connections are used.
+pub(super) fn answer(rows: &[Row]) -> String {
+    rows.first().filter(|row| row.is_met()).map_or_else(
+        || "No stack meets the requirements.".to_owned(),
+        |row| format!("{} ({})", row.stack, row.way.name()),
+    )
+}
+
+/// What the answer costs, how many rows meet the requirements, and which cannot be told apart from it.
+pub(super) fn reasons(decision: &Decision<'_>) -> Vec<String> {
+    let Decision { inputs, rows, .. } = decision;
+    let met = rows.iter().filter(|row| row.is_met()).count();
+    let mut reasons = Vec::new();
+    match rows.first().filter(|row| row.is_met()) {
+        Some(best) => reasons.push(format!(
+            "It has the least {} of those that meet the requirements: {}.",
+            by_words(inputs.arguments.by),
+            figures(inputs, best)
+        )),
+        None => reasons.extend(rows.first().map(|nearest| {
+            format!(
+                "The nearest is {} ({}): {}.",
+                nearest.stack,
+                nearest.way.name(),
+                nearest.fails.join("; ")
+            )
+        })),
+    }
+    let of = counted(rows.len() as u64, "stack and way").replace("stack and ways", "stacks and ways");
+    reasons.push(match met {
+        all if all == rows.len() => format!("All {of} meet the requirements."),
+        met => format!("{met} of {of} meet the requirements."),
+    });
+    let alike = rows.iter().filter_map(|row| {
+        let words = row.beside_first()?;
+        Some(format!("{} ({}): {words}", row.stack, row.way.name()))
+    });
+    let alike: Vec<String> = alike.collect();
+    if !alike.is_empty() {
+        let named = alike.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>();
+        let others = match alike.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            others => format!(" and {}", counted(others as u64, "other")),
+        };
+        reasons.push(format!("Not behind it: {}{others}.", named.join("; ")));
+    }
+    reasons
+}
+
+/// The same as a paragraph.
+pub(super) fn paragraph(decision: &Decision<'_>) -> String {
+    let answer = answer(&decision.rows);
+    let stop = if answer.ends_with('.') { "" } else { "." };
+    format!("{answer}{stop} {}", reasons(decision).join(" "))
+}
+
+const fn by_words(by: By) -> &'static str {
+    match by {
+        By::Bytes => "bytes",
+        By::Energy => "energy",
+        By::Money => "money",
+        By::Time => "time",
+    }
+}
+
+/// The figures of a row in a sentence.
+pub(super) fn figures(inputs: &Inputs<'_>, row: &Row) -> String {
+    let mut parts = brief(inputs, row);
+    let fleet = inputs.arguments.fleet;
+    let per = fleet.per.name();
+    if let Some(figures) = &row.figures {
+        parts[0] += " a reading";
+        let bytes = number(fleet.scaled(figures.month_bytes) / 1e6);
+        parts.insert(1, format!("{bytes} MB a {per}"));
+    }
+    let of = match fleet.devices {
+        1 => String::new(),
+        devices => format!(
+            " (bytes a {per} and money of {})",
+            counted(devices.into(), "device")
+        ),
+    };
+    parts.join(", ") + &of
+}
+
+/// The figures of a row, each in a few words; bytes are the first.
+pub(super) fn brief(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
+    let Some(figures) = &row.figures else {
+        return vec!["not run".to_owned()];
+    };
+    let fleet = inputs.arguments.fleet;
+    let mut parts = vec![format!("{} B", number(figures.bytes.mean.mean.round()))];
+    let years = figures.outcome.years;
+    parts.extend(years.map(|[years, ..]| format!("{years:.1} years on the battery")));
+    parts.extend(
+        row.times
+            .map(|time| format!("{} for a reading ({})", self::time(time.total()), time.what)),
+    );
+    if let Some((bill, tariff)) = figures.outcome.bill.zip(inputs.tariff.as_ref()) {
+        let money = money(&tariff.currency, fleet.scaled(bill.amount));
+        parts.push(format!("{money} a {}", fleet.per.name()));
+    }
+    parts
+}
+
+/// What was asked, in the words of the command line.
+pub(super) fn asked(inputs: &Inputs<'_>) -> String {
+    let arguments = inputs.arguments;
+    let every = time(arguments.every.unwrap_or_default());
+    let contents = arguments.contents().each();
+    let contents: Vec<String> = contents
+        .iter()
+        .map(|content| spaced(&content.to_string()))
+        .collect();
+    format!("{} every {} over {}", contents.join(" or "), every, link(inputs))
+}
+
+/// The link as it was named, with what was asked for beside its name; without a name its properties.
+fn link(inputs: &Inputs<'_>) -> String {
+    let lists = &inputs.arguments.link;
+    let [named] = lists.link.as_slice() else {
+        return super::table::link(inputs);
+    };
+    let mut text = named.name.clone();
+    let rtt = lists.rtt.first().map(|rtt| format!(", RTT {}", time(*rtt)));
+    text += &rtt.unwrap_or_default();
+    let loss = inputs.link.up.loss.rate().max(inputs.link.down.loss.rate());
+    if loss > 0.0 {
+        text += &format!(", {} % loss", number(loss * 100.0));
+    }
+    text
+}
+
+/// A blank between each number and its unit: `15min` becomes `15 min`.
+pub(super) fn spaced(text: &str) -> String {
+    let mut spaced = String::new();
+    let mut last = ' ';
+    for letter in text.chars() {
+        if last.is_ascii_digit() && letter.is_ascii_alphabetic() {
+            spaced.push(' ');
+        }
+        spaced.push(letter);
+        last = letter;
+    }
+    spaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_has_a_blank_before_it() {
+        assert_eq!(spaced("64B every 15min, 0.5%"), "64 B every 15 min, 0.5%");
+    }
+}
