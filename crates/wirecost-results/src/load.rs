@@ -52,11 +52,13 @@ pub struct LoadSummary {
     pub repeats: Vec<Repeated>,
 }
 
+/// The kind of a summary of loads. The summary of a comparison has none.
+pub const KIND: &str = "load";
+
 /// Whether the folder is one of loads, by the kind that its summary names.
 pub fn is_load(folder: &RunFolder) -> bool {
     let summary: Result<serde_json::Value, ResultsError> = folder.read_json("summary.json");
-    summary
-        .is_ok_and(|summary| summary.get("kind").and_then(|kind| kind.as_str()) == Some(crate::store::KIND))
+    summary.is_ok_and(|summary| summary.get("kind").and_then(|kind| kind.as_str()) == Some(KIND))
 }
 
 /// One combination of stack, start, payload, clients and rate against one target.

@@ -26,7 +26,7 @@ use crate::{Environment, ResultsError, RunFolder};
 /// The sub-folder of CPU profiles.
 const PROFILE: &str = "profile";
 /// The kind of a summary of loads. The summary of a comparison has none.
-pub const KIND: &str = "load";
+pub const KIND: &str = crate::load::KIND;
 
 /// The facts of a run of loads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,8 @@ use wirecost_proto::units::DisplayDuration;
 use crate::link::{loss_text, rate_text};
 use crate::options::content::Content;
 use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
-use crate::selector::Labels;
+use crate::selector::{Labels, OF_NBIOT_CELLS};
 use crate::table::message_rate_text;
-
-/// The dimensions of a link that is a modelled NB-IoT cell.
-pub(crate) const OF_NBIOT_CELLS: [&str; 3] = ["link.cell", "link.cell_load", "link.coupling_loss"];
 
 /// The dimensions of a load with its values. `phase` is a dimension of phases only.
 pub fn labels_of_load(options: &LoadOptions) -> Labels {

@@ -44,6 +44,9 @@ pub const DEVICE: &str = "device";
 /// The hop between two sites, of which a figure of a load's links is: a dimension of such figures alone.
 pub const HOP: &str = "hop";
 
+/// The dimensions of a link that is a modelled NB-IoT cell.
+pub(crate) const OF_NBIOT_CELLS: [&str; 3] = ["link.cell", "link.cell_load", "link.coupling_loss"];
+
 /// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
     [&OF_COMPARISONS[..], &["engine", "target"]].concat()
@@ -63,7 +66,7 @@ pub fn to_stored(labels: &Labels) -> BTreeMap<String, String> {
 /// Labels that results hold, without the dimensions that this version does not know.
 pub fn from_stored(stored: &BTreeMap<String, String>) -> Labels {
     let dimensions = [of_cells(), of_phases()].concat();
-    let known = dimensions.into_iter().chain(crate::labels::OF_NBIOT_CELLS);
+    let known = dimensions.into_iter().chain(OF_NBIOT_CELLS);
     known
         .filter_map(|key| Some((key, stored.get(key)?.clone())))
         .collect()
