@@ -193,6 +193,11 @@ fn rows_of_batches_say_what_a_message_carries() {
     }
 }
 
+/// All bytes of a device's capture.
+fn bytes_of_capture(row: &Value) -> f64 {
+    number(&row["bytes_once"]) * number(&row["readings_of_once"])
+}
+
 #[test]
 fn a_capture_has_the_bytes_that_pcap_counts() {
     let home = open_folder();
@@ -203,7 +208,7 @@ fn a_capture_has_the_bytes_that_pcap_counts() {
     let rows = rows(home.path(), &format!("{capture} --device esp32s3-wifi"));
     // Two stacks with two devices each.
     assert_eq!(rows.len(), 4);
-    let bytes: f64 = rows.iter().map(|row| number(&row["bytes_once"])).sum();
+    let bytes: f64 = rows.iter().map(bytes_of_capture).sum();
     assert_near(bytes, number(&pcap["wire_bytes"]));
 }
 
@@ -219,7 +224,7 @@ fn a_capture_has_the_bytes_that_tshark_counts() {
         .map(|row| row[0].parse::<f64>().expect("a length"))
         .sum();
     let rows = rows(home.path(), "run/capture/sim.pcapng --tariff per-mb");
-    let bytes: f64 = rows.iter().map(|row| number(&row["bytes_once"])).sum();
+    let bytes: f64 = rows.iter().map(bytes_of_capture).sum();
     assert_near(bytes, tshark);
 }
 
