@@ -244,14 +244,18 @@ def pcap(
 
 def choose(
     *stacks: str,
+    devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
+    per: Values | None = None,  # Time that bytes and money are of  [default: month]
+    start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
+    explain: Values | None = None,  # Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules
     size: Values | None = None,  # Payload of a reading  [default: 48B]
-    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
-    every: Values | None = None,  # Time from one reading to the next; with several --readings, from one message to the next
+    readings: Values | None = None,  # Readings of a sensor that a message carries, instead of --size: time, sensor, temperature, humidity and battery from a se
+    every: Values | None = None,  # Time from one reading to the next; a message with several --readings leaves when its last one is there
     file: Values | None = None,  # Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, ea
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
-    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
-    within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile)
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
+    within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its wai
     delivery: Values | None = None,  # What the stack must guarantee
     reach: Values | None = None,  # Protocol that the other side speaks; may be given several times
     battery_years: Values | None = None,  # Years that the battery must last
@@ -275,6 +279,7 @@ def choose(
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     by: Values | None = None,  # What the best stack has least of [default: bytes]
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
@@ -289,10 +294,11 @@ def cost(
     self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: 1%]
     tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
     interval: Values | None = None,  # Time from one reading to the next [default: a capture repeats as it is; the interval of the run, or 15min]
-    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections that are kept open; 0s for none [default: 60s]
-    session_lifetime: Values | None = None,  # How long a session is kept or resumed: then a full handshake follows [default: for ever]
-    nat_timeout: Values | None = None,  # Address translator on the path, e.g. udp=60s,tcp=20min: a kept connection that is silent for longer is made again
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections that are kept open; 0s for none [default: that of the run]
+    session_lifetime: Values | None = None,  # How long a session is kept or resumed: then a full handshake follows [default: as long as the connection]
+    nat_timeout: Values | None = None,  # Address translator on the path, e.g. udp=60s,tcp=20min: when it forgets a silent flow [default: that of the run's link
     devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all [default: 1]
+    per: Values | None = None,  # Time that bytes and money are of [default: month]
     client: Values | None = None,  # Only this device of a capture, by its address
     keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
     meter: Values | None = None,  # Power meter's CSV file of the same time as the capture: measured energy beside the model
@@ -322,6 +328,7 @@ def what_if(
     corrupt: Values | None = None,  # Probability that a packet arrives with a flipped bit [default: 0%]
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     out: Values | None = None,  # Results folder [default: runs/what-if-TIME]
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
 ) -> dict[str, Any]: ...

@@ -167,12 +167,12 @@ fn a_full_queue_is_told() {
         .by_cause
         .insert("retransmission".into(), again);
     let text = table(&results.summary, &WIDE);
-    let told = "mqtt-qos1, 128 B, RTT 25 ms: a full queue refused 1234 packets up and 0 down; 9.5 B/msg were sent again";
+    let told = "mqtt-qos1, 128 B, RTT 25 ms: a full queue refused 1,234 packets up and 0 down; 9.5 B/msg were sent again";
     assert!(text.contains(told), "{text}");
     let html = report(&results).unwrap();
     assert!(
         html.contains("queue full")
-            && html.contains("<td>1234 &#x2f; 0</td>")
+            && html.contains("<td>1,234 &#x2f; 0</td>")
             && html.contains("<td>9.5 &#x2f; 0</td>")
     );
 }

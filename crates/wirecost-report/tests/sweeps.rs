@@ -189,7 +189,7 @@ fn a_thousand_cells_stay_readable() {
     assert!(text.lines().count() < 200, "{text}");
     assert!(
         text.starts_with("simulated: fewest IP bytes: udp in 71 of 125 cases, too few samples to tell in 54")
-            && text.contains("\n1000 cells in 125 groups, simulated: the best of each"),
+            && text.contains("\n1,000 cells in 125 groups, simulated: the best of each"),
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");

@@ -120,7 +120,7 @@ fn link(summary: &Summary, name: &Name) -> Grid {
         }),
         ("queue full", "packets, up / down", |cell| {
             number::optional(queue_dropped(cell), |dropped| {
-                up_down(dropped.map(|count| count.to_string()))
+                up_down(dropped.map(number::grouped))
             })
         }),
     ];
