@@ -36,7 +36,11 @@ where
             match self.slots[index].endpoint.poll_output(&mut out) {
                 Output::Transmit { .. } => self.transmit(index, &out),
                 Output::Consumed { .. } => self.setting.consumed(index, received, &out),
-                Output::Close { reset, .. } => self.close_flow(index, reset),
+                Output::Close { flow, reset } if flow == self.slots[index].flow() => {
+                    self.close_flow(index, reset);
+                }
+                // The socket is that of a later flow: an endpoint may end one that its successor has replaced.
+                Output::Close { .. } => {}
                 Output::Event(event) => self.director.event(index, event, now),
                 Output::Timeout(at) => {
                     if let Some(at) = at {

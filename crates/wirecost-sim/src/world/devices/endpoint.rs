@@ -57,7 +57,9 @@ where
             match said {
                 Output::Transmit { .. } => self.device_transmits(index, &out),
                 Output::Consumed { .. } => slot.note_consumed(received, &out),
-                Output::Close { reset, .. } => self.close_flow(index, reset),
+                Output::Close { flow, reset } if flow == slot.flow_id() => self.close_flow(index, reset),
+                // The socket is that of a later flow: an endpoint may end one that its successor has replaced.
+                Output::Close { .. } => {}
                 Output::Event(event) => self.director.event(index, event, now),
                 Output::Timeout(_) => {}
             }
