@@ -20,7 +20,7 @@
 //!   to receive
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units;
 //!   [`catalog`]: how their names and those of links are found
-//! - [`replay`]: the packets of a cell, told to an observer; [`spent`]: the energy of a cell, modelled from them
+//! - [`spent`]: the energy of a cell, modelled from them
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.

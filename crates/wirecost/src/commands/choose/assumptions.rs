@@ -36,7 +36,13 @@ fn translator(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
         [] => {
             "address translator: none on this link, so that a kept connection is never forgotten".to_owned()
         }
-        some => format!("address translator: forgets {}", some.join(" and ")),
+        some => {
+            let port = match nat.new_udp_port() {
+                Some(_) => ", and gives a later UDP packet another port",
+                None => "",
+            };
+            format!("address translator: forgets {}{port}", some.join(" and "))
+        }
     })
 }
 
