@@ -5,6 +5,7 @@ use wirecost_account::{Figures, Terms, Traffic};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Account, Device, Energy, Part, Purposes, State};
+use wirecost_link::nat::NatPort;
 use wirecost_proto::calendar::MONTH_SECONDS;
 use wirecost_proto::{Cause, Phase};
 
@@ -40,9 +41,10 @@ pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figur
         "battery_joules": terms.battery.map(|battery| battery.joules),
         "self_discharge_per_year": terms.battery.map(|battery| battery.self_discharge),
         "session_lifetime_s": arguments.session_lifetime.map(|lifetime| lifetime.as_secs_f64()),
-        "nat_timeout_s": arguments.nat_timeout.map(|nat| json!({
+        "nat_timeout_s": arguments.translator.nat_timeout.map(|nat| json!({
             "udp": nat.udp.map(|timeout| timeout.as_secs_f64()), "tcp": nat.tcp.map(|timeout| timeout.as_secs_f64()),
         })),
+        "nat": arguments.translator.nat.map(NatPort::name),
         "devices": terms.devices,
         "month_seconds": MONTH_SECONDS,
         "notes": source.notes,
