@@ -4,6 +4,7 @@ mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
 mod device_side;
+mod fleet;
 mod lossy;
 mod monotone;
 

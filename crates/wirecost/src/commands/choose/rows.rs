@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Cycle, Terms, life};
+use wirecost_account::{Cycle, Fleet, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
@@ -160,7 +160,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
             .arguments
             .battery
             .map(|size| size.battery(inputs.arguments.self_discharge.value())),
-        devices: 1,
+        fleet: Fleet::ONE,
     };
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
