@@ -66,7 +66,7 @@ fn tell(packets: &[Sent], observer: &mut dyn Observer) {
     let mut at = Instant::START;
     observer.event(at, DeviceEvent::Connect);
     for (pause, is_up, is_lost, phase, cause, bytes) in packets {
-        at = at + Duration::from_millis(*pause);
+        at += Duration::from_millis(*pause);
         let (phase, cause) = (Phase::ALL[*phase], Cause::ALL[*cause]);
         let spans = LAYERS.iter().zip(bytes).map(|(layer, len)| Span {
             len: *len,
