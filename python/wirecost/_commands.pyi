@@ -296,7 +296,8 @@ def cost(
     interval: Values | None = None,  # Time from one reading to the next [default: a capture repeats as it is; the interval of the run, or 15min]
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections that are kept open; 0s for none [default: that of the run]
     session_lifetime: Values | None = None,  # How long a session is kept or resumed: then a full handshake follows [default: as long as the connection]
-    nat_timeout: Values | None = None,  # Address translator on the path, e.g. udp=60s,tcp=20min: when it forgets a silent flow [default: that of the run's link
+    nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
+    nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all [default: 1]
     per: Values | None = None,  # Time that bytes and money are of [default: month]
     client: Values | None = None,  # Only this device of a capture, by its address

@@ -2,6 +2,7 @@
 
 use wirecost_cost::{Observed, Observer, Usage, UsageMeter};
 use wirecost_energy::{Account, Device, Meter, Repeated};
+use wirecost_proto::calendar::Period;
 
 /// Traffic that repeats.
 #[derive(Clone, Debug)]
@@ -59,6 +60,11 @@ impl Cycle {
             readings: cycles.iter().map(|cycle| cycle.readings).sum::<f64>() * part,
             every: cycles.first().map_or(0.0, |cycle| cycle.every),
         }
+    }
+
+    /// What it uses in a period.
+    pub fn used_in(&self, period: Period) -> Usage {
+        self.usage.scaled(period.times(self.every))
     }
 
     /// Seconds that the traffic takes once, with its tails; 0 without a device.

@@ -4,6 +4,7 @@
 //! - [`cycle`]: traffic that repeats, metered once; [`traffic`]: all that a device repeats
 //! - [`life`]: the devices of a cell with an interval, from one connect to the next
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
+//! - [`fleet`]: the figures of several devices, of a day, a month or a year
 //! - [`spread`]: a figure over several devices
 //! - [`replay`]: the packets of a cell, as an observer is told them
 //!
@@ -11,6 +12,7 @@
 //! and page that names bytes, energy, years or money of a device takes them from here. Nothing here opens a file or reads a clock.
 
 pub mod cycle;
+pub mod fleet;
 pub mod life;
 pub mod replay;
 pub mod spread;
@@ -19,6 +21,7 @@ pub mod traffic;
 pub mod way;
 
 pub use cycle::Cycle;
+pub use fleet::{Fleet, FleetFigures};
 pub use spread::Spread;
 pub use terms::{Figures, Terms};
 pub use traffic::Traffic;

@@ -19,24 +19,32 @@ pub fn shapes(traffic: &CellTraffic) -> Option<Vec<Shape>> {
     traffic.shapes.iter().map(|shape| shape.read()).collect()
 }
 
-/// Tells an observer what a device did, in the order of time.
+/// Tells an observer what a device did, in the order of time, then what its link lost.
 pub fn tell_life(device: &DeviceTraffic, shapes: &[Shape], observer: &mut dyn Observer) {
     let mut connects = device.connects_ns.iter().peekable();
     for (at, shape) in &device.packets {
         while let Some(connect) = connects.next_if(|connect| *connect <= at) {
             observer.event(Instant::from_nanos(*connect), DeviceEvent::Connect);
         }
-        let Some((direction, phase, cause, spans)) = shapes.get(*shape) else {
-            continue;
-        };
-        observer.packet(&ObservedPacket {
-            at: Instant::from_nanos(*at),
-            direction: *direction,
-            phase: *phase,
-            cause: *cause,
-            spans,
-        });
+        tell_packet(*at, shapes.get(*shape), |packet| observer.packet(packet));
     }
+    for (at, shape) in &device.lost {
+        tell_packet(*at, shapes.get(*shape), |packet| observer.lost(packet));
+    }
+}
+
+/// Tells a packet of this shape, if there is one.
+fn tell_packet(at: u64, shape: Option<&Shape>, tell: impl FnOnce(&ObservedPacket<'_>)) {
+    let Some((direction, phase, cause, spans)) = shape else {
+        return;
+    };
+    tell(&ObservedPacket {
+        at: Instant::from_nanos(at),
+        direction: *direction,
+        phase: *phase,
+        cause: *cause,
+        spans,
+    });
 }
 
 /// Tells an observer the packets of one device: those of the connect and the first message, or of the message alone, then those

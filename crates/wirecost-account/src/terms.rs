@@ -5,7 +5,7 @@ use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::{Battery, Device, Energy, Part, Purposes, Repeated, mean_power};
 use wirecost_proto::calendar::MONTH_SECONDS;
 
-use crate::{Cycle, Traffic};
+use crate::{Cycle, Fleet, Traffic};
 
 /// What a life is priced by.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,8 @@ pub struct Terms<'a> {
     pub tariff: Option<&'a Tariff>,
     /// The battery.
     pub battery: Option<Battery>,
-    /// The number of devices.
-    pub devices: u32,
+    /// The devices on the plan, and the time that their figures are of.
+    pub fleet: Fleet,
 }
 
 /// The figures of one device or cell.

@@ -2,7 +2,7 @@
 
 use wirecost_cost::{ObservedPacket, Observer, Usage, UsageMeter};
 use wirecost_energy::{Account, Device, Meter};
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::calendar::Period;
 use wirecost_proto::{Direction, Instant};
 
 use crate::{Cycle, Way};
@@ -30,7 +30,7 @@ impl Traffic {
     /// What one device uses in a month.
     pub fn month(&self) -> Usage {
         self.cycles.iter().fold(Usage::default(), |sum, cycle| {
-            sum.plus(&cycle.usage.scaled(MONTH_SECONDS / cycle.every))
+            sum.plus(&cycle.used_in(Period::Month))
         })
     }
 

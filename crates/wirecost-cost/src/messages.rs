@@ -68,21 +68,32 @@ impl UsageMeter {
     }
 }
 
+impl UsageMeter {
+    /// Counts a packet of the link.
+    fn carried(&mut self, packet: &ObservedPacket<'_>) {
+        let way = packet.direction as usize;
+        self.usage.packets[way] += 1.0;
+        self.usage.bytes[way] += packet.wire_bytes() as f64;
+    }
+}
+
 impl Observer for UsageMeter {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
-        let usage = &mut self.usage;
-        let way = packet.direction as usize;
-        usage.packets[way] += 1.0;
-        usage.bytes[way] += packet.wire_bytes() as f64;
+        self.carried(packet);
         if packet.direction == Direction::Down {
             return;
         }
+        let usage = &mut self.usage;
         self.messages.packet(packet, |bytes, begins| {
             self.payload_bytes += u64::from(bytes);
             usage.messages += f64::from(u8::from(begins));
         });
         let asks = packet.phase == Phase::KeepAlive && packet.cause == Cause::Original;
         usage.keep_alives += f64::from(u8::from(asks));
+    }
+
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        self.carried(packet);
     }
 
     fn event(&mut self, _at: Instant, event: DeviceEvent) {
@@ -123,6 +134,26 @@ mod tests {
         let used = usage(&[&first, &[(600, Layer::Payload)]]);
         assert_eq!((used.messages, used.payload_bytes), (1.0, 2_000.0));
         assert_eq!(used.packets, [2.0, 0.0]);
+    }
+
+    #[test]
+    fn a_packet_that_the_link_lost_on_its_way_to_the_device_counts() {
+        let spans = [Span {
+            len: 52,
+            layer: Layer::Ip,
+            phase: Phase::Message,
+            cause: Cause::Acknowledgement,
+        }];
+        let mut meter = UsageMeter::default();
+        meter.lost(&ObservedPacket {
+            at: Instant::from_nanos(0),
+            direction: Direction::Down,
+            phase: Phase::Message,
+            cause: Cause::Acknowledgement,
+            spans: &spans,
+        });
+        let used = meter.finish();
+        assert_eq!((used.packets, used.bytes), ([0.0, 1.0], [0.0, 52.0]));
     }
 
     #[test]

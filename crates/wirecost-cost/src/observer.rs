@@ -47,6 +47,10 @@ pub trait Observer {
     /// Handles a packet.
     fn packet(&mut self, packet: &ObservedPacket<'_>);
 
+    /// Handles a packet to the device that its link carried and lost, at the time at which it entered the link. The network counts
+    /// it and the device never knows of it: most observers need none.
+    fn lost(&mut self, _packet: &ObservedPacket<'_>) {}
+
     /// Handles an event. Most observers need none.
     fn event(&mut self, _at: Instant, _event: DeviceEvent) {}
 
@@ -71,6 +75,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.packet(packet);
     }
 
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        self.0.lost(packet);
+        self.1.lost(packet);
+    }
+
     fn event(&mut self, at: Instant, event: DeviceEvent) {
         self.0.event(at, event);
         self.1.event(at, event);
@@ -88,6 +97,10 @@ impl<T: Observer> Observer for Option<T> {
         self.iter_mut().for_each(|observer| observer.packet(packet));
     }
 
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        self.iter_mut().for_each(|observer| observer.lost(packet));
+    }
+
     fn event(&mut self, at: Instant, event: DeviceEvent) {
         self.iter_mut().for_each(|observer| observer.event(at, event));
     }
@@ -100,6 +113,10 @@ impl<T: Observer> Observer for Option<T> {
 impl<T: Observer + ?Sized> Observer for &mut T {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
         (**self).packet(packet);
+    }
+
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        (**self).lost(packet);
     }
 
     fn event(&mut self, at: Instant, event: DeviceEvent) {

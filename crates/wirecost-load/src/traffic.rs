@@ -92,17 +92,28 @@ impl Kept {
     }
 }
 
-impl Observer for DeviceKeeper {
-    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+impl DeviceKeeper {
+    /// Keeps a packet with `add`, unless enough were kept before.
+    fn keep(&self, packet: &ObservedPacket<'_>, add: fn(&mut Collector, u64, Instant, Shape)) {
         let mut kept = self.kept.borrow_mut();
         if kept.is_over(packet.at) {
             return;
         }
         let shape = Shape::of(packet.direction, packet.phase, packet.cause, packet.spans);
-        kept.collector.packet(self.device, packet.at, shape);
+        add(&mut kept.collector, self.device, packet.at, shape);
         if kept.collector.packets() >= kept.most_packets {
             kept.full = kept.full.or(Some(packet.at));
         }
+    }
+}
+
+impl Observer for DeviceKeeper {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.keep(packet, Collector::packet);
+    }
+
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        self.keep(packet, Collector::lost);
     }
 
     fn event(&mut self, at: Instant, event: DeviceEvent) {

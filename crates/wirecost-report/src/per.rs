@@ -1,6 +1,6 @@
 //! What all-in bytes are of: a message, a day, a month or a year.
 
-use wirecost_proto::calendar::{DAY_SECONDS, MONTH_SECONDS, YEAR_SECONDS};
+use wirecost_proto::calendar::Period;
 use wirecost_results::Cell;
 use wirecost_stats::Estimate;
 
@@ -31,17 +31,23 @@ impl Per {
         }
     }
 
+    const fn period(self) -> Option<Period> {
+        match self {
+            Self::Message => None,
+            Self::Day => Some(Period::Day),
+            Self::Month => Some(Period::Month),
+            Self::Year => Some(Period::Year),
+        }
+    }
+
     /// The all-in bytes of a cell, both directions, with their interval. A day, a month and a year need an interval between messages.
     pub(crate) fn estimate(self, cell: &Cell) -> Option<Estimate> {
         let each = cell.all_in_bytes()?;
-        let nanos = match self {
-            Self::Message => return Some(each),
-            Self::Day => DAY_SECONDS * 1e9,
-            Self::Month => MONTH_SECONDS * 1e9,
-            Self::Year => YEAR_SECONDS * 1e9,
+        let Some(period) = self.period() else {
+            return Some(each);
         };
         let interval = cell.interval_ns.filter(|nanos| *nanos > 0)?;
-        Some(each.scaled(nanos / interval as f64))
+        Some(each.scaled(period.times(interval as f64 / 1e9)))
     }
 
     /// All-in bytes as text, without the unit of the column.

@@ -59,6 +59,9 @@ pub struct DeviceTraffic {
     pub connects_ns: Vec<u64>,
     /// Of each packet the time at the device's end of the link in nanoseconds, and the index of its shape; by time.
     pub packets: Vec<(u64, usize)>,
+    /// The same of packets to the device that the link lost, with the time at which they entered it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<(u64, usize)>,
 }
 
 impl Shape {
@@ -128,11 +131,21 @@ impl Collector {
 
     /// Adds a packet of the device with this sample, at the time at the device's end of the link.
     pub fn packet(&mut self, sample: u64, at: Instant, shape: Shape) {
-        let next = self.shapes.len();
-        let shape = *self.shapes.entry(shape).or_insert(next);
-        let device = self.devices.entry(sample).or_default();
-        device.packets.push((at.as_nanos(), shape));
+        let packet = (at.as_nanos(), self.number_of(shape));
+        self.devices.entry(sample).or_default().packets.push(packet);
         self.packets += 1;
+    }
+
+    /// Adds a packet to the device with this sample that entered the link at `at` and was lost.
+    pub fn lost(&mut self, sample: u64, at: Instant, shape: Shape) {
+        let packet = (at.as_nanos(), self.number_of(shape));
+        self.devices.entry(sample).or_default().lost.push(packet);
+        self.packets += 1;
+    }
+
+    fn number_of(&mut self, shape: Shape) -> usize {
+        let next = self.shapes.len();
+        *self.shapes.entry(shape).or_insert(next)
     }
 
     /// How many packets there are.
@@ -153,6 +166,7 @@ impl Collector {
             device.sample = sample;
             device.connects_ns = connects.into_iter().map(Instant::as_nanos).collect();
             device.packets.sort_by_key(|(at, _)| *at);
+            device.lost.sort_by_key(|(at, _)| *at);
             devices.push(device);
         }
         let shapes = shapes.into_iter().map(|(shape, _)| shape).collect();
@@ -190,6 +204,16 @@ mod tests {
             .collect();
         assert_eq!(packets, [(0, vec![(20, 1)]), (1, vec![(10, 0), (30, 0)])]);
         assert_eq!(traffic.devices[0].connects_ns, [1]);
+    }
+
+    #[test]
+    fn lost_packets_are_beside_those_of_the_device() {
+        let mut collector = Collector::default();
+        collector.packet(0, Instant::from_nanos(10), shape(48));
+        collector.lost(0, Instant::from_nanos(20), shape(48));
+        let traffic = collector.finish(|_| Some(Vec::new())).expect("a device");
+        assert_eq!(traffic.devices[0].packets, [(10, 0)]);
+        assert_eq!(traffic.devices[0].lost, [(20, 0)]);
     }
 
     #[test]

@@ -3,16 +3,18 @@
 //!
 //! - `cell`: the settings of a modelled NB-IoT cell in place of an emulated link
 //! - [`named`]: links with names
+//! - `translator`: what is asked of the address translator
 
 mod cell;
 pub mod named;
+mod translator;
 
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
 pub use wirecost_link::CellProfile;
-use wirecost_link::nat::{NatPort, NatTimeouts};
+use wirecost_link::nat::NatTimeouts;
 use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
@@ -20,13 +22,14 @@ pub use wirecost_results::link_text::{
     DIRECTION_KEYS, ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue,
     rate, rate_text, reorder,
 };
-use wirecost_results::link_text::{NAT_KEYS, nat_port, nat_timeouts, set, set_nat};
+use wirecost_results::link_text::{NAT_KEYS, nat_port, set, set_nat};
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
 pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
+pub use translator::Translator;
 
 /// The keys of a link in a file.
 pub const KEYS: [&str; 19] = [
@@ -110,15 +113,9 @@ pub struct LinkLists {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
 
-    /// How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them
-    /// [default: for ever]
-    #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
-    pub nat_timeout: Option<NatTimeouts>,
-
-    /// The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port,
-    /// a DTLS session without connection ID is gone [default: same-port, or as the named link says]
-    #[arg(long, value_name = "PORT", value_parser = nat_port)]
-    pub nat: Option<NatPort>,
+    /// The address translator.
+    #[command(flatten)]
+    pub translator: Translator,
 
     /// Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
@@ -216,10 +213,7 @@ impl LinkLists {
         if self.loss_burst.is_some() && !links.iter().any(loses) {
             return Err(LinkError::NothingLost);
         }
-        let forgets = |link: &LinkConfig| link.nat.udp.is_some();
-        if self.nat.is_some() && !links.iter().any(forgets) {
-            return Err(LinkError::NothingForgotten);
-        }
+        self.translator.check(&links)?;
         Ok(links)
     }
 
@@ -246,8 +240,7 @@ impl LinkLists {
             duplicate: self.duplicate.or(base.duplicate),
             corrupt: self.corrupt.or(base.corrupt),
             mtu: first(&self.mtu, &base.mtu),
-            nat_timeout: self.nat_timeout.or(base.nat_timeout),
-            nat: self.nat.or(base.nat),
+            translator: self.translator.over(base.translator),
             up: either(&self.up, &base.up),
             down: either(&self.down, &base.down),
             cell: self.cell.over(base.cell),
@@ -317,10 +310,7 @@ impl LinkLists {
         let mut link = LinkConfig {
             up: both(symmetric.up.delay),
             down: both(symmetric.down.delay),
-            nat: NatTimeouts {
-                port: self.nat.unwrap_or_default(),
-                ..self.nat_timeout.unwrap_or_default()
-            },
+            nat: self.translator.on(NatTimeouts::default()),
             cell: None,
         };
         for (way, own, direction) in [
@@ -455,8 +445,10 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         corrupt: table.one("corrupt", parsed)?,
         rate: table.many("rate", rate)?,
         mtu: table.many("mtu", mtu)?,
-        nat_timeout: nat(&table)?,
-        nat: table.one("nat", nat_port)?,
+        translator: Translator {
+            nat_timeout: nat(&table)?,
+            nat: table.one("nat", nat_port)?,
+        },
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
         cell: CellSettings {

@@ -14,8 +14,8 @@ pub(super) fn is_kept(planned: &PlannedCell) -> bool {
     planned.schedule.interval.is_some()
 }
 
-/// Adds a packet of the device with this sample, if it counts in a figure. A packet up counts when it is sent, whatever
-/// becomes of it; one down when it arrives.
+/// Adds a packet of the device with this sample, if it counts in a figure. The device sends a packet up whatever becomes of it, and
+/// knows of one down when it arrives; the link carried one that does not arrive too.
 pub(super) fn add(
     collector: &mut Collector,
     sample: u32,
@@ -27,16 +27,16 @@ pub(super) fn add(
         device.counted.packet,
         Counted::Ticket(_) | Counted::WarmUp | Counted::Nothing
     );
-    let at = match packet.direction {
-        Direction::Up => Some(packet.entered),
-        Direction::Down => delivered,
-    };
-    let Some(at) = at.filter(|_| is_figure) else {
+    if !is_figure {
         return;
-    };
+    }
     let verdict = device.verdict;
     let shape = Shape::of(packet.direction, verdict.phase, verdict.cause, device.spans);
-    collector.packet(sample.into(), at, shape);
+    match (packet.direction, delivered) {
+        (Direction::Up, _) => collector.packet(sample.into(), packet.entered, shape),
+        (Direction::Down, Some(at)) => collector.packet(sample.into(), at, shape),
+        (Direction::Down, None) => collector.lost(sample.into(), packet.entered, shape),
+    }
 }
 
 /// The traffic of a cell's devices, with the starts of their connections.

@@ -64,10 +64,17 @@ struct Passed {
     most_packets: usize,
     /// Of each packet that was recorded, its index among those of the observed devices.
     indices: Vec<Option<usize>>,
-    /// When each packet of the observed devices was at its device: once if it was sent there, otherwise as often as it arrived.
-    at_device: Vec<(Direction, Vec<Instant>)>,
+    /// Each packet of the observed devices.
+    at_device: Vec<Times>,
     last_entered: Instant,
     is_cut_short: bool,
+}
+
+/// When a packet entered the link, and when it was at its device: once if it was sent there, otherwise as often as it arrived.
+struct Times {
+    direction: Direction,
+    entered: Instant,
+    at_device: Vec<Instant>,
 }
 
 impl Passed {
@@ -98,15 +105,19 @@ impl Passed {
         self.dissector
             .packet(&Packet::whole(RAW_IP, Some(index as u64), &packet.bytes));
         let sent = (packet.direction == Direction::Up).then_some(packet.entered);
-        self.at_device
-            .push((packet.direction, sent.into_iter().collect()));
+        self.at_device.push(Times {
+            direction: packet.direction,
+            entered: packet.entered,
+            at_device: sent.into_iter().collect(),
+        });
         self.last_entered = packet.entered;
     }
 
     fn arrive(&mut self, packet: u64, at: Instant) {
         let index = self.indices.get(packet as usize).copied().flatten();
-        if let Some((Direction::Down, arrivals)) = index.and_then(|index| self.at_device.get_mut(index)) {
-            arrivals.push(at);
+        let packet = index.and_then(|index| self.at_device.get_mut(index));
+        if let Some(packet) = packet.filter(|packet| packet.direction == Direction::Down) {
+            packet.at_device.push(at);
         }
     }
 
@@ -125,12 +136,7 @@ impl Passed {
 }
 
 /// Tells what one device did, whichever version of IP it used.
-fn tell(
-    sightings: &Sightings,
-    host: HostIndex,
-    kept: &Rc<RefCell<Kept>>,
-    at_device: &[(Direction, Vec<Instant>)],
-) {
+fn tell(sightings: &Sightings, host: HostIndex, kept: &Rc<RefCell<Kept>>, at_device: &[Times]) {
     let addresses = [false, true].map(|ipv6| device_address(host, ipv6));
     for address in addresses.into_iter().flatten() {
         let keeper = DeviceKeeper {
@@ -144,27 +150,27 @@ fn tell(
 /// Gives the keeper of a device the times of each packet there, in place of the packet's index.
 struct AtDevice<'a> {
     keeper: DeviceKeeper,
-    at_device: &'a [(Direction, Vec<Instant>)],
-}
-
-impl AtDevice<'_> {
-    fn times(&self, index: Instant) -> &[Instant] {
-        let packet = self.at_device.get(index.as_nanos() as usize);
-        packet.map_or(&[], |(_, times)| times)
-    }
+    at_device: &'a [Times],
 }
 
 impl Observer for AtDevice<'_> {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
-        for copy in 0..self.times(packet.at).len() {
-            let at = self.times(packet.at)[copy];
+        let Some(times) = self.at_device.get(packet.at.as_nanos() as usize) else {
+            return;
+        };
+        for at in times.at_device.iter().copied() {
             self.keeper.packet(&ObservedPacket { at, ..*packet });
+        }
+        if times.at_device.is_empty() {
+            let at = times.entered;
+            self.keeper.lost(&ObservedPacket { at, ..*packet });
         }
     }
 
     fn event(&mut self, index: Instant, event: DeviceEvent) {
-        if let Some(at) = self.times(index).first().copied() {
-            self.keeper.event(at, event);
+        let times = self.at_device.get(index.as_nanos() as usize);
+        if let Some(at) = times.and_then(|times| times.at_device.first()) {
+            self.keeper.event(*at, event);
         }
     }
 }

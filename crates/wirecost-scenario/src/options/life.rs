@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use wirecost_link::NatTimeouts;
 use wirecost_proto::calendar::DAY_SECONDS;
 use wirecost_security::Start;
 
 use super::compare::{Engine, Options, Schedule, Target};
+use crate::link::Translator;
 
 /// The most readings of a kept connection.
 pub const MOST_READINGS: u64 = 288;
@@ -22,8 +22,8 @@ pub struct Asked {
     pub interval: Duration,
     /// Seconds between keep-alives; `None` for those of the comparison.
     pub keep_alive: Option<u16>,
-    /// Time-outs of the address translator, each in place of that of the links.
-    pub nat: Option<NatTimeouts>,
+    /// The address translator, in place of that of the links.
+    pub translator: Translator,
     /// How long a session lasts; `None` for ever.
     pub session: Option<Duration>,
 }
@@ -76,11 +76,8 @@ impl Options {
         if let Some(keep_alive) = asked.keep_alive {
             lives.keep_alive = keep_alive;
         }
-        if let Some(nat) = asked.nat {
-            for link in &mut lives.links {
-                link.nat.udp = nat.udp.or(link.nat.udp);
-                link.nat.tcp = nat.tcp.or(link.nat.tcp);
-            }
+        for link in &mut lives.links {
+            link.nat = asked.translator.on(link.nat);
         }
         if asked.session.is_some() && !lives.starts.contains(&Start::Cold) {
             lives.starts.push(Start::Cold);

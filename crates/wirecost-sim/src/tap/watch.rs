@@ -11,8 +11,8 @@ use wirecost_wire::tcp::Flags;
 use super::spans::describe;
 use super::{Packet, Tap, Transport};
 
-/// Tells one observer per device what it sends and what reaches it, in the order of time. It keeps only packets that are on their
-/// way to the device.
+/// Tells one observer per device what it sends and what reaches it, in the order of time, and what its link loses on the way to it. It
+/// keeps only packets that are on their way to the device.
 #[derive(Debug)]
 pub struct Watch<O, F> {
     observer: F,
@@ -122,7 +122,7 @@ impl<O: Observer> Watched<O> {
 }
 
 impl<O: Observer, F: FnMut(HostIndex) -> Option<O>> Tap for Watch<O, F> {
-    fn packet(&mut self, packet: &Packet<'_>, entered: Instant, _: Fate, deliveries: &[Delivery]) {
+    fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
         if !self.devices.contains_key(&packet.host) {
             let Some(observer) = (self.observer)(packet.host) else {
                 return;
@@ -137,6 +137,15 @@ impl<O: Observer, F: FnMut(HostIndex) -> Option<O>> Tap for Watch<O, F> {
         device.arrive(Some(entered));
         match packet.direction {
             Direction::Up => device.send(packet, entered, &spans),
+            Direction::Down if deliveries.is_empty() && fate != Fate::Held => {
+                device.observer.lost(&ObservedPacket {
+                    at: entered,
+                    direction: Direction::Down,
+                    phase: packet.phase(),
+                    cause: packet.cause(),
+                    spans: &spans,
+                })
+            }
             Direction::Down => {
                 for delivery in deliveries {
                     device.expect(packet, delivery.at, &spans);

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wirecost_link::NatTimeouts;
 use wirecost_proto::Probability;
 use wirecost_proto::units::parse_duration;
-use wirecost_results::link_text::nat_timeouts;
 use wirecost_scenario::electric::{self, BatterySize};
+use wirecost_scenario::link::Translator;
 
 use super::FleetArguments;
 
@@ -59,9 +58,8 @@ pub struct CostArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub session_lifetime: Option<Duration>,
 
-    /// Address translator on the path, e.g. udp=60s,tcp=20min: when it forgets a silent flow [default: that of the run's link]
-    #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
-    pub nat_timeout: Option<NatTimeouts>,
+    #[command(flatten)]
+    pub translator: Translator,
 
     #[command(flatten)]
     pub fleet: FleetArguments,
@@ -91,7 +89,7 @@ pub struct CostArguments {
     pub marker_rise: f64,
 
     /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
-    #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "session_lifetime", "nat_timeout", "client", "keylog", "meter"])]
+    #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "session_lifetime", "nat_timeout", "nat", "client", "keylog", "meter"])]
     pub check: bool,
 
     /// Also write the figures as JSON to FILE; - prints them instead of the table

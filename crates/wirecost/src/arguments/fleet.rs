@@ -1,7 +1,8 @@
 //! How many devices, and how long: the options of every command that gives bytes and money of a fleet.
 
 use clap::{Args, ValueEnum};
-use wirecost_proto::calendar::{DAY_SECONDS, MONTH_SECONDS, YEAR_SECONDS};
+use wirecost_account::Fleet;
+use wirecost_proto::calendar::Period;
 
 /// What bytes and money are of.
 #[derive(Clone, Copy, Debug, Args)]
@@ -28,42 +29,32 @@ pub enum PeriodArgument {
 }
 
 impl PeriodArgument {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
+    /// The period.
+    pub const fn period(self) -> Period {
         match self {
-            Self::Day => "day",
-            Self::Month => "month",
-            Self::Year => "year",
+            Self::Day => Period::Day,
+            Self::Month => Period::Month,
+            Self::Year => Period::Year,
         }
     }
 
-    /// How many months it has.
-    pub const fn months(self) -> f64 {
-        match self {
-            Self::Day => DAY_SECONDS / MONTH_SECONDS,
-            Self::Month => 1.0,
-            Self::Year => YEAR_SECONDS / MONTH_SECONDS,
-        }
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.period().name()
     }
 }
 
 impl FleetArguments {
+    /// The fleet that is asked for.
+    pub const fn fleet(self) -> Fleet {
+        Fleet {
+            devices: self.devices,
+            period: self.per.period(),
+        }
+    }
+
     /// The same figure of all devices in the time asked for, from that of one device in a month.
     pub fn scaled(self, of_a_month: f64) -> f64 {
-        of_a_month * f64::from(self.devices) * self.per.months()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fleet_of_a_year_has_all_its_devices_and_days() {
-        let fleet = |devices, per| FleetArguments { devices, per };
-        let day = fleet(1, PeriodArgument::Day).scaled(1.0);
-        let year = fleet(10, PeriodArgument::Year).scaled(1.0);
-        assert!((year / day - 3_650.0).abs() < 1e-9);
-        assert_eq!(fleet(1, PeriodArgument::Month).scaled(3.0), 3.0);
+        self.fleet().scaled(of_a_month)
     }
 }

@@ -49,7 +49,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         battery: arguments
             .battery
             .map(|size| size.battery(arguments.self_discharge.value())),
-        devices: arguments.fleet.devices,
+        fleet: arguments.fleet.fleet(),
     };
     let figures = source
         .traffic

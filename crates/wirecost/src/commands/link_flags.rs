@@ -7,7 +7,12 @@ use crate::exit::Failure;
 
 /// The links that the flags ask for: every combination of name, RTT, loss, rate and MTU.
 pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
-    lists.links().map_err(|error| match error {
+    lists.links().map_err(refused)
+}
+
+/// A link that cannot be made, in the words of the options.
+pub fn refused(error: LinkError) -> Failure {
+    match error {
         LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
         LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
         LinkError::NothingForgotten => Failure::usage("--nat needs --nat-timeout udp=TIME")
@@ -18,7 +23,7 @@ pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
             Failure::usage(LinkError::NoCell(flag(key))).with_hint("for example --link nbiot --cell-load 1/s")
         }
         LinkError::Direction { way, key, source } => Failure::usage(format!("--{way} {key}: {source}")),
-    })
+    }
 }
 
 /// The links that the flags ask for, where all must be emulated.

@@ -9,7 +9,7 @@ use super::common::{open_folder, summary_in};
 use super::{TERMS, device_side, json, number, run};
 
 /// The rows of docs/models/account.md, each with its figures there: bytes, joules of a day, milliwatts, years, and money of a month.
-const ROWS: [(&str, [&str; 5]); 3] = [
+const ROWS: [(&str, [&str; 5]); 4] = [
     (
         "coap-con+oscore",
         ["166.00", "41.872", "0.48473", "1.9942", "0.0625"],
@@ -21,6 +21,10 @@ const ROWS: [(&str, [&str; 5]); 3] = [
     (
         "coap-con+dtls1.2-cid",
         ["211.55", "41.938", "0.48549", "1.9911", "0.0781"],
+    ),
+    (
+        "coap-con+dtls1.2-psk",
+        ["680.23", "43.457", "0.50307", "1.9229", "0.2266"],
     ),
 ];
 

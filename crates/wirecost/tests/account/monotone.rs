@@ -36,7 +36,7 @@ fn no_figure_depends_on_the_pauses_of_a_measurement() {
 }
 
 /// Without HTTP/1.1, whose server ends an idle connection after 75 s: a translator that has forgotten it by then drops the FIN, which
-/// wakes no device.
+/// wakes no device. A delayed ACK comes at a time that is drawn for each link: this moves years by some millionths.
 #[test]
 fn a_translator_that_forgets_later_never_shortens_a_life() {
     let home = open_folder();
@@ -56,7 +56,7 @@ fn a_translator_that_forgets_later_never_shortens_a_life() {
         for (sooner, later) in pairs {
             let name = (&later["traffic"], &later["mode"]);
             assert!(
-                years(later) >= years(sooner) * (1.0 - 1e-9),
+                years(later) >= years(sooner) * (1.0 - 1e-4),
                 "{timeout}, {name:?}"
             );
             let paid = |row: &Value| number(&row["bill"]["amount"]);

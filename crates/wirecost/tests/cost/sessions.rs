@@ -130,6 +130,37 @@ fn the_nat_of_the_link_forgets_silent_connections_and_a_typed_one_overrides_it()
     );
 }
 
+/// lte-m gives another port to a UDP port that it has forgotten: a DTLS session without a connection ID is then gone.
+#[test]
+fn a_typed_port_of_the_nat_overrides_that_of_the_link() {
+    let home = open_folder();
+    let words = "compare coap-con+dtls1.2-psk,coap-con+dtls1.2-cid --engine sim -n 1 --size 48B --link lte-m --out run -q";
+    let ran = said(wirecost(home.path()).args(words.split_whitespace()));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let bytes = |stack: &str, arguments: &str| {
+        let rows = rows(home.path(), &format!("run {BATTERY} --interval 1h {arguments}"));
+        number(&row(&rows, stack, "kept for 24")["bytes_once"])
+    };
+    let (psk, cid) = ("coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid");
+    assert!(bytes(psk, "") > 1.5 * bytes(psk, "--nat same-port"));
+    assert_near(bytes(psk, "--nat new-port"), bytes(psk, ""));
+    assert_near(bytes(cid, "--nat same-port"), bytes(cid, ""));
+    assert_near(
+        bytes(psk, "--nat new-port --nat-timeout udp=2h"),
+        bytes(psk, "--nat same-port"),
+    );
+}
+
+#[test]
+fn a_port_that_no_nat_gives_is_refused() {
+    let home = open_folder();
+    compared(home.path());
+    assert_refused(
+        &cost(home.path(), "run --device nrf9160-lte-m --nat new-port"),
+        "--nat needs --nat-timeout udp=TIME",
+    );
+}
+
 /// A client sends a PINGREQ a keep-alive after its last packet: none is due where readings come sooner.
 #[test]
 fn keep_alives_that_are_never_due_cost_nothing() {
@@ -161,6 +192,7 @@ fn sessions_that_change_nothing_are_refused() {
     for flag in [
         "--session-lifetime 1d",
         "--nat-timeout udp=60s",
+        "--nat new-port",
         "--keep-alive 0s",
     ] {
         let name = flag.split(' ').next().expect("a flag");

@@ -27,6 +27,8 @@ struct Line {
     direction: Direction,
     /// Seconds from the first packet of the life to the first of these.
     at: f64,
+    /// Whether the link lost it: the network counts it, and the device never knows of it.
+    is_lost: bool,
     packets: u64,
     bytes: u64,
     /// Bytes that the tariff counts.
@@ -64,23 +66,11 @@ impl Observer for Watch<'_> {
             self.between.wakes += 1;
             self.between.wake_joules += wake;
         }
-        let first = *self.first.get_or_insert(packet.at);
-        let bytes = packet.wire_bytes();
-        let tunnel = self.tariff.map_or(0, |tariff| match tariff.charge {
-            Charge::Bytes { tunnel_bytes, .. } => tunnel_bytes[packet.direction as usize],
-            Charge::Messages { .. } => 0,
-        });
-        self.lines.push(Line {
-            phase: packet.phase,
-            cause: packet.cause,
-            direction: packet.direction,
-            at: packet.at.saturating_since(first).as_secs_f64(),
-            packets: 1,
-            bytes,
-            counted: bytes + tunnel,
-            air,
-            joules: other,
-        });
+        self.line(packet, false, [air, other]);
+    }
+
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        self.line(packet, true, [0.0; 2]);
     }
 
     fn event(&mut self, at: Instant, event: DeviceEvent) {
@@ -93,6 +83,28 @@ impl Observer for Watch<'_> {
 }
 
 impl Watch<'_> {
+    /// Adds a packet, with the seconds that it is on the air and its joules.
+    fn line(&mut self, packet: &ObservedPacket<'_>, is_lost: bool, [air, joules]: [f64; 2]) {
+        let first = *self.first.get_or_insert(packet.at);
+        let bytes = packet.wire_bytes();
+        let tunnel = self.tariff.map_or(0, |tariff| match tariff.charge {
+            Charge::Bytes { tunnel_bytes, .. } => tunnel_bytes[packet.direction as usize],
+            Charge::Messages { .. } => 0,
+        });
+        self.lines.push(Line {
+            phase: packet.phase,
+            cause: packet.cause,
+            direction: packet.direction,
+            at: packet.at.saturating_since(first).as_secs_f64(),
+            is_lost,
+            packets: 1,
+            bytes,
+            counted: bytes + tunnel,
+            air,
+            joules,
+        });
+    }
+
     /// What was spent so far: seconds on the air, joules of wake-ups, joules of packets.
     fn spent(&self) -> [f64; 3] {
         let Some(meter) = &self.meter else { return [0.0; 3] };
@@ -147,6 +159,7 @@ pub(super) fn text(
     };
     if let Some(first) = seen.devices.first() {
         replay::tell_life(first, &shapes, &mut watch);
+        watch.lines.sort_by(|one, other| one.at.total_cmp(&other.at));
     }
     let whole = whole(inputs, cell, &seen)?;
     let mut text = paragraph(&heading(inputs, (row, found), cell, seen.devices.len()), width) + "\n";
@@ -210,7 +223,7 @@ fn merged(lines: &[Line]) -> Vec<Line> {
     let mut kinds: Vec<Line> = Vec::new();
     let is_short = lines.len() <= MOST_LINES;
     for line in lines {
-        let kind = |line: &Line| (line.phase, line.cause, line.direction, line.bytes);
+        let kind = |line: &Line| (line.phase, line.cause, line.direction, line.bytes, line.is_lost);
         match kinds
             .iter_mut()
             .find(|other| !is_short && kind(other) == kind(line))
@@ -254,11 +267,12 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
             true => String::new(),
             false => format!(" {}", line.cause.name()),
         };
+        let lost = if line.is_lost { ", lost" } else { "" };
         let times = line.packets as f64;
         let mut row = vec![
             at(line.at),
             line.phase.name().to_owned(),
-            format!("{}{cause}", line.direction.name()),
+            format!("{}{cause}{lost}", line.direction.name()),
             line.packets.to_string(),
             line.bytes.to_string(),
             percent(line.bytes as f64 * times, bytes as f64),

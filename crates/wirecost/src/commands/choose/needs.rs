@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::calendar::Period;
 use wirecost_results::Cell;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::Contents;
@@ -77,7 +77,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
         let readings = content.batch().map_or(1, |batch| batch.readings);
         content.payload(arguments.seed).bytes.len() as f64 / f64::from(readings)
     });
-    let payload = each.reduce(f64::min)? * MONTH_SECONDS / every.as_secs_f64();
+    let payload = each.reduce(f64::min)? * Period::Month.times(every.as_secs_f64());
     let most = arguments
         .monthly_bytes
         .filter(|most| payload > most.bytes() as f64)?;

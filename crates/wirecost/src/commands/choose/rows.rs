@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Cycle, Terms, life};
+use wirecost_account::{Cycle, Fleet, Terms, life};
 use wirecost_energy::{Device, mean_power};
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, RunFolder, Summary};
@@ -145,11 +145,13 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         return Ok(None);
     };
     let watts = device.and_then(|device| Spread::of(lives.iter().filter_map(|life| watts(device, life))));
-    let month = |life: &Cycle| life.usage.scaled(MONTH_SECONDS / life.every);
-    let money = inputs
-        .tariff
-        .as_ref()
-        .and_then(|tariff| Spread::of(lives.iter().map(|life| tariff.bill(&month(life)).amount)));
+    let money = inputs.tariff.as_ref().and_then(|tariff| {
+        Spread::of(
+            lives
+                .iter()
+                .map(|life| tariff.bill(&life.used_in(Period::Month)).amount),
+        )
+    });
     let traffic = life::of_mean_device(cell.stack.clone(), cell, &lives);
     let terms = Terms {
         device,
@@ -158,7 +160,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
             .arguments
             .battery
             .map(|size| size.battery(inputs.arguments.self_discharge.value())),
-        devices: 1,
+        fleet: Fleet::ONE,
     };
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;

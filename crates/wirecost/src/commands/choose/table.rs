@@ -12,6 +12,7 @@ use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
+use crate::commands::cost::outcome;
 use crate::commands::cost::table::{amount, number};
 
 /// What has all rows and columns.
@@ -288,8 +289,9 @@ pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> 
         "tariff": inputs.tariff.as_ref().map(|tariff| &tariff.name),
         "best": rows.first().filter(|row| row.is_met()).map(|row| row.stack.to_string()),
         "devices": inputs.arguments.fleet.devices,
+        "per": inputs.arguments.fleet.per.name(),
         "assumptions": assumptions::order(inputs, rows),
-        "rows": rows.iter().map(row_json).collect::<Vec<Value>>(),
+        "rows": rows.iter().map(|row| row_json(inputs, row)).collect::<Vec<Value>>(),
         "verified": verified.iter().map(|verified| json!({
             "stack": verified.stack,
             "equal": verified.difference.as_ref().map(Option::is_none),
@@ -298,7 +300,7 @@ pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> 
     })
 }
 
-fn row_json(row: &Row) -> Value {
+fn row_json(inputs: &Inputs<'_>, row: &Row) -> Value {
     let interval = |Spread {
                         mean,
                         range: [least, most],
@@ -311,6 +313,7 @@ fn row_json(row: &Row) -> Value {
             "bytes_per_month": figures.month_bytes,
             "mean_power_w": figures.watts.as_ref().map(interval),
             "battery_years": figures.outcome.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
+            "fleet": outcome::fleet_json(&figures.outcome.of_fleet(inputs.arguments.fleet.fleet())),
             "money_per_month": figures.outcome.bill.map(|bill| bill.amount),
             "time_s": row.times.map(|time| time.total().as_secs_f64()),
             "time_parts_s": row.times.map(|time| json!({

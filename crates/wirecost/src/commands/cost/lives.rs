@@ -18,6 +18,7 @@ use wirecost_scenario::{Edits, Scenario, Work};
 use wirecost_security::Start;
 
 use super::traffic::{Source, label};
+use crate::commands::link_flags;
 use crate::exit::Failure;
 
 /// The devices' traffic of a cell, if its file has it.
@@ -66,6 +67,8 @@ pub fn simulated(
     source: &mut Source,
 ) -> Result<(), Failure> {
     let options = run.lives(asked);
+    let translated = asked.translator.check(&options.links);
+    translated.map_err(link_flags::refused)?;
     options.validate()?;
     let plan = Plan::new(&options);
     let cells = played(&options, &plan)?;

@@ -159,6 +159,12 @@ impl Observer for Within<'_> {
         }
     }
 
+    fn lost(&mut self, packet: &ObservedPacket<'_>) {
+        if packet.at <= self.ended {
+            self.observer.lost(packet);
+        }
+    }
+
     fn event(&mut self, at: Instant, event: DeviceEvent) {
         if at <= self.ended {
             self.observer.event(at, event);

@@ -1,11 +1,12 @@
 //! The figures of each device or cell as JSON.
 
 use serde_json::{Value, json};
-use wirecost_account::{Figures, Terms, Traffic};
-use wirecost_cost::Tariff;
+use wirecost_account::{Figures, Fleet, FleetFigures, Terms, Traffic};
 use wirecost_cost::tariff::Charge;
+use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::{Account, Device, Energy, Part, Purposes, State};
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_link::nat::NatPort;
+use wirecost_proto::calendar::{MONTH_SECONDS, Period};
 use wirecost_proto::{Cause, Phase};
 
 use wirecost_scenario::tariff;
@@ -40,10 +41,12 @@ pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figur
         "battery_joules": terms.battery.map(|battery| battery.joules),
         "self_discharge_per_year": terms.battery.map(|battery| battery.self_discharge),
         "session_lifetime_s": arguments.session_lifetime.map(|lifetime| lifetime.as_secs_f64()),
-        "nat_timeout_s": arguments.nat_timeout.map(|nat| json!({
+        "nat_timeout_s": arguments.translator.nat_timeout.map(|nat| json!({
             "udp": nat.udp.map(|timeout| timeout.as_secs_f64()), "tcp": nat.tcp.map(|timeout| timeout.as_secs_f64()),
         })),
-        "devices": terms.devices,
+        "nat": arguments.translator.nat.map(NatPort::name),
+        "devices": terms.fleet.devices,
+        "per": terms.fleet.period.name(),
         "month_seconds": MONTH_SECONDS,
         "notes": source.notes,
         "rows": rows.map(|(traffic, figures)| row_json(terms, traffic, figures)).collect::<Vec<Value>>(),
@@ -51,8 +54,11 @@ pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figur
 }
 
 fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
-    let fleet = f64::from(terms.devices);
-    let month = &figures.month;
+    let of_month = figures.of_fleet(Fleet {
+        period: Period::Month,
+        ..terms.fleet
+    });
+    let fleet_bill = of_month.bill.unwrap_or_default();
     let readings = traffic.cycles.first();
     json!({
         "traffic": traffic.label,
@@ -66,23 +72,38 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         "mean_power_w": figures.power.as_ref().map(purposes_json),
         "energy_is_upper_bound": figures.overlaps,
         "battery_years": figures.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
-        "month": {
-            "packets_up": month.packets[0], "packets_down": month.packets[1],
-            "bytes_up": month.bytes[0], "bytes_down": month.bytes[1],
-            "sessions": month.sessions, "messages": month.messages, "keep_alives": month.keep_alives,
-            "joules": figures.month_energy.map(energy_json),
-        },
+        "month": usage_json(&figures.month, figures.month_energy),
         "fleet_month": {
-            "bytes": month.wire_bytes() * fleet,
-            "joules": figures.month_energy.map(|energy| energy_json(energy.scaled(fleet))),
+            "bytes": of_month.usage.wire_bytes(),
+            "joules": of_month.energy.map(energy_json),
         },
+        "fleet": fleet_json(&figures.of_fleet(terms.fleet)),
         "bill": figures.bill.map(|bill| json!({
             "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,
             "charged_messages": bill.charged_messages, "amount": bill.amount,
-            "fleet_charged_bytes": bill.charged_bytes * fleet, "fleet_amount": bill.amount * fleet,
+            "fleet_charged_bytes": fleet_bill.charged_bytes, "fleet_amount": fleet_bill.amount,
         })),
         "not_billed": figures.refusal,
     })
+}
+
+fn usage_json(usage: &Usage, energy: Option<Energy>) -> Value {
+    json!({
+        "packets_up": usage.packets[0], "packets_down": usage.packets[1],
+        "bytes_up": usage.bytes[0], "bytes_down": usage.bytes[1],
+        "sessions": usage.sessions, "messages": usage.messages, "keep_alives": usage.keep_alives,
+        "joules": energy.map(energy_json),
+    })
+}
+
+/// The figures of all devices in the period that is asked for, as the table has them.
+pub fn fleet_json(fleet: &FleetFigures) -> Value {
+    let mut value = usage_json(&fleet.usage, fleet.energy);
+    value["bill"] = json!(fleet.bill.map(|bill| json!({
+        "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,
+        "charged_messages": bill.charged_messages, "amount": bill.amount,
+    })));
+    value
 }
 
 fn device_json(device: &Device) -> Value {

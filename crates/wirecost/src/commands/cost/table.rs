@@ -143,7 +143,7 @@ fn answer(
             format!(" {what} of {all} rows")
         }
     };
-    let of = match terms.devices {
+    let of = match terms.fleet.devices {
         1 => String::new(),
         devices => format!("; bytes and money of {}", counted(devices.into(), "device")),
     };
@@ -329,11 +329,11 @@ fn footer(
             number(percent)
         ));
     }
-    if terms.devices > 1 {
+    if terms.fleet.devices > 1 {
         notes.push(format!(
             "energy, bytes and money per {} are those of {}",
             fleet.per.name(),
-            counted(terms.devices.into(), "device")
+            counted(terms.fleet.devices.into(), "device")
         ));
     }
     if outcomes.iter().any(|outcome| outcome.overlaps) {

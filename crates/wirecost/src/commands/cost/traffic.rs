@@ -63,7 +63,7 @@ const OTHER_SOURCE: &str = "only the lives of a comparison can be simulated agai
 fn refuse_sessions(arguments: &CostArguments, why: &str) -> Result<(), Failure> {
     let given = [
         arguments.session_lifetime.map(|_| "--session-lifetime"),
-        arguments.nat_timeout.map(|_| "--nat-timeout"),
+        arguments.translator.flag(),
         arguments.keep_alive.map(|_| "--keep-alive"),
     ];
     given.into_iter().flatten().next().map_or(Ok(()), |flag| {
@@ -138,7 +138,7 @@ const OTHER_RADIO: &str = "energy and years are NOT those of the cell: the radio
 fn is_as_run(arguments: &CostArguments, cells: &[(&Cell, &Ladder)]) -> bool {
     let asked = arguments.interval.map(|interval| interval.as_nanos() as u64);
     let is_changed = arguments.keep_alive.is_some()
-        || arguments.nat_timeout.is_some()
+        || arguments.translator.flag().is_some()
         || arguments.session_lifetime.is_some();
     let is_asked = |own: u64| asked.is_none_or(|asked| asked == own);
     !is_changed
@@ -180,7 +180,7 @@ fn as_lived(
     let asked = Asked {
         interval: arguments.interval.or(of_run).unwrap_or(INTERVAL),
         keep_alive: arguments.keep_alive.map(keep_alive_seconds).transpose()?,
-        nat: arguments.nat_timeout,
+        translator: arguments.translator,
         session: arguments.session_lifetime,
     };
     lives::simulated(&run, &asked, device, source)?;

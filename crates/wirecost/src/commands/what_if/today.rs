@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use wirecost_dissect::Sightings;
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_proto::calendar::Period;
 use wirecost_proto::units::counted;
 use wirecost_scenario::options::life::MOST_READINGS;
 
@@ -105,7 +105,7 @@ impl Today {
 
     /// Bytes of a month.
     pub fn month(&self, bytes: f64) -> f64 {
-        bytes * MONTH_SECONDS / self.every.as_secs_f64()
+        bytes * Period::Month.times(self.every.as_secs_f64())
     }
 
     /// Readings of a connection.
