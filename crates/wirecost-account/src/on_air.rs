@@ -86,3 +86,6 @@ fn since(later_ns: u64, earlier_ns: u64) -> Duration {
 fn seconds(account: &Account) -> f64 {
     account.total_nanos() as f64 / 1e9
 }
+
+#[cfg(test)]
+mod tests;
