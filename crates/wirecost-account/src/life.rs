@@ -7,6 +7,7 @@ use wirecost_nbiot::{Config, ConfigError};
 use wirecost_results::Cell;
 use wirecost_results::traffic::CellTraffic;
 
+use crate::on_air::Until;
 use crate::{Cycle, Traffic, Way, on_air, replay};
 
 /// Why lives have no account.
@@ -21,15 +22,6 @@ pub enum NoLife {
     /// The NB-IoT cell is that of another version.
     #[error("its NB-IoT cell: {0}")]
     UnknownCell(#[from] ConfigError),
-}
-
-/// Until when a life is accounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// Until the next one begins.
-    Next,
-    /// Until the last tail after its close.
-    Close,
 }
 
 /// The life of each device, from one connect to the next. In a modelled NB-IoT cell the times in each state are those of the cell;

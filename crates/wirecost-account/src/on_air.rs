@@ -8,8 +8,16 @@ use wirecost_nbiot::StateTimes;
 use wirecost_proto::{Cause, Phase};
 use wirecost_results::traffic::{AirConnection, DeviceTraffic};
 
-use crate::life::Until;
 use crate::replay::Shape;
+
+/// Until when a life is accounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Until the next one begins.
+    Next,
+    /// Until the last tail after its close.
+    Close,
+}
 
 /// A packet may enter after the begin of the subframe in which the way into the connection begins.
 const SUBFRAME: Duration = Duration::from_millis(1);

@@ -168,7 +168,7 @@ fn a_battery_lasts_as_long_as_the_times_in_the_cell_let_it() {
         all.push(rows[0].1);
     }
     assert!(all.is_sorted_by(|near, far| near > far), "{all:?}");
-    // TR 45.820 has 18 years at 154 dB for 50 B a day with the headers of another stack.
+    // The published life at 154 dB is 18 years.
     assert!((16.0..20.0).contains(&all[2]), "{all:?}");
 }
 
