@@ -3,6 +3,7 @@
 //! - [`way`]: how a reading uses its connection
 //! - [`cycle`]: traffic that repeats, metered once; [`traffic`]: all that a device repeats
 //! - [`life`]: the devices of a cell with an interval, from one connect to the next
+//! - `on_air`: the energy of such a device in a modelled NB-IoT cell, from the times of its states there
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
 //! - [`fleet`]: the figures of several devices, of a day, a month or a year
 //! - [`spread`]: a figure over several devices
@@ -14,6 +15,7 @@
 pub mod cycle;
 pub mod fleet;
 pub mod life;
+mod on_air;
 pub mod replay;
 pub mod spread;
 pub mod terms;

@@ -2,23 +2,69 @@
 
 use std::time::Duration;
 
-use wirecost_energy::Device;
+use wirecost_energy::{Device, InCell};
+use wirecost_nbiot::{Config, ConfigError};
 use wirecost_results::Cell;
 use wirecost_results::traffic::CellTraffic;
 
-use crate::{Cycle, Traffic, Way, replay};
+use crate::on_air::Until;
+use crate::{Cycle, Traffic, Way, on_air, replay};
 
-/// The life of each device, from one connect to the next; `None` if the packets have names that this version does not know.
-pub fn lives(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Option<Vec<Cycle>> {
-    let shapes = replay::shapes(traffic)?;
+/// Why lives have no account.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoLife {
+    /// The packets are those of another version.
+    #[error("its packets have names that this version does not know")]
+    UnknownNames,
+    /// The times on the air of a modelled NB-IoT cell are not there.
+    #[error("its times in the states of the NB-IoT cell were not kept, so that it has no energy")]
+    NoTimesOnAir,
+    /// The NB-IoT cell is that of another version.
+    #[error("its NB-IoT cell: {0}")]
+    UnknownCell(#[from] ConfigError),
+}
+
+/// The life of each device, from one connect to the next. In a modelled NB-IoT cell the times in each state are those of the cell;
+/// elsewhere they follow from the packets by the radio of the device.
+///
+/// # Errors
+/// The packets or the cell have names that this version does not know, or the cell's times are missing.
+pub fn lives(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, NoLife> {
+    until(traffic, cell, device, Until::Next)
+}
+
+/// The life of each device, from its connect to the last tail after its close.
+///
+/// # Errors
+/// As of [`lives`].
+pub fn sessions(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, NoLife> {
+    until(traffic, cell, device, Until::Close)
+}
+
+fn until(
+    traffic: &CellTraffic,
+    cell: &Cell,
+    device: Option<&Device>,
+    until: Until,
+) -> Result<Vec<Cycle>, NoLife> {
+    let shapes = replay::shapes(traffic).ok_or(NoLife::UnknownNames)?;
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
     let readings = cell.messages_per_connection as f64;
-    let every = interval.as_secs_f64() * readings;
+    let every = interval.mul_f64(readings);
     let has_connection = cell.connect.is_some();
+    let network = cell.link.nbiot_cell.as_ref();
+    let network = network
+        .map(|network| Config::profile(&network.profile))
+        .transpose()?;
+    let of_packets = device.filter(|_| network.is_none());
     let lives = traffic.devices.iter().map(|seen| {
-        let (mut life, _) = Cycle::metered(device, Some(every), |observer| {
+        let (mut life, _) = Cycle::metered(of_packets, Some(every.as_secs_f64()), |observer| {
             replay::tell_life(seen, &shapes, observer)
         });
+        if let Some((device, config)) = device.zip(network.as_ref()) {
+            let account = on_air::account(&InCell { device, config }, seen, &shapes, (every, until));
+            life.account = Some(account.ok_or(NoLife::NoTimesOnAir)?);
+        }
         // A reading of several packets is one message.
         life.usage.messages = readings;
         life.usage.payload_bytes = cell.payload_bytes as f64;
@@ -26,9 +72,9 @@ pub fn lives(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Opt
             // What a device without a connection begins is no session that a broker could charge.
             life.usage.sessions = 0.0;
         }
-        Cycle { readings, ..life }
+        Ok(Cycle { readings, ..life })
     });
-    Some(lives.collect())
+    lives.collect()
 }
 
 /// The traffic of the mean device of a cell.

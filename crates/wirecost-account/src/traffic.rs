@@ -7,6 +7,9 @@ use wirecost_proto::{Direction, Instant};
 
 use crate::{Cycle, Way};
 
+/// How far the sum of rounded times may be above the whole, in seconds.
+const ROUNDING_S: f64 = 1e-3;
+
 /// The traffic of one device.
 #[derive(Clone, Debug)]
 pub struct Traffic {
@@ -49,9 +52,11 @@ impl Traffic {
         }
     }
 
-    /// Whether the traffic overlaps with its tails, so that energy is an upper bound.
+    /// Whether the traffic overlaps with its tails, so that energy is an upper bound. A life in a cell takes the whole time until the
+    /// next one, with each of its times rounded to a nanosecond.
     pub fn overlaps(&self) -> bool {
-        !self.way.is_gapless() && self.cycles.iter().any(|cycle| cycle.seconds() > cycle.every)
+        let overlaps = |cycle: &Cycle| cycle.seconds() > cycle.every + ROUNDING_S;
+        !self.way.is_gapless() && self.cycles.iter().any(overlaps)
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`radio`]: [`Radio`]: how long a packet is on the air: Wi-Fi, Ethernet, cellular, NB-IoT
 //! - [`meter`]: [`Meter`]: observes a device and adds up its states
 //! - [`account`]: [`Account`]: time and energy by state, energy by part, phase and cause
+//! - [`cell`]: [`InCell`]: a device of an NB-IoT cell, from the times of its states
 //! - [`repeat`]: the mean power of a device whose traffic repeats
 //! - [`battery`]: [`Battery`]: years until it is empty
 //! - [`trace`]: [`trace::Trace`]: what a power meter measured; everything else is modelled
@@ -21,6 +22,7 @@
 
 pub mod account;
 pub mod battery;
+pub mod cell;
 pub mod device;
 pub mod meter;
 pub mod radio;
@@ -29,6 +31,7 @@ pub mod trace;
 
 pub use account::{Account, Energy, Part, Purposes};
 pub use battery::Battery;
+pub use cell::InCell;
 pub use device::{Device, Level, State};
 pub use meter::Meter;
 pub use radio::Radio;

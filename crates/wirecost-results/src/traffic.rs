@@ -62,6 +62,26 @@ pub struct DeviceTraffic {
     /// The same of packets to the device that the link lost, with the time at which they entered it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<(u64, usize)>,
+    /// In a modelled NB-IoT cell, its connections to the cell, by time; those for packets that are not kept are among them. Absent
+    /// on an emulated link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub air: Vec<AirConnection>,
+}
+
+/// A device's connection to a modelled NB-IoT cell, from the begin of random access to the return to idle: when it ended, and how
+/// long the device was in each state. All in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AirConnection {
+    /// When it ended, on the clock of the packets.
+    pub ended_ns: u64,
+    /// It transmits.
+    pub transmit_ns: u64,
+    /// It receives what is for it.
+    pub receive_ns: u64,
+    /// It monitors search spaces.
+    pub monitor_ns: u64,
+    /// It waits without a receiver.
+    pub wait_ns: u64,
 }
 
 impl Shape {
@@ -146,6 +166,13 @@ impl Collector {
     fn number_of(&mut self, shape: Shape) -> usize {
         let next = self.shapes.len();
         *self.shapes.entry(shape).or_insert(next)
+    }
+
+    /// Adds the connections to the cell of the device with this sample, if its packets are taken.
+    pub fn air(&mut self, sample: u64, air: Vec<AirConnection>) {
+        if let Some(device) = self.devices.get_mut(&sample) {
+            device.air = air;
+        }
     }
 
     /// How many packets there are.

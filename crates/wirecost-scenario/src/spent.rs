@@ -32,6 +32,11 @@ pub enum NoEnergy {
     /// The packets of the first message alone are kept.
     #[error("of several messages on a connection the first alone is kept: give the cell an interval")]
     OneOfMany,
+    /// Without an interval the packets alone are kept, not what was on the air of the NB-IoT cell.
+    #[error(
+        "its packets alone are kept, not its times in the states of the NB-IoT cell: give the cell an interval"
+    )]
+    InCell,
     /// A session of a cell with an interval rests between its readings.
     #[error("a session with an interval rests between its messages, so it has a mean alone")]
     NoLeast,
@@ -119,9 +124,11 @@ pub fn built_in(name: &str) -> Result<Device, NoEnergy> {
 /// The mean over the devices whose whole life is kept: of a life, from its first packet to the end of its tails, or of each of its
 /// readings.
 fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool) -> Result<Spent, NoEnergy> {
-    let unknown =
-        || NoEnergy::Unreadable("its packets have names that this version does not know".to_owned());
-    let lives = life::lives(lives, cell, Some(device)).ok_or_else(unknown)?;
+    let lives = match is_session {
+        true => life::sessions(lives, cell, Some(device)),
+        false => life::lives(lives, cell, Some(device)),
+    };
+    let lives = lives.map_err(|why| NoEnergy::Unreadable(why.to_string()))?;
     let mut sum = Purposes::default();
     for life in &lives {
         let Some(repeated) = life.repeated() else { continue };
@@ -145,6 +152,9 @@ fn of_ladder(
     device: &Device,
     (is_session, is_least): (bool, bool),
 ) -> Result<Spent, NoEnergy> {
+    if cell.link.nbiot_cell.is_some() {
+        return Err(NoEnergy::InCell);
+    }
     if is_session && cell.messages_per_connection > 1 {
         return Err(NoEnergy::OneOfMany);
     }

@@ -134,3 +134,57 @@ fn the_recorded_device_of_a_curve_has_a_sequence_and_a_capture() {
     );
     assert!(folder.join("capture/tcp-48b-1-seed0.pcapng").exists());
 }
+
+/// Years on the battery of TR 45.820 of the rows of `cost` or `choose`, by their ways.
+fn years(home: &Path, arguments: &str) -> Vec<(String, f64)> {
+    let battery = "--device nbiot-tr45820 --battery 1389mAh@3.6V --self-discharge 0% --json -";
+    let said = run(home, &format!("{arguments} {battery}"));
+    assert_eq!(said.code, Some(0), "{arguments}: {}", said.stderr);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let rows = json["rows"].as_array().expect("rows");
+    let years = |row: &serde_json::Value| {
+        let row_years = match row.get("figures") {
+            Some(figures) => &figures["battery_years"]["years"],
+            None => &row["battery_years"]["years"],
+        };
+        let way = row.get("mode").or_else(|| row.get("connection"));
+        let way = way.and_then(|way| way.as_str()).expect("a way");
+        (way.to_owned(), row_years.as_f64().expect("years"))
+    };
+    rows.iter().map(years).collect()
+}
+
+#[test]
+fn a_battery_lasts_as_long_as_the_times_in_the_cell_let_it() {
+    let home = open_folder();
+    let mut all = Vec::new();
+    for loss in ["123dB", "144dB", "154dB"] {
+        let arguments = "--size 84B --interval 1d -n 20 --timeout 120s -q";
+        let compare =
+            format!("compare coap-con --link nbiot --coupling-loss {loss} {arguments} --out {loss}");
+        assert_eq!(run(home.path(), &compare).code, Some(0));
+        let rows = years(home.path(), &format!("cost {loss}"));
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        all.push(rows[0].1);
+    }
+    assert!(all.is_sorted_by(|near, far| near > far), "{all:?}");
+    // The published life at 154 dB is 18 years.
+    assert!((16.0..20.0).contains(&all[2]), "{all:?}");
+}
+
+#[test]
+fn cost_of_a_run_and_choose_have_the_same_life_in_a_cell() {
+    let home = open_folder();
+    let compare = "compare coap-con --link nbiot -n 5 -q --out run --size 48B";
+    assert_eq!(run(home.path(), compare).code, Some(0));
+    let priced = years(home.path(), "cost run --interval 1h");
+    let chosen = years(
+        home.path(),
+        "choose coap-con --link nbiot -q --out choice --size 48B --every 1h",
+    );
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(
+        priced.len() == chosen.len() && near(priced[0].1, chosen[0].1),
+        "{priced:?} {chosen:?}"
+    );
+}

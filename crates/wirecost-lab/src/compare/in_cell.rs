@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig, NbiotCell};
 use wirecost_nbiot::geometry::Geometry;
-use wirecost_nbiot::{Config, ConfigError, Gains, Network, UeId};
+use wirecost_nbiot::{Config, ConfigError, Gains, Network, StateTimes, UeId};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Rng};
+use wirecost_results::traffic::AirConnection;
 use wirecost_sim::cells::CellEvent;
 use wirecost_sim::{Carrier, Cells, Decision, Offered};
 
@@ -30,6 +31,9 @@ const DEVICE: HostIndex = 0;
 /// The longest period of what a cell repeats: NPRACH of coverage level 2. Steps of a device begin at random moments of it, because
 /// a device that sends knows nothing of the cell's frames.
 const LONGEST_PERIOD: Duration = Duration::from_millis(2_560);
+
+/// How long the network may take to release the device after its end. It does so some seconds after the last packet.
+const LONGEST_RELEASE: Duration = Duration::from_secs(600);
 
 /// When the device may start: once the load of the others has built up, at a moment drawn from `rng`.
 pub fn first_start(cell: &NbiotCell, rng: Rng) -> Duration {
@@ -87,6 +91,10 @@ pub struct InCell<'a> {
     cells: Cells,
     background: Option<Background>,
     recorder: AirRecorder,
+    ue: UeId,
+    connections: Vec<AirConnection>,
+    /// The times in each state until the end of the last connection.
+    accounted: StateTimes,
     counters: [Counters; 2],
     /// When the device may begin its next step, after its last connection.
     free_at: Instant,
@@ -116,6 +124,9 @@ impl<'a> InCell<'a> {
             cells,
             background,
             recorder: AirRecorder::default(),
+            ue,
+            connections: Vec::new(),
+            accounted: StateTimes::default(),
             free_at: Instant::START,
             moments: rng.purpose(key_of("moments")),
             counters: [Counters::default(); 2],
@@ -130,9 +141,44 @@ impl<'a> InCell<'a> {
         self.counters
     }
 
-    /// What was on the air for the device.
-    pub fn into_recorder(self) -> AirRecorder {
-        self.recorder
+    /// What was on the air for the device, and its connections. The last one ends when the network releases the device, after the
+    /// device's own end: what is on the air until then is in the times of the connection alone.
+    pub fn end(mut self) -> (AirRecorder, Vec<AirConnection>) {
+        let recorder = std::mem::take(&mut self.recorder);
+        let latest = self.next_event().map(|at| at + LONGEST_RELEASE);
+        let mut last = None;
+        while !self.cells.is_idle(DEVICE)
+            && let Some(at) = self.next_event().filter(|at| Some(*at) <= latest)
+        {
+            self.decide(at, &mut Vec::new());
+            last = Some(at);
+        }
+        if let Some(at) = last.filter(|_| !self.cells.is_idle(DEVICE)) {
+            self.connection_ends(at);
+        }
+        (recorder, self.connections)
+    }
+
+    /// Adds a connection: the times in each state since the end of the one before.
+    fn connection_ends(&mut self, at: Instant) {
+        let Some(facts) = self.cells.network().ue_facts(self.ue, at) else {
+            return;
+        };
+        let (now, before) = (facts.states, self.accounted);
+        let since = |now: Duration, before: Duration| {
+            now.saturating_sub(before)
+                .as_nanos()
+                .try_into()
+                .unwrap_or(u64::MAX)
+        };
+        self.connections.push(AirConnection {
+            ended_ns: at.as_nanos(),
+            transmit_ns: since(now.transmit, before.transmit),
+            receive_ns: since(now.receive, before.receive),
+            monitor_ns: since(now.monitor, before.monitor),
+            wait_ns: since(now.idle_connected, before.idle_connected),
+        });
+        self.accounted = now;
     }
 
     /// Takes an event of the cells: those of other devices are the background's.
@@ -153,6 +199,7 @@ impl<'a> InCell<'a> {
                 arrives: None,
             },
             CellEvent::Released { host: DEVICE, at } => {
+                self.connection_ends(at);
                 self.free_at = at + moment(&mut self.moments);
                 return;
             }

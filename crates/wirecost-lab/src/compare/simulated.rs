@@ -170,6 +170,7 @@ impl<'a> Simulation<'a> {
             for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {
                 *sum += counters;
             }
+            played.kept.traffic.air(sample.into(), outcome.connections);
             if outcome.device.report.finished && played.air.is_none() {
                 played.air = outcome.air;
             }

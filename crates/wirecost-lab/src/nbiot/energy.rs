@@ -3,19 +3,14 @@
 
 use std::time::Duration;
 
-use wirecost_energy::account::Purpose;
-use wirecost_energy::{Account, Battery, Device, Part, State};
-use wirecost_nbiot::Config;
-use wirecost_nbiot::config::IdleMode;
+use wirecost_energy::{Account, Battery, Device, InCell, Part, State};
+use wirecost_nbiot::{Config, StateTimes};
 use wirecost_proto::calendar::DAY_SECONDS;
 use wirecost_proto::{Cause, Phase};
 use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
 
 /// The device file whose powers a run in the cells is given.
 pub const DEVICE: &str = "nbiot-tr45820";
-
-/// How long a device receives to synchronise before a report, in seconds. Assumed.
-const SYNCHRONISATION_S: f64 = 0.1;
 
 /// 5 Wh without self-discharge. TR 45.820.
 const BATTERY: Battery = Battery {
@@ -93,27 +88,26 @@ impl Lifetime<'_> {
     }
 
     fn exchange(&self, means: &DeviceMeans, phase: Phase) -> ReportEnergy {
-        let purpose = |part| Purpose {
-            part,
-            packet: Some((phase, Cause::Original)),
+        let packet = (phase, Cause::Original);
+        let time = |ms: f64| Duration::from_secs_f64(ms / 1e3);
+        let times = StateTimes {
+            transmit: time(means.transmit_ms),
+            receive: time(means.receive_ms),
+            monitor: time(means.monitor_ms),
+            idle_connected: time(means.wait_ms),
         };
-        let mut energy = ReportEnergy::default();
-        let times = [
-            (State::Transmit, means.transmit_ms),
-            (State::Receive, means.receive_ms),
-            (State::Listen, means.monitor_ms),
-            (State::Idle, means.wait_ms),
-        ];
-        for (state, ms) in times {
-            energy
-                .connected
-                .add_time(self.device, state, ms / 1e3, purpose(Part::Link));
+        ReportEnergy {
+            connected: self.in_cell().connected(&times, packet),
+            beside: self.in_cell().beside(self.interval, packet),
         }
-        energy
-            .beside
-            .add_time(self.device, State::Listen, SYNCHRONISATION_S, purpose(Part::Wake));
-        self.reachable(self.active_s(), purpose(Part::Tail), &mut energy.beside);
-        energy
+    }
+
+    /// The device in its network.
+    const fn in_cell(&self) -> InCell<'_> {
+        InCell {
+            device: self.device,
+            config: self.config,
+        }
     }
 
     /// Energy of a report in mJ.
@@ -142,8 +136,8 @@ impl Lifetime<'_> {
         all
     }
 
-    /// Times and energy of what else there is until the next report: tracking area updates and rest. An update takes the steps of a
-    /// report: its energy is assumed to be the same.
+    /// Times and energy of what else there is until the next report: tracking area updates and rest. An update takes
+    /// the steps of a report.
     pub fn between(&self, report: &ReportEnergy, kept: &KeepAliveEnergy) -> Account {
         let mut all = Account::default();
         all.add_all(&report.account(), self.updates(kept.per_report));
@@ -151,7 +145,7 @@ impl Lifetime<'_> {
             .total_nanos()
             .saturating_add(all.total_nanos());
         let rest_s = self.interval.as_secs_f64() - busy as f64 / 1e9;
-        self.rest(rest_s.max(0.0), &mut all);
+        self.in_cell().rest(rest_s.max(0.0), &mut all);
         all
     }
 
@@ -166,49 +160,10 @@ impl Lifetime<'_> {
         BATTERY.years(day_mj / 1e3 / DAY_SECONDS).unwrap_or(f64::INFINITY)
     }
 
-    /// The time after a report in which the device can be reached, in seconds.
-    fn active_s(&self) -> f64 {
-        let active_s = f64::from(self.config.idle.active_ms) / 1e3;
-        match self.config.idle.mode {
-            IdleMode::Psm => active_s.min(self.interval.as_secs_f64()),
-            IdleMode::Ideal | IdleMode::Drx | IdleMode::Edrx => 0.0,
-        }
-    }
-
-    /// Rest between two reports: sleep, or the time in which the device can be reached. The active time of power saving mode is part
-    /// of the report.
-    fn rest(&self, seconds: f64, to: &mut Account) {
-        let idle = &self.config.idle;
-        let share = match idle.mode {
-            IdleMode::Ideal | IdleMode::Psm => 0.0,
-            IdleMode::Drx => 1.0,
-            IdleMode::Edrx => f64::from(idle.paging_window_ms) / f64::from(idle.edrx_cycle_ms),
-        };
-        let purpose = Purpose {
-            part: Part::Rest,
-            packet: None,
-        };
-        to.add_time(self.device, State::Sleep, seconds * (1.0 - share), purpose);
-        self.reachable(seconds * share, purpose, to);
-    }
-
-    /// Time in which a device looks for pages: idle, and listening at paging occasions.
-    fn reachable(&self, seconds: f64, purpose: Purpose, to: &mut Account) {
-        let part = f64::from(self.config.idle.occasion_ms) / f64::from(self.config.rrc.paging_cycle_ms);
-        let listening = seconds * part.min(1.0);
-        to.add_time(self.device, State::Idle, seconds - listening, purpose);
-        to.add_time(self.device, State::Listen, listening, purpose);
-    }
-
-    /// Tracking area updates between two reports: each connection, a keep-alive's too, starts the timer anew (TS 24.301 section
-    /// 5.3.5).
+    /// Tracking area updates between two reports: each connection, a keep-alive's too, starts the timer anew.
     fn updates(&self, keep_alives: f64) -> f64 {
-        let period_s = f64::from(self.config.idle.tau_period_s);
         let pause_s = self.interval.as_secs_f64() / (1.0 + keep_alives);
-        match self.config.idle.mode {
-            IdleMode::Ideal => 0.0,
-            _ => ((pause_s / period_s).ceil() - 1.0).max(0.0) * (1.0 + keep_alives),
-        }
+        self.in_cell().updates(pause_s) * (1.0 + keep_alives)
     }
 }
 

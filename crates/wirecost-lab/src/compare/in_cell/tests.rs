@@ -1,25 +1,35 @@
 //! One device in a modelled cell.
 
+use wirecost_account::life;
+use wirecost_energy::mean_power;
 use wirecost_link::CellProfile;
 use wirecost_proto::{Cause, Fate};
+use wirecost_results::nbiot::DeviceMeans;
 use wirecost_results::nbiot::sequence::AirTransmission;
 use wirecost_results::summary::{Bytes, Cell, Section};
-use wirecost_scenario::options::compare::{Engine, Options};
+use wirecost_results::traffic::AirConnection;
+use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::plan::Plan;
+use wirecost_scenario::spent;
 
 use super::*;
 use crate::compare::fixture::options;
 use crate::compare::simulated::{CellResult, simulate_cell};
+use crate::nbiot::energy::{DEVICE as TR_45820, KeepAliveEnergy, Lifetime};
 
 /// The delay of the internet behind the cell, each way.
 const INTERNET: Duration = Duration::from_millis(4);
 
 fn cell_link(load: f64) -> LinkConfig {
+    link_at(120.0, load)
+}
+
+fn link_at(coupling_loss_db: f64, load: f64) -> LinkConfig {
     LinkConfig {
         cell: Some(NbiotCell {
             profile: CellProfile::Study,
             load,
-            coupling_loss_db: 120.0,
+            coupling_loss_db,
         }),
         ..LinkConfig::symmetric(INTERNET * 2)
     }
@@ -190,4 +200,123 @@ fn every_profile_of_a_link_is_one_of_the_model() {
         let gains = gains(&config, &cell, Rng::new(3));
         assert!((gains.serving_db() + 144.0).abs() < 1e-9);
     }
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// The life of devices with a message of `stack` a day at a coupling loss.
+fn lived(stack: &str, coupling_loss_db: f64, messages: u64) -> CellResult {
+    let result = simulated(stack, link_at(coupling_loss_db, 0.0), |options| {
+        options.schedules = vec![Schedule {
+            messages,
+            warm_up: false,
+            interval: Some(DAY),
+            keep_alive: None,
+        }];
+        options.timeout = Duration::from_secs(120);
+    });
+    assert!(result.cell.all_arrived(), "{stack}: {:?}", result.cell.warnings);
+    result
+}
+
+/// The times of a device's only connection, as the means of a report have them.
+fn means(air: &AirConnection) -> DeviceMeans {
+    let ms = |nanos: u64| nanos as f64 / 1e6;
+    DeviceMeans {
+        transmit_ms: ms(air.transmit_ns),
+        receive_ms: ms(air.receive_ns),
+        monitor_ms: ms(air.monitor_ns),
+        wait_ms: ms(air.wait_ns),
+        ..DeviceMeans::default()
+    }
+}
+
+#[test]
+fn a_life_in_a_cell_takes_what_a_report_of_the_same_times_takes() {
+    let device = spent::built_in(TR_45820).expect("a device");
+    let config = Config::profile("study").expect("a profile");
+    let lifetime = Lifetime {
+        device: &device,
+        config: &config,
+        interval: DAY,
+    };
+    for coupling_loss_db in [120.0, 144.0, 154.0] {
+        let result = lived("coap-con", coupling_loss_db, 1);
+        let traffic = result.traffic.expect("traffic");
+        let lives = life::lives(&traffic, &result.cell, Some(&device)).expect("lives");
+        assert_eq!(lives.len(), 4);
+        for (life, seen) in lives.iter().zip(&traffic.devices) {
+            let [air] = seen.air.as_slice() else {
+                panic!("{:?}", seen.air)
+            };
+            let report = lifetime.report(&means(air));
+            let expected_mj = lifetime.day_mj(&report, &KeepAliveEnergy::default());
+            let watts = mean_power(&device, &[life.repeated().expect("an account")])
+                .total()
+                .joules;
+            let day_mj = watts * DAY.as_secs_f64() * 1e3;
+            assert!(
+                (day_mj / expected_mj - 1.0).abs() < 1e-6,
+                "{day_mj} instead of {expected_mj}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_times_of_a_connection_have_all_that_the_device_sent() {
+    for coupling_loss_db in [120.0, 154.0] {
+        let result = lived("coap-con", coupling_loss_db, 1);
+        let ladder = result.ladder.expect("a ladder");
+        let up = ladder.air.iter().filter(|on_air| on_air.direction == "up");
+        let sent_ms: f64 = up.map(|on_air| on_air.duration_ms).sum();
+        let traffic = result.traffic.expect("traffic");
+        let of_connection_ms: f64 = traffic.devices[0]
+            .air
+            .iter()
+            .map(|air| air.transmit_ns as f64 / 1e6)
+            .sum();
+        assert!(sent_ms > 0.0);
+        // A drawn transmission lasts from its begin to its end; while it makes room for NPRACH the device does not send.
+        let part = sent_ms / of_connection_ms;
+        assert!((1.0..1.15).contains(&part), "{sent_ms} of {of_connection_ms}");
+    }
+}
+
+#[test]
+fn more_coupling_loss_takes_more_energy_in_every_life() {
+    let device = spent::built_in(TR_45820).expect("a device");
+    let far = [120.0, 144.0, 154.0];
+    // A connect of MQTT takes longer than the ten seconds that it has at 154 dB.
+    for (stack, messages, losses) in [
+        ("coap-con", 1, &far[..]),
+        ("coap-con+oscore", 2, &far[..]),
+        ("mqtt-qos1", 2, &far[..2]),
+    ] {
+        let joules = losses.iter().map(|&coupling_loss_db| {
+            let result = lived(stack, coupling_loss_db, messages);
+            let traffic = result.traffic.expect("traffic");
+            let lives = life::lives(&traffic, &result.cell, Some(&device)).expect("lives");
+            let accounts = lives.iter().filter_map(|life| life.account.as_ref());
+            accounts.map(|account| account.total().joules).sum::<f64>()
+        });
+        let joules: Vec<f64> = joules.collect();
+        assert!(joules.is_sorted_by(|near, far| near < far), "{stack}: {joules:?}");
+    }
+}
+
+#[test]
+fn a_life_in_a_cell_without_its_times_has_no_energy() {
+    let device = spent::built_in(TR_45820).expect("a device");
+    let result = lived("coap-con", 120.0, 1);
+    let mut traffic = result.traffic.expect("traffic");
+    for seen in &mut traffic.devices {
+        seen.air.clear();
+    }
+    let without = life::lives(&traffic, &result.cell, Some(&device));
+    assert_eq!(without.err(), Some(life::NoLife::NoTimesOnAir));
+    assert!(
+        life::lives(&traffic, &result.cell, None).is_ok(),
+        "bytes need no times"
+    );
 }

@@ -12,6 +12,7 @@ use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::Record;
 use wirecost_proto::{Direction, Instant, Path, Rng};
+use wirecost_results::traffic::AirConnection;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{PlannedCell, START_GAP};
 use wirecost_sim::tap::Recording;
@@ -51,6 +52,8 @@ pub(super) struct Outcome {
     pub(super) counters: [Counters; 2],
     /// In a modelled cell, what was on the air for it.
     pub(super) air: Option<AirRecorder>,
+    /// Its connections to the modelled cell.
+    pub(super) connections: Vec<AirConnection>,
 }
 
 impl World<'_> {
@@ -61,12 +64,13 @@ impl World<'_> {
             let carrier = InCell::new(config, cell, self.rng(), self.stopped)?;
             let (world, carrier) = self.run(carrier)?;
             let counters = carrier.counters();
-            let air = carrier.into_recorder();
+            let (air, connections) = carrier.end();
             let device = self.analyse(world, sink, &air.packets())?;
             return Ok(Outcome {
                 device,
                 counters,
                 air: Some(air),
+                connections,
             });
         }
         let link = OnlyLink {
@@ -78,6 +82,7 @@ impl World<'_> {
             device: self.analyse(world, sink, &[])?,
             counters: Direction::ALL.map(|way| *link.counters(way)),
             air: None,
+            connections: Vec::new(),
         })
     }
 

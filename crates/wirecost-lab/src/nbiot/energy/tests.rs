@@ -1,3 +1,4 @@
+use wirecost_nbiot::config::IdleMode;
 use wirecost_scenario::spent;
 
 use super::*;

@@ -72,7 +72,7 @@ fn tickets(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
 }
 
 fn wake_up(inputs: &Inputs<'_>) -> Option<String> {
-    let device = inputs.device.as_ref()?;
+    let device = inputs.device.as_ref().filter(|_| inputs.link.cell.is_none())?;
     let Some(wake) = device.wake else {
         return Some("wake-up: none in the device file, so that a reading finds the device awake".to_owned());
     };

@@ -14,6 +14,7 @@ use wirecost_results::{Cell, RunFolder, Summary};
 use super::rows::Row;
 use super::{Decision, Inputs, sentence};
 use crate::commands::cost::lives;
+use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::table::{number, time};
 use crate::exit::Failure;
 
@@ -151,7 +152,11 @@ pub(super) fn text(
     };
     let shapes = replay::shapes(&seen).ok_or_else(|| lives::unknown_names(&cell.stack))?;
     let mut watch = Watch {
-        meter: inputs.device.as_ref().map(Meter::new),
+        meter: inputs
+            .device
+            .as_ref()
+            .filter(|_| inputs.link.cell.is_none())
+            .map(Meter::new),
         tariff: inputs.tariff.as_ref(),
         first: None,
         lines: Vec::new(),
@@ -174,6 +179,9 @@ pub(super) fn text(
 /// The joules of a life by what is no packet's own, and of all; `None` without a device.
 #[derive(Clone, Copy)]
 struct Whole {
+    wake: f64,
+    /// In a modelled cell, where packets have no energy of their own, that of the connections.
+    connections: f64,
     tail: f64,
     rest: f64,
     all: f64,
@@ -192,9 +200,12 @@ fn whole(
     let spent = first.and_then(|life| Some((life.account.as_ref()?, life.every)));
     Ok(spent.map(|(account, every)| {
         let power = mean_power(device, &[Repeated { account, every }]);
+        let of_part = |part| power.of_part(part).joules * every;
         Whole {
-            tail: power.of_part(Part::Tail).joules * every,
-            rest: power.of_part(Part::Rest).joules * every,
+            wake: of_part(Part::Wake),
+            connections: of_part(Part::Link),
+            tail: of_part(Part::Tail),
+            rest: of_part(Part::Rest),
             all: power.total().joules * every,
         }
     }))
@@ -277,10 +288,14 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
             line.bytes.to_string(),
             percent(line.bytes as f64 * times, bytes as f64),
         ];
-        if let Some(whole) = whole {
-            row.push(number(line.air / times * 1e3));
-            row.push(number(line.joules / times * 1e3));
-            row.push(percent(line.joules, whole.all));
+        match whole {
+            Some(_) if watch.meter.is_none() => row.extend([String::new(), String::new(), String::new()]),
+            Some(whole) => {
+                row.push(number(line.air / times * 1e3));
+                row.push(number(line.joules / times * 1e3));
+                row.push(percent(line.joules, whole.all));
+            }
+            None => {}
         }
         if is_by_bytes {
             row.push(percent(line.counted as f64, charged as f64));
@@ -305,6 +320,10 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
         if wake.wakes > 0 {
             of_device("wake-up", wake.wakes, wake.wake_joules);
         }
+        if watch.meter.is_none() {
+            of_device("synchronisation", 1, whole.wake);
+            of_device("connections", 1, whole.connections);
+        }
         of_device("tails", 1, whole.tail);
         of_device("rest", 1, whole.rest);
     }
@@ -318,7 +337,11 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
     sum.extend([bytes.to_string(), "100 %".to_owned()]);
     if let Some(whole) = whole {
         let air: f64 = watch.lines.iter().map(|line| line.air).sum();
-        sum.extend([number(air * 1e3), number(whole.all * 1e3), "100 %".to_owned()]);
+        let air = watch
+            .meter
+            .as_ref()
+            .map_or_else(String::new, |_| number(air * 1e3));
+        sum.extend([air, number(whole.all * 1e3), "100 %".to_owned()]);
     }
     sum.extend(is_by_bytes.then(|| "100 %".to_owned()));
     rows.push(sum);
@@ -350,7 +373,9 @@ fn notes(inputs: &Inputs<'_>, row: &Row, cell: &Cell) -> Vec<String> {
             parts.collect::<Vec<String>>().join(" + ")
         ));
     }
-    if let Some(device) = &inputs.device {
+    if inputs.link.cell.is_some() && inputs.device.is_some() {
+        notes.push(format!("* {TIMES_OF_CELL}"));
+    } else if let Some(device) = &inputs.device {
         notes.push(format!(
             "* ms: time in which the radio of {} sends or receives; mJ: with its waits for the network",
             device.name

@@ -105,7 +105,9 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     fails.extend(refusal.map(|why| format!("tariff: {why}")));
     let way = Way::of(inputs.arguments, &inputs.link, cell, stack);
     let every = inputs.arguments.every.unwrap_or_default();
-    let times = ReadingTime::of(cell, &way, every, inputs.device.as_ref());
+    // In a modelled cell the way into a connection is part of a message's time already.
+    let waking = inputs.device.as_ref().filter(|_| inputs.link.cell.is_none());
+    let times = ReadingTime::of(cell, &way, every, waking);
     // The account is that of messages.
     let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
         bytes: figures.bytes.scaled(1.0 / way.readings as f64),

@@ -12,6 +12,7 @@ use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
+use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
 use crate::commands::cost::table::{amount, number};
 
@@ -183,6 +184,9 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
             "* modelled from the simulated packets by {}: {}; {assumed} of {all} figures assumed",
             device.name, device.title
         ));
+        if inputs.link.cell.is_some() {
+            notes.push(format!("* {TIMES_OF_CELL}"));
+        }
     }
     if let Some(tariff) = &inputs.tariff {
         let price = if tariff.is_sourced {

@@ -13,6 +13,7 @@ use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
 use wirecost_scenario::parameter;
 use wirecost_stack::Stack;
 
+use super::lives;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
@@ -44,9 +45,7 @@ pub fn read(
             .traffic
             .push(traffic(arguments, &summary.setting, point, (device, &config)));
     }
-    source.notes.push(
-        "the times in each state are those of the cells; the tails, the wake-up and the radio of the device file are not used; link is all time in a connection, whose layers and causes are not told apart".to_owned(),
-    );
+    source.notes.push(lives::TIMES_OF_CELL.to_owned());
     if summary.points.iter().any(|point| point.kept.is_some()) {
         source
             .notes

@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use wirecost_account::life::NoLife;
 use wirecost_account::{Cycle, Traffic, Way, life};
 use wirecost_energy::Device;
 use wirecost_lab::compare::simulated::{CellResult, simulate};
@@ -21,6 +22,10 @@ use super::traffic::{Source, label};
 use crate::commands::link_flags;
 use crate::exit::Failure;
 
+/// Where the energy of a device in a modelled cell comes from.
+pub const TIMES_OF_CELL: &str = "the times in each state are those of the cell; the tails, the wake-up, the processor and the radio of \
+    the device file are not used; link is all time in a connection, whose layers and causes are not told apart";
+
 /// The devices' traffic of a cell, if its file has it.
 pub fn recorded(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
     CellFile::read(folder, &cell.key).ok()?.traffic
@@ -28,7 +33,12 @@ pub fn recorded(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
 
 /// The life of each device, from one connect to the next.
 pub fn of(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
-    life::lives(traffic, cell, device).ok_or_else(|| unknown_names(&cell.stack))
+    life::lives(traffic, cell, device).map_err(|why| match why {
+        NoLife::UnknownNames => unknown_names(&cell.stack),
+        NoLife::NoTimesOnAir | NoLife::UnknownCell(_) => {
+            Failure::usage(format!("{}: {why}", cell.stack)).with_hint("run it again with this version")
+        }
+    })
 }
 
 /// The failure of packets that another version has written.

@@ -124,15 +124,10 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
         as_lived(arguments, &folder, device, &mut source)?;
     }
     if device.is_some() && lives::options_of(&folder).is_ok_and(|run| run.has_cell()) {
-        source.notes.push(OTHER_RADIO.to_owned());
+        source.notes.push(lives::TIMES_OF_CELL.to_owned());
     }
     Ok(source)
 }
-
-/// What the energy of a run in a modelled cell lacks.
-const OTHER_RADIO: &str = "energy and years are NOT those of the cell: the radio sends with the transport formats of the device file, \
-    whatever the coupling loss; the cell's repetitions and random access are in the times of the packets alone (compare --sequence \
-    shows what was on the air, wirecost nbiot prices reports in cells)";
 
 /// Whether the run has recorded what is asked for: its cells have an interval, and nothing else is asked for.
 fn is_as_run(arguments: &CostArguments, cells: &[(&Cell, &Ladder)]) -> bool {
