@@ -129,7 +129,8 @@ const INPUTS: [(&str, &str); 58] = [
 ];
 
 /// Options whose files the program writes; their tests are in [`crate::outputs`] and in `link`.
-const OUTPUTS: [&str; 10] = [
+const OUTPUTS: [&str; 11] = [
+    "--figures",
     "--out",
     "--json",
     "--junit",

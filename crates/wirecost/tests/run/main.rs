@@ -200,8 +200,8 @@ fn an_unknown_link_in_a_scenario_has_its_line() {
     let home = common::open_folder();
     for (line, expected) in [
         (
-            "link: ltem",
-            "a.yaml:3: link.name: unknown link \"ltem\" (did you mean lte?)",
+            "link: lteq",
+            "a.yaml:3: link.name: unknown link \"lteq\" (did you mean lte?)",
         ),
         (
             "link: {name: ./no.yaml}",
