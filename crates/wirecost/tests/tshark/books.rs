@@ -95,8 +95,9 @@ impl Books {
     }
 }
 
-/// The books of every device by its address, and the bytes of the link checks. `sizes` are those of the run.
-pub(crate) fn keep(packets: &[Packet], sizes: &[u64]) -> (BTreeMap<String, Books>, u64) {
+/// The books of every device by its address, and the bytes of the link checks. `sizes` are those of the run, `warm_ups` the messages of a
+/// connection before the measured ones: none in a life.
+pub(crate) fn keep(packets: &[Packet], sizes: &[u64], warm_ups: usize) -> (BTreeMap<String, Books>, u64) {
     let mut by_device: BTreeMap<String, Vec<&Packet>> = BTreeMap::new();
     let mut checks = 0;
     for packet in packets {
@@ -108,7 +109,7 @@ pub(crate) fn keep(packets: &[Packet], sizes: &[u64]) -> (BTreeMap<String, Books
     let books = by_device.into_iter().map(|(device, packets)| {
         let is_stream = packets.iter().any(|packet| matches!(packet.body, Body::Tcp(_)));
         let books = if is_stream {
-            of_connection(&packets)
+            of_connection(&packets, warm_ups)
         } else {
             of_datagrams(&packets, sizes)
         };
@@ -117,8 +118,8 @@ pub(crate) fn keep(packets: &[Packet], sizes: &[u64]) -> (BTreeMap<String, Books
     (books.collect(), checks)
 }
 
-fn of_connection(packets: &[&Packet]) -> Books {
-    let mut connection = Connection::new(packets);
+fn of_connection(packets: &[&Packet], warm_ups: usize) -> Books {
+    let mut connection = Connection::new(packets, warm_ups);
     let mut books = Books {
         identity: connection.identity(),
         ..Books::default()

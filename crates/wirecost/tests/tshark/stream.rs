@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     identity: Identity,
     /// Positions at which messages begin, the warm-up message first.
     messages: Vec<u64>,
+    /// Messages that precede the measured ones.
+    warm_ups: usize,
     /// Messages whose sending has begun.
     begun: usize,
     /// What the last packet was.
@@ -47,8 +49,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// The connection that `packets` are of: its packets are looked through once for what they carry.
-    pub(crate) fn new(packets: &[&Packet]) -> Self {
+    pub(crate) fn new(packets: &[&Packet], warm_ups: usize) -> Self {
         let mut connection = Self {
+            warm_ups,
             directions: Default::default(),
             identity: Identity::default(),
             messages: Vec::new(),
@@ -145,7 +148,7 @@ impl Connection {
     }
 
     pub(crate) fn measured(&self) -> u64 {
-        self.begun.saturating_sub(1) as u64
+        self.begun.saturating_sub(self.warm_ups) as u64
     }
 
     /// What the next packet is.
@@ -203,7 +206,7 @@ impl Connection {
             Kind::Connect => Phase::Connect,
             Kind::KeepAlive => Phase::KeepAlive,
             Kind::Close => Phase::Close,
-            Kind::Message if self.begun > 1 => Phase::Measured,
+            Kind::Message if self.begun > self.warm_ups => Phase::Measured,
             Kind::Message => Phase::WarmUp,
         }
     }
