@@ -244,10 +244,6 @@ def pcap(
 
 def choose(
     *stacks: str,
-    devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
-    per: Values | None = None,  # Time that bytes and money are of  [default: month]
-    start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
-    explain: Values | None = None,  # Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules
     size: Values | None = None,  # Payload of a reading  [default: 48B]
     readings: Values | None = None,  # Readings of a sensor that a message carries, instead of --size: time, sensor, temperature, humidity and battery from a se
     every: Values | None = None,  # Time from one reading to the next; a message with several --readings leaves when its last one is there
@@ -255,6 +251,7 @@ def choose(
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
+    start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
     within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its wai
     delivery: Values | None = None,  # What the stack must guarantee
     reach: Values | None = None,  # Protocol that the other side speaks; may be given several times
@@ -264,6 +261,8 @@ def choose(
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
+    devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
+    per: Values | None = None,  # Time that bytes and money are of  [default: month]
     self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year  [default: 1%]
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
     rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
@@ -284,6 +283,7 @@ def choose(
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
+    explain: Values | None = None,  # Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules
     out: Values | None = None,  # Results folder [default: runs/choose-TIME]
 ) -> dict[str, Any]: ...
 

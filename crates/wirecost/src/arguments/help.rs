@@ -31,7 +31,7 @@ const CHOOSE: &[Group] = &[
     Group {
         heading: "Readings",
         common: &["size", "readings", "every", "file"],
-        further: &["encoding", "compression", "keep_alive"],
+        further: &["encoding", "compression", "keep_alive", "start"],
     },
     Group {
         heading: "Requirements",
@@ -40,7 +40,7 @@ const CHOOSE: &[Group] = &[
     },
     Group {
         heading: "Energy and money",
-        common: &["device", "battery", "tariff"],
+        common: &["device", "battery", "tariff", "devices", "per"],
         further: &["self_discharge"],
     },
     LINK,
@@ -51,7 +51,7 @@ const CHOOSE: &[Group] = &[
     },
     Group {
         heading: "Results",
-        common: &["out", "json", "quiet"],
+        common: &["explain", "out", "json", "quiet"],
         further: &[],
     },
 ];
