@@ -71,7 +71,7 @@ def test_what_goes_in_comes_out_and_goes_in_again(comparison: wc.Run, load: wc.R
     by_option = comparison.hist(stack="coap-con", size="1kB", rtt="100ms")
     assert by_option.percentile(50) == comparison.hist(stack="coap-con", payload_bytes=1000).percentile(50)
     assert len(load.hist(size="128B", rtt="20ms")) == len(load.hist())
-    with pytest.raises(wc.UsageError, match="no sample has"):
+    with pytest.raises(wc.UsageError, match="no cell has"):
         comparison.hist(size="2kB")
     with pytest.raises(wc.UsageError, match="no quantity with a unit"):
         comparison.hist(size="48")
