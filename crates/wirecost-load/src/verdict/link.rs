@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wirecost_live::emulation::verdict::{decisions_off, machine_dropped, mean_delay_off, rtt_off};
+use wirecost_proto::shown::grouped;
 use wirecost_proto::units::counted;
 use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::PhaseFigures;
@@ -56,10 +57,10 @@ fn said(name: &str, way: &DirectionUse) -> String {
         text += &format!(", its rate in use {} of the time", percent(share));
     }
     if way.lost > 0 {
-        text += &format!(", {} lost", way.lost);
+        text += &format!(", {} lost", grouped(way.lost));
     }
     if way.queue_dropped > 0 {
-        text += &format!(", {} dropped by its full queue", way.queue_dropped);
+        text += &format!(", {} dropped by its full queue", grouped(way.queue_dropped));
     }
     text
 }

@@ -558,24 +558,24 @@ fn a_device_that_its_server_knows_no_more_connects_before_it_sends() {
     bench.run_until(at(1_200));
     bench.report(Event::Acknowledged { message: 0 });
     bench.link_busy_until = at(1_200);
-    bench.run_until(at(61_200));
-    assert_eq!(bench.left, [at(61_150)]);
-    assert_eq!(bench.connects, [START, at(61_150)]);
+    bench.run_until(at(60_200));
+    assert_eq!(bench.left, [at(60_150)]);
+    assert_eq!(bench.connects, [START, at(60_150)]);
     assert_eq!(bench.sent.len(), 1, "not before the new session");
     bench.report(READY);
-    bench.run_until(at(61_300));
-    assert_eq!(bench.sent.last(), Some(&(at(61_200), 1)));
-    assert_eq!(bench.notes().messages[1].intended, at(61_150));
+    bench.run_until(at(60_300));
+    assert_eq!(bench.sent.last(), Some(&(at(60_200), 1)));
+    assert_eq!(bench.notes().messages[1].intended, at(60_150));
 }
 
 #[test]
 fn a_device_whose_link_was_not_silent_keeps_its_session() {
-    for (busy, is_left) in [(31_149, true), (31_151, false)] {
+    for (busy, is_left) in [(30_149, true), (30_151, false)] {
         let mut bench = connected(behind_nat());
         bench.run_until(at(1_200));
         bench.report(Event::Acknowledged { message: 0 });
         bench.link_busy_until = at(busy);
-        bench.run_until(at(61_200));
+        bench.run_until(at(60_200));
         assert_eq!(!bench.left.is_empty(), is_left, "busy until {busy} ms");
     }
 }

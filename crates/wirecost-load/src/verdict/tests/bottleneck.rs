@@ -302,7 +302,7 @@ fn a_link_that_drops_packets_of_a_closed_loop_is_the_bottleneck() {
         (case.bottleneck().as_str(), case.why().as_str()),
         (
             "link",
-            "up: 626218 packets, its rate in use 40 % of the time, 23738 dropped by its full queue"
+            "up: 626,218 packets, its rate in use 40 % of the time, 23,738 dropped by its full queue"
         )
     );
     assert_eq!(dropped(626_218, 20).bottleneck(), "none", "too few to tell");
