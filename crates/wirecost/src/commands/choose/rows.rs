@@ -1,6 +1,7 @@
 //! What each stack costs, and which requirement it fails.
 
 use std::cmp::Ordering;
+use std::time::Duration;
 
 pub use wirecost_account::Spread;
 use wirecost_account::{Cycle, Fleet, Terms, life};
@@ -128,7 +129,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         stack,
         way,
         key: cell.key.clone(),
-        note: figures.as_ref().and_then(|_| note(inputs, stack, cell)),
+        note: figures.as_ref().and_then(|_| note(stack, cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
         times: times.filter(|_| figures.is_some()),
         figures,
@@ -223,9 +224,10 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures, times: Option<ReadingTime>) ->
 }
 
 /// What makes up most of the bytes, if it is not the message, and whether the server ends kept connections.
-fn note(inputs: &Inputs<'_>, stack: Stack, cell: &Cell) -> Option<String> {
-    let every = inputs.arguments.every.unwrap_or_default();
-    let ends = stack.server_idle_timeout().filter(|timeout| *timeout <= every);
+fn note(stack: Stack, cell: &Cell) -> Option<String> {
+    // A message with several readings comes less often than they do.
+    let interval = Duration::from_nanos(cell.interval_ns.unwrap_or_default());
+    let ends = stack.server_idle_timeout().filter(|timeout| *timeout <= interval);
     let ends = ends
         .filter(|_| cell.messages_per_connection > 1)
         .map(|timeout| format!("the server closes after {} s", timeout.as_secs()));

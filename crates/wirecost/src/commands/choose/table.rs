@@ -230,15 +230,13 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
 /// What the figures of stacks assume whose server knows a device by its UDP port, where the address translator gives it another one
 /// between two readings.
 fn another_port(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
-    let every = inputs.arguments.every.unwrap_or_default();
-    inputs
-        .link
-        .nat
-        .new_udp_port()
-        .filter(|timeout| *timeout <= every)?;
+    let timeout = inputs.link.nat.new_udp_port()?;
+    // A message with several readings comes less often than they do.
+    let is_silent = |row: &&Row| timeout <= ways::interval(inputs.arguments, row.way.readings);
     let stacks: BTreeSet<String> = rows
         .iter()
         .filter(|row| row.stack.is_known_by_port())
+        .filter(is_silent)
         .map(|row| row.stack.to_string())
         .collect();
     let stacks: Vec<String> = stacks.into_iter().collect();

@@ -64,7 +64,7 @@ fn batches(arguments: &ChooseArguments) -> Vec<u64> {
 }
 
 /// The time from one message to the next.
-fn interval(arguments: &ChooseArguments, readings: u64) -> Duration {
+pub fn interval(arguments: &ChooseArguments, readings: u64) -> Duration {
     let every = arguments.every.unwrap_or_default();
     every.saturating_mul(u32::try_from(readings).unwrap_or(u32::MAX))
 }
