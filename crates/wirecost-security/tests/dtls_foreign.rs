@@ -7,6 +7,8 @@
 )]
 
 mod dtls_world;
+#[path = "../../wirecost/tests/peers/port.rs"]
+mod port;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dtls_world::{KEY, World};
+use port::own_port;
 use wirecost_coap::client::{self, Request, RequestTemplate};
 use wirecost_coap::server;
 use wirecost_proto::bare::{self, Transport};
@@ -165,12 +168,6 @@ impl Drop for Program {
     }
 }
 
-/// A free port.
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket.local_addr().expect("an address").port()
-}
-
 /// The world's certificates as files.
 struct Files {
     _folder: tempfile::TempDir,
@@ -215,7 +212,7 @@ fn is_established<E>(events: &[Event<E>]) -> bool {
 fn our_client_talks_to_openssl_s_server() {
     let world = World::new();
     let files = Files::of(&world);
-    let port = free_port();
+    let port = own_port();
     let accept = port.to_string();
     let mut server = Program::start(
         "openssl",
@@ -333,7 +330,7 @@ fn openssl_psk_server(port: u16) -> Program {
 #[test]
 #[ignore = "needs openssl"]
 fn our_client_resumes_a_session_of_openssl() {
-    let port = free_port();
+    let port = own_port();
     let mut server = openssl_psk_server(port);
     let config = World::new().client_config(Version::Dtls12Psk);
     let endpoint = Client::new(
@@ -396,7 +393,7 @@ fn openssl_resumes_a_session_of_our_server() {
 #[test]
 #[ignore = "needs openssl"]
 fn a_server_without_connection_ids_is_refused() {
-    let port = free_port();
+    let port = own_port();
     let _server = openssl_psk_server(port);
     let endpoint = Client::new(
         World::new().client_config(Version::Dtls12Cid),
@@ -458,7 +455,7 @@ fn libcoap_clients_talk_to_our_server() {
 /// A PUT by our client to one of libcoap's servers.
 fn put_to_libcoap(world: &World, version: Version, program: &str, credentials: &[&str]) {
     // The secure port is one higher.
-    let port = free_port();
+    let port = own_port();
     let listen = (port - 1).to_string();
     let arguments = [&["-A", "127.0.0.1", "-p", &listen, "-d", "10"], credentials].concat();
     let _server = Program::start(program, &arguments);

@@ -7,12 +7,15 @@
 
 #[path = "tls_openssl/driver.rs"]
 mod driver;
+#[path = "../../wirecost/tests/peers/port.rs"]
+mod port;
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Instant as Clock, SystemTime, UNIX_EPOCH};
 
 use driver::{Ask, Driven, Openssl, Text};
+use port::own_port;
 use wirecost_proto::{Input, Layer};
 use wirecost_security::certificate::{Authority, Identity};
 use wirecost_security::tls::{
@@ -84,12 +87,6 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("a readable path")
 }
 
-/// A port that is free now.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
 const CASES: [(Versions, &str, &str); 2] = [
     (Versions::Tls13, "-tls1_3", "TLSv1.3"),
     (Versions::Tls12, "-tls1_2", "TLSv1.2"),
@@ -125,7 +122,7 @@ fn texts(events: &[Event<Vec<u8>>]) -> Vec<u8> {
 fn a_client_speaks_to_s_server_cold_and_resumed() {
     let setup = Setup::new();
     for (versions, option, _) in CASES {
-        let port = free_port();
+        let port = own_port();
         let _server = s_server(&setup, port, &["-rev", option]);
         let mut client = setup.client(versions, Start::Resumed);
         for (flow, start) in [(0, Start::Cold), (1, Start::Resumed), (2, Start::Resumed)] {
@@ -154,7 +151,7 @@ fn a_client_speaks_to_s_server_cold_and_resumed() {
 #[ignore = "needs openssl"]
 fn a_client_sends_early_data_to_s_server() {
     let setup = Setup::new();
-    let port = free_port();
+    let port = own_port();
     let server = s_server(
         &setup,
         port,
@@ -181,7 +178,7 @@ fn a_client_sends_early_data_to_s_server() {
 #[ignore = "needs openssl"]
 fn early_data_refused_by_s_server_is_sent_again() {
     let setup = Setup::new();
-    let port = free_port();
+    let port = own_port();
     let mut client = setup.client(Versions::Tls13, Start::ZeroRtt);
     let first = s_server(
         &setup,

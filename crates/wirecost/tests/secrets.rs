@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{WIRECOST, children, ended, eventually, need_program, need_root, open_folder, said, wirecost};
-use peers::{Server, free_port};
+use peers::{Server, own_port};
 use tempfile::TempDir;
 
 const PASSWORD: &str = "s3cret-word";
@@ -232,7 +232,7 @@ fn folder() -> TempDir {
 }
 
 fn broker(options: &[&str], variable: Option<&str>) -> Server {
-    let (folder, port) = (folder(), free_port());
+    let (folder, port) = (folder(), own_port());
     let mut command = Command::new(WIRECOST);
     command
         .current_dir(folder.path())

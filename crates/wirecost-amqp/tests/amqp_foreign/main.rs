@@ -6,5 +6,7 @@
 )]
 
 mod driver;
+#[path = "../../../wirecost/tests/peers/port.rs"]
+mod port;
 mod proton;
 mod rabbitmq;

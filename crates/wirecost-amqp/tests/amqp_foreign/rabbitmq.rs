@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use wirecost_amqp::client::{Client, Command as Ask, Config, Event, Failure, Mess
 use wirecost_proto::{Input, Layer, Phase};
 
 use crate::driver::Driver;
+use crate::port::own_port;
 
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -31,7 +32,7 @@ impl Broker {
             "RabbitMQ is missing (sudo apt-get install rabbitmq-server)"
         );
         let folder = tempfile::tempdir().expect("a folder");
-        let [port, registrar, distribution] = free_ports();
+        let [port, registrar, distribution] = [(); 3].map(|()| own_port());
         let configuration = format!(
             "listeners.tcp.1 = 127.0.0.1:{port}\nloopback_users = none\namqp1_0.default_user = guest\n\
              log.file = false\n"
@@ -94,11 +95,6 @@ impl Drop for Broker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn free_ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    listeners.map(|listener| listener.local_addr().expect("an address").port())
 }
 
 fn is_ready(port: u16) -> bool {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use wirecost_http::message::{Method, RequestTemplate, Status};
 use wirecost_proto::{Endpoint, Input};
 
 use crate::driver::Loop;
+use crate::port::own_port;
 use crate::{PATIENCE, need};
 
 #[test]
@@ -107,10 +108,7 @@ impl Caddy {
         for number in 0..100 {
             fs::write(files.join(format!("file-{number}")), b"").unwrap();
         }
-        // The port is free for a moment before Caddy binds it.
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, own_port()));
         let (scheme, secrets) = match tls {
             None => ("http", String::new()),
             Some(texts) => ("https", secrets(folder.path(), texts)),

@@ -8,6 +8,8 @@
 mod caddy;
 mod curl;
 mod driver;
+#[path = "../../../wirecost/tests/peers/port.rs"]
+mod port;
 mod secure;
 
 use std::process::{Command, Stdio};

@@ -12,7 +12,8 @@ use wirecost_proto::Input;
 use wirecost_security::{Start, layer};
 
 use crate::ours::{Files, script};
-use crate::{Program, at, await_bound, free_port};
+use crate::port::own_port;
+use crate::{Program, at, await_bound};
 
 /// GET / of the host `a`, as HEADERS.
 const GET: &str = "01080000d1d7c1500161";
@@ -124,7 +125,7 @@ fn a_server_that_breaks_a_rule_receives_its_code() {
         ),
     ];
     let files = Files::new();
-    let port = free_port();
+    let port = own_port();
     let mut command = script("hostile_peer.py");
     command
         .args(["server", &port.to_string()])
@@ -153,7 +154,7 @@ fn a_server_that_breaks_a_rule_receives_its_code() {
 #[ignore = "needs the Python packages"]
 fn a_request_after_goaway_fails_at_once() {
     let files = Files::new();
-    let port = free_port();
+    let port = own_port();
     let mut command = script("hostile_peer.py");
     command
         .args(["server", &port.to_string()])

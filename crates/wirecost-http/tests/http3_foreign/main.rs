@@ -9,12 +9,14 @@
 
 mod hostile;
 mod ours;
+#[path = "../../../wirecost/tests/peers/port.rs"]
+mod port;
 mod udp;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use wirecost_proto::{Buffer, Cause, Direction, Endpoint, Layer, Phase, Span};
 use wirecost_security::Start;
 
 use ours::{Answer, Files, answered, ask, python};
+use port::own_port;
 use udp::Driver;
 
 /// A program that ends with the test.
@@ -45,16 +48,6 @@ fn output(mut command: Command) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}\n{errors}");
     text + &errors
-}
-
-/// A port that neither UDP nor TCP uses now: Caddy needs the same number for both.
-fn free_port() -> u16 {
-    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    let any = || {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
-        socket.local_addr().expect("an address").port()
-    };
-    std::iter::repeat_with(any).find(is_free).expect("a free port")
 }
 
 /// Waits until a program has bound a UDP port on loopback. A client cannot detect that by connecting.
@@ -131,7 +124,7 @@ fn our_client_asks_gtlsserver_cold_resumed_and_early() {
     let files = Files::new();
     files.write("page", &"y".repeat(5_000));
     for start in [Start::Resumed, Start::ZeroRtt] {
-        let port = free_port();
+        let port = own_port();
         let mut command = Command::new("gtlsserver");
         command
             .args(["--quiet", "--htdocs"])
@@ -181,7 +174,7 @@ fn aioquic_posts_to_our_server_cold_early_and_with_new_keys() {
 fn our_client_asks_aioquic_cold_resumed_and_early() {
     let files = Files::new();
     for start in [Start::Resumed, Start::ZeroRtt] {
-        let port = free_port();
+        let port = own_port();
         let mut command = python();
         command
             .args(["server", &port.to_string()])
@@ -206,7 +199,7 @@ fn our_client_asks_aioquic_cold_resumed_and_early() {
 #[ignore = "needs caddy"]
 fn our_client_asks_caddy_cold_resumed_and_early() {
     let files = Files::new();
-    let port = free_port();
+    let port = own_port();
     let caddyfile = format!(
         "{{\n admin off\n auto_https off\n}}\nhttps://localhost:{port} {{\n bind 127.0.0.1\n tls {} {}\n respond 204\n}}\n",
         files.path("cert.pem").display(),

@@ -6,17 +6,12 @@ use std::time::Duration;
 
 use crate::common::{WIRECOST, need_program, need_root};
 use crate::honesty::Target;
+use crate::port::own_port;
 use crate::rig::{Agent, Between, Coordinator};
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
 
 /// A coordinator whose agents reach it after these delays up and down.
 fn behind(delays: [u64; 2], arguments: &str) -> (Coordinator, Between) {
-    let port = free_port();
+    let port = own_port();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let between = Between::start(listener, port, delays.map(Duration::from_millis));
     let coordinator = Coordinator::start_by(|command| {

@@ -5,6 +5,8 @@ mod common;
 #[path = "../load_honesty/rig.rs"]
 #[allow(dead_code, reason = "the target is shared with other tests of loads")]
 mod honesty;
+#[path = "../peers/port.rs"]
+mod port;
 
 mod clocks;
 mod lost;

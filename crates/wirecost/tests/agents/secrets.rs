@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::common::eventually;
 use crate::honesty::Target;
+use crate::port::own_port;
 use crate::rig::{Between, Coordinator};
 
 const PASSWORD: &str = "xj2-of-the-devices";
@@ -34,10 +35,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 fn no_secret_is_in_the_control_channel_the_process_list_or_the_results() {
     let mut target = Target::start("mqtt-qos1");
     let url = target.url("mqtt");
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.local_addr().expect("an address").port()
-    };
+    let port = own_port();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let between = Between::start(listener, port, [Duration::ZERO; 2]);
     let coordinator = Coordinator::start_by(|command| {

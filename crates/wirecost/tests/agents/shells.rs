@@ -2,7 +2,7 @@
 //! command here.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::common::{WIRECOST, eventually, need_program, need_root, open_folder, wirecost};
 use crate::honesty::Target;
+use crate::port::own_port;
 use crate::rig::{Coordinator, Ended};
 
 /// Notes its arguments, fails for the host `down`, and runs the command otherwise.
@@ -79,8 +80,7 @@ impl Dropbear {
         made(&["dropbearkey", "-t", "ed25519", "-f", "host"]);
         made(&["install", "-d", "-m", "700", "root", "root/.ssh"]);
         made(&["install", "-m", "600", "client.pub", "root/.ssh/authorized_keys"]);
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = port.expect("a port").port();
+        let port = own_port();
         let at = at.display();
         fs::write(
             folder.path().join("passwd"),

@@ -1,7 +1,7 @@
 //! aiocoap walks the cases of the OSCORE interoperability tests (TEST_0 to 17) and of Californium's plugtest checker
 //! (OC01 to OC03).
 
-use crate::peers::{Server, free_port, python};
+use crate::peers::{Server, own_port, python};
 
 /// The contexts of the tests, as the server names them: without and with an ID context, and that of the checker.
 const AB: &str = ":01:0102030405060708090a0b0c0d0e0f10:9e7ca92223786340";
@@ -10,7 +10,7 @@ const CHECKER: &str = "01:02:0102030405060708090a0b0c0d0e0f10:9e7ca92223786340:3
 
 fn case(name: &str, expected: &[&str]) {
     let contexts = ["--oscore", CD, "--oscore", AB, "--oscore", CHECKER];
-    let server = Server::builtin_with("coap", free_port(), &contexts);
+    let server = Server::builtin_with("coap", own_port(), &contexts);
     let outcome = python("interop_coap/oscore_cases.py", &server, name);
     assert_eq!(outcome.lines().collect::<Vec<_>>(), expected, "{name}");
 }

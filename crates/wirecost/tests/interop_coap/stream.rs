@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::peers::{Server, client, free_port};
+use crate::peers::{Server, client, own_port};
 
 const PACKAGE: &str = "libcoap3-bin";
 
@@ -53,7 +53,7 @@ fn libcoap_is_answered_over_tls() {
     let folder = TempDir::new().expect("a temporary folder");
     let authority = folder.path().join("ca.pem");
     let authority = authority.to_str().expect("a path");
-    let server = Server::builtin_with("coap-tcp", free_port(), &["--tls", "--ca-out", authority]);
+    let server = Server::builtin_with("coap-tcp", own_port(), &["--tls", "--ca-out", authority]);
     exchange(&server, "coaps+tcp", &["-R", authority]);
 }
 

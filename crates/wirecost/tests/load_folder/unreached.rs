@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Said, open_folder, said, wirecost};
-use crate::peers::{Server, free_port};
+use crate::peers::{Server, own_port};
 use crate::{is_whole, summary};
 
 /// A scenario of 20 messages to each of some targets.
@@ -90,7 +90,7 @@ fn skipped_loads_are_named_like_finished_ones() {
 #[test]
 fn a_run_that_is_gone_on_with_tries_them_again() {
     let home = open_folder();
-    let port = free_port();
+    let port = own_port();
     write(home.path(), &format!("builtin, \"mqtt://127.0.0.1:{port}/a\""));
     let first = run(home.path(), "-o run");
     assert!(
@@ -113,7 +113,7 @@ fn a_run_that_is_gone_on_with_tries_them_again() {
 #[test]
 fn figures_of_some_machines_are_not_merged_as_those_of_all() {
     let home = open_folder();
-    let port = free_port();
+    let port = own_port();
     write(home.path(), &format!("builtin, \"mqtt://127.0.0.1:{port}/a\""));
     run(home.path(), "-o without");
     let server = Server::builtin_at("mqtt", port);
@@ -134,7 +134,7 @@ fn figures_of_some_machines_are_not_merged_as_those_of_all() {
 
 #[test]
 fn a_url_with_the_wrong_scheme_suggests_the_right_one() {
-    let of = |protocol: &str, more: &[&str]| Server::builtin_with(protocol, free_port(), more);
+    let of = |protocol: &str, more: &[&str]| Server::builtin_with(protocol, own_port(), more);
     let (secure, plain, amqp) = (of("mqtt", &["--tls"]), of("mqtt", &[]), of("amqp", &["--tls"]));
     for (scheme, other, server, what) in [
         ("mqtt", "mqtts", &secure, "speaks TLS"),

@@ -1,9 +1,11 @@
 //! Shared by the tests with programs of other makers: servers on free ports, and programs that must end.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+mod port;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +13,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::common::{WIRECOST, need_program};
+pub(crate) use port::own_port;
 
 /// How long a server may take to listen, and a message to arrive.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,7 +30,7 @@ pub(crate) struct Server {
 impl Server {
     /// `wirecost serve PROTOCOL`.
     pub(crate) fn builtin(protocol: &str) -> Self {
-        Self::builtin_at(protocol, free_port())
+        Self::builtin_at(protocol, own_port())
     }
 
     /// `wirecost serve PROTOCOL` on a port.
@@ -48,7 +51,7 @@ impl Server {
     /// Mosquitto without configuration, except that it accepts any client.
     pub(crate) fn mosquitto() -> Self {
         need_program("mosquitto", "mosquitto");
-        let port = free_port();
+        let port = own_port();
         let folder = TempDir::new().expect("a temporary folder");
         let configuration = folder.path().join("mosquitto.conf");
         let text = format!("listener {port} 127.0.0.1\nallow_anonymous true\nuser root\n");
@@ -117,16 +120,6 @@ impl Drop for Server {
         drop(self.process.kill());
         drop(self.process.wait());
     }
-}
-
-/// A port that neither TCP nor UDP uses now.
-pub(crate) fn free_port() -> u16 {
-    let is_free = |port: &u16| UdpSocket::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    let any = || {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        listener.local_addr().expect("an address").port()
-    };
-    std::iter::repeat_with(any).find(is_free).expect("a free port")
 }
 
 /// Runs a client to its end, and kills it if it does not end.

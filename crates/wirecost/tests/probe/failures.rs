@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::certificates::Authority;
 use crate::common::{as_nobody, need_program, need_root, open_folder, said, wirecost};
-use crate::peers::free_port;
+use crate::peers::own_port;
 use crate::probe;
 use crate::servers::{caddy, libcoap, mosquitto, open_mosquitto, serve};
 
@@ -66,7 +66,7 @@ fn a_name_without_address_fails_in_the_first_step() {
 #[test]
 fn a_closed_port_is_refused() {
     let folder = TempDir::new().expect("a folder");
-    let port = free_port();
+    let port = own_port();
     let texts = [
         "connect failed after",
         "refused the connection: nothing listens there",
@@ -354,7 +354,7 @@ fn a_server_without_tickets_is_not_called_resumed() {
     let folder = TempDir::new().expect("a folder");
     let files = Authority::new(folder.path()).good();
     need_program("openssl", "openssl");
-    let port = free_port();
+    let port = own_port();
     let mut command = Command::new("openssl");
     command
         .args([

@@ -9,12 +9,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::common::{WIRECOST, need_program};
-use crate::peers::{Server, free_port, path};
+use crate::peers::{Server, own_port, path};
 
 /// Mosquitto with a configuration behind its listener; with certificate and key where given.
 pub(crate) fn mosquitto(files: Option<&[PathBuf; 2]>, more: &str) -> Server {
     need_program("mosquitto", "mosquitto");
-    let port = free_port();
+    let port = own_port();
     let folder = TempDir::new().expect("a temporary folder");
     let tls = files.map_or_else(String::new, |[certificate, key]| {
         format!("certfile {}\nkeyfile {}\n", certificate.display(), key.display())
@@ -35,7 +35,7 @@ pub(crate) fn open_mosquitto(files: Option<&[PathBuf; 2]>) -> Server {
 /// Caddy that answers 204, and 401 below /secret; over HTTPS and HTTP/3 where there is a certificate.
 pub(crate) fn caddy(files: Option<&[PathBuf; 2]>) -> Server {
     need_program("caddy", "caddy");
-    let port = free_port();
+    let port = own_port();
     let folder = TempDir::new().expect("a temporary folder");
     let (scheme, tls) = match files {
         Some([certificate, key]) => (
@@ -61,7 +61,7 @@ pub(crate) fn caddy(files: Option<&[PathBuf; 2]>) -> Server {
 /// libcoap's server with a pre-shared key: DTLS at the next port.
 pub(crate) fn libcoap(key: &str) -> Server {
     need_program("coap-server-openssl", "libcoap3-bin");
-    let port = free_port();
+    let port = own_port();
     let mut command = Command::new("coap-server-openssl");
     command.args([
         "-A",
@@ -82,7 +82,7 @@ pub(crate) fn libcoap(key: &str) -> Server {
 
 /// `wirecost serve` with arguments that are separated by blanks.
 pub(crate) fn serve(arguments: &str) -> Server {
-    let port = free_port();
+    let port = own_port();
     let mut command = Command::new(WIRECOST);
     let listen = format!("127.0.0.1:{port}");
     command

@@ -12,7 +12,7 @@ use wirecost_security::certificate::{Authority, Identity};
 use wirecost_security::pinned::{Pin, Session};
 
 use crate::idle::memory;
-use crate::peers::{PATIENCE, Server, free_port};
+use crate::peers::{PATIENCE, Server, own_port};
 
 /// The most memory of a server, whatever its clients do.
 const MOST_BYTES: usize = 150 << 20;
@@ -241,7 +241,7 @@ fn with_tls(protocol: &str) -> (Server, Pin) {
     let texts = [&certificate, &key].map(|path| path.to_str().expect("a text"));
     let more = ["--tls", "--cert", texts[0], "--key", texts[1]];
     (
-        Server::builtin_with(protocol, free_port(), &more),
+        Server::builtin_with(protocol, own_port(), &more),
         Pin::of(&identity),
     )
 }
@@ -292,7 +292,7 @@ fn handshakes_and_messages_within_tls_stay_within_the_limit() {
 
 #[test]
 fn a_client_that_holds_most_is_ended_and_named_and_others_are_not() {
-    let server = Server::builtin_with("postgres", free_port(), &["--max-held", "1MB"]);
+    let server = Server::builtin_with("postgres", own_port(), &["--max-held", "1MB"]);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
     let begin = |bytes: usize| {
         let mut stream = TcpStream::connect(address).expect("the server listens");
@@ -321,7 +321,7 @@ fn a_client_that_holds_most_is_ended_and_named_and_others_are_not() {
 /// Blocks of a body in datagrams that each wait for the next one.
 #[test]
 fn bodies_in_blocks_stay_within_the_limit() {
-    let server = Server::builtin_with("coap", free_port(), &["--max-held", "4MB"]);
+    let server = Server::builtin_with("coap", own_port(), &["--max-held", "4MB"]);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
     let payload = [b'x'; 1_024];
     let mut peers = Vec::new();
@@ -356,7 +356,7 @@ fn bodies_in_blocks_stay_within_the_limit() {
 #[test]
 fn dtls_handshakes_stay_within_the_limit() {
     OpenFiles::raise().expect("limits");
-    let server = Server::builtin_with("udp", free_port(), &["--psk", "me:secret", "--max-held", "1MB"]);
+    let server = Server::builtin_with("udp", own_port(), &["--psk", "me:secret", "--max-held", "1MB"]);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
     let mut body = vec![0xfe, 0xfd];
     body.extend([7; 32]);
@@ -382,7 +382,7 @@ fn dtls_handshakes_stay_within_the_limit() {
 
 #[test]
 fn connections_that_say_nothing_make_room_when_no_descriptor_is_left() {
-    let port = free_port();
+    let port = own_port();
     let mut command = std::process::Command::new("sh");
     let line = "ulimit -n 64; exec \"$0\" serve tcp --listen 127.0.0.1:\"$1\"";
     command.args(["-c", line, crate::common::WIRECOST, &port.to_string()]);

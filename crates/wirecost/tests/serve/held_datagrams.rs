@@ -23,7 +23,7 @@ use wirecost_security::{Epoch, KeyLog};
 use crate::common::WIRECOST;
 use crate::held::{UNFINISHED, check};
 use crate::idle::memory;
-use crate::peers::{PATIENCE, Server, free_port};
+use crate::peers::{PATIENCE, Server, own_port};
 
 const FLOW: FlowId = FlowId(0);
 /// How long a server that has more to say may be silent.
@@ -291,7 +291,7 @@ fn dtls_clients(
 fn handshakes_with_certificates_that_do_not_go_on_stay_within_the_limit() {
     const PART_BYTES: usize = 1_000_000;
     OpenFiles::raise().expect("limits");
-    let server = Server::builtin_with("coap", free_port(), &["--dtls"]);
+    let server = Server::builtin_with("coap", own_port(), &["--dtls"]);
     let mut clients = dtls_clients(UNFINISHED, loopback(&server), dtls::Version::Dtls12);
     for client in &mut clients {
         client.open();
@@ -331,7 +331,7 @@ fn hellos_without_cookies_take_no_memory() {
     let authority = folder.path().join("authority.pem");
     let own = Authority::generate().expect("an authority");
     std::fs::write(&authority, own.to_pem().expect("a text")).expect("a file");
-    let port = free_port();
+    let port = own_port();
     let mut command = Command::new(WIRECOST);
     let listen = format!("0.0.0.0:{port}");
     command.args(["serve", "coap", "--dtls", "--listen", &listen, "--client-ca"]);

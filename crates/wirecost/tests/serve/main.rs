@@ -25,7 +25,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use common::{Said, WIRECOST, need_program, said as run};
-use peers::{Server, free_port};
+use peers::{Server, own_port};
 
 /// A folder with the certificates of the tests.
 ///
@@ -75,7 +75,7 @@ fn serve_in(folder: TempDir, options: &str) -> Server {
 }
 
 fn serve_at(address: Ipv4Addr, folder: TempDir, options: &str) -> Server {
-    let port = free_port();
+    let port = own_port();
     let mut command = Command::new(WIRECOST);
     command.current_dir(folder.path()).arg("serve");
     // A server that is killed leaves its temporary files.

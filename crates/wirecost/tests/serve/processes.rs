@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::mqtt::connected;
 use crate::common::{WIRECOST, said};
-use crate::peers::{Server, free_port};
+use crate::peers::{Server, own_port};
 use crate::said as has_said;
 
 /// Open files per process in these tests.
@@ -16,7 +16,7 @@ const CONNECTIONS: usize = 500;
 
 /// A server that may open [`FILES`] files in each process.
 fn serve(options: &str) -> Server {
-    let port = free_port();
+    let port = own_port();
     let line = format!("ulimit -n {FILES}; exec {WIRECOST} serve {options} --listen 127.0.0.1:{port}");
     let mut command = Command::new("sh");
     command.args(["-c", &line]);

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::common::browser::Browser;
 use crate::common::mqtt::connected;
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
-use crate::database::free_port;
+use crate::port::own_port;
 
 /// A topic that would be markup, and breaks a line and moves the direction of a text. The broker takes no control characters in it; the
 /// payload has them.
@@ -55,7 +55,7 @@ impl Shown {
     fn start() -> Self {
         let home = TempDir::new().expect("a folder");
         let [broker, database] = ["mqtt", "postgres"].map(|protocol| {
-            let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+            let address = SocketAddr::from(([127, 0, 0, 1], own_port()));
             let mut command = wirecost(home.path());
             command.args(["serve", protocol, "--listen", &address.to_string()]);
             let child = Killed(quiet(&mut command));

@@ -1,7 +1,6 @@
 //! Databases that the tests start by themselves.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +10,7 @@ use wirecost_security::certificate::{Authority, Usage};
 use wirecost_store::{Column, mariadb, postgres};
 
 use crate::common::{eventually, need_program, need_root, signal};
+use crate::port::own_port;
 
 /// The account under which PostgreSQL runs: it refuses to be root's.
 const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
@@ -157,7 +157,7 @@ impl Database {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("permissions");
         let mut database = Self {
             store,
-            port: free_port(),
+            port: own_port(),
             disk: has_disk.then(|| Disk::mount(folder.path().join("data"))),
             folder,
             network: None,
@@ -372,11 +372,6 @@ impl Drop for Database {
             self.kill();
         }
     }
-}
-
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// A program of the newest PostgreSQL, run as nobody.

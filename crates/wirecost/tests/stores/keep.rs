@@ -9,7 +9,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
-use crate::database::{Database, Login, PASSWORD, Sql, free_port};
+use crate::database::{Database, Login, PASSWORD, Sql};
+use crate::port::own_port;
 
 /// How long the database stands still.
 const STOPPED: Duration = Duration::from_secs(10);
@@ -26,7 +27,7 @@ impl Drop for Killed {
 
 /// A broker of wirecost's, and its port.
 pub(crate) fn broker(home: &TempDir) -> (Killed, u16) {
-    let port = free_port();
+    let port = own_port();
     let mut command = wirecost(home.path());
     command.args([
         "serve",
@@ -290,7 +291,7 @@ fn an_absent_database_or_broker_is_said_before_anything_runs() {
     let (_broker, port) = broker(&home);
     let (url, broker) = (database.url(), format!("mqtt://127.0.0.1:{port}"));
     let nowhere = url.replace("/readings", "/nowhere");
-    let absent = format!("mqtt://127.0.0.1:{}", free_port());
+    let absent = format!("mqtt://127.0.0.1:{}", own_port());
     for (arguments, code, words) in [
         (
             [&broker, &nowhere],

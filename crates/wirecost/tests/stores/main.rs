@@ -2,6 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../peers/port.rs"]
+mod port;
 
 mod apache;
 mod dashboard;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 
 use crate::common::eventually;
-use crate::database::free_port;
+use crate::port::own_port;
 use crate::{load, published};
 
 /// The server. Dropping it ends it.
@@ -28,7 +28,7 @@ fn python() -> Command {
 
 impl Server {
     fn start() -> Self {
-        let port = free_port();
+        let port = own_port();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut command = python();
         command

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use crate::common::{Said, ended, eventually, said, signal, wirecost};
-use crate::database::free_port;
+use crate::port::own_port;
 
 /// A child that is killed with this value.
 pub(crate) struct Killed(Child);
@@ -22,7 +22,7 @@ impl Drop for Killed {
 
 /// A server of wirecost's that listens.
 pub(crate) fn serve(home: &TempDir, arguments: &str) -> (Killed, SocketAddr) {
-    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let address = SocketAddr::from(([127, 0, 0, 1], own_port()));
     let mut command = wirecost(home.path());
     command
         .arg("serve")
