@@ -42,9 +42,10 @@ impl Energy {
 
 impl AddAssign for Energy {
     fn add_assign(&mut self, other: Self) {
-        self.joules += other.joules;
-        self.low += other.low;
-        self.high += other.high;
+        let Self { joules, low, high } = other;
+        self.joules += joules;
+        self.low += low;
+        self.high += high;
     }
 }
 

@@ -26,8 +26,9 @@ impl Traffic {
 
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
+        let Self { packets, bytes } = other;
+        self.packets += packets;
+        self.bytes += bytes;
     }
 }
 
@@ -78,18 +79,32 @@ impl Counters {
 impl AddAssign for Counters {
     /// Adds the counters of another link of the same configuration; takes the higher high-water marks.
     fn add_assign(&mut self, other: Self) {
-        self.offered += other.offered;
-        self.delivered += other.delivered;
-        self.lost += other.lost;
-        self.queue_dropped += other.queue_dropped;
-        self.too_large += other.too_large;
-        self.unmapped += other.unmapped;
-        self.duplicated += other.duplicated;
-        self.corrupted += other.corrupted;
-        self.reordered += other.reordered;
-        self.serialised += other.serialised;
-        self.busy += other.busy;
-        self.raise_high_water(other.queue_high_water);
+        let Self {
+            offered,
+            delivered,
+            lost,
+            queue_dropped,
+            too_large,
+            unmapped,
+            duplicated,
+            corrupted,
+            reordered,
+            serialised,
+            busy,
+            queue_high_water,
+        } = other;
+        self.offered += offered;
+        self.delivered += delivered;
+        self.lost += lost;
+        self.queue_dropped += queue_dropped;
+        self.too_large += too_large;
+        self.unmapped += unmapped;
+        self.duplicated += duplicated;
+        self.corrupted += corrupted;
+        self.reordered += reordered;
+        self.serialised += serialised;
+        self.busy += busy;
+        self.raise_high_water(queue_high_water);
     }
 }
 

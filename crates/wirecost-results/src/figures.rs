@@ -139,30 +139,52 @@ impl Interval {
         }
     }
 
-    /// Adds the counts of another part of the run, or later counts of the same part.
+    /// Adds the counts of another part of the run, or later counts of the same part. Every field is named, so that a new one does
+    /// not compile before it is added here.
     pub fn add(&mut self, other: &Self) {
-        self.outcomes += other.outcomes;
-        self.sent += other.sent;
-        self.awaited += other.awaited;
-        self.worked_off += other.worked_off;
-        if let Some(more) = other.acknowledged_then {
+        let Self {
+            phase: _,
+            second: _,
+            warm_up: _,
+            outcomes,
+            sent,
+            awaited,
+            worked_off,
+            acknowledged_then,
+            connects,
+            deliveries,
+            deliveries_behind,
+            socket_bytes,
+            dropped_datagrams,
+            reasons,
+            response_time,
+            service_time,
+            schedule_lag,
+            connect_time,
+            one_way_delay,
+        } = other;
+        self.outcomes += *outcomes;
+        self.sent += sent;
+        self.awaited += awaited;
+        self.worked_off += worked_off;
+        if let Some(more) = acknowledged_then {
             *self.acknowledged_then.get_or_insert_default() += more;
         }
-        self.connects += other.connects;
-        self.deliveries += other.deliveries;
-        self.deliveries_behind += other.deliveries_behind;
-        for (sum, more) in self.socket_bytes.iter_mut().zip(other.socket_bytes) {
+        self.connects += *connects;
+        self.deliveries += *deliveries;
+        self.deliveries_behind += deliveries_behind;
+        for (sum, more) in self.socket_bytes.iter_mut().zip(socket_bytes) {
             *sum += more;
         }
-        self.dropped_datagrams += other.dropped_datagrams;
-        for (reason, times) in &other.reasons {
+        self.dropped_datagrams += dropped_datagrams;
+        for (reason, times) in reasons {
             *self.reasons.entry(reason.clone()).or_default() += times;
         }
-        merge(&mut self.response_time, other.response_time.as_ref());
-        merge(&mut self.service_time, other.service_time.as_ref());
-        merge(&mut self.schedule_lag, other.schedule_lag.as_ref());
-        merge(&mut self.connect_time, other.connect_time.as_ref());
-        merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
+        merge(&mut self.response_time, response_time.as_ref());
+        merge(&mut self.service_time, service_time.as_ref());
+        merge(&mut self.schedule_lag, schedule_lag.as_ref());
+        merge(&mut self.connect_time, connect_time.as_ref());
+        merge(&mut self.one_way_delay, one_way_delay.as_ref());
     }
 
     /// Counts up to `messages` of the delivered messages as backlog. Returns the number that is left.
@@ -212,29 +234,51 @@ fn merge(into: &mut Option<Histogram>, from: Option<&Histogram>) {
 
 impl std::ops::AddAssign for Connects {
     fn add_assign(&mut self, other: Self) {
-        self.attempted += other.attempted;
-        self.established += other.established;
-        self.resumed += other.resumed;
-        self.early += other.early;
-        self.refused += other.refused;
-        self.failed += other.failed;
-        self.timed_out += other.timed_out;
-        self.given_up += other.given_up;
-        self.lost += other.lost;
+        let Self {
+            attempted,
+            established,
+            resumed,
+            early,
+            refused,
+            failed,
+            timed_out,
+            given_up,
+            lost,
+        } = other;
+        self.attempted += attempted;
+        self.established += established;
+        self.resumed += resumed;
+        self.early += early;
+        self.refused += refused;
+        self.failed += failed;
+        self.timed_out += timed_out;
+        self.given_up += given_up;
+        self.lost += lost;
     }
 }
 
 impl std::ops::AddAssign for Deliveries {
     fn add_assign(&mut self, other: Self) {
-        self.expected += other.expected;
-        self.arrived += other.arrived;
-        self.duplicates += other.duplicates;
-        self.out_of_order += other.out_of_order;
-        self.replayed += other.replayed;
-        self.subscriptions_refused += other.subscriptions_refused;
-        self.polls += other.polls;
-        self.empty_polls += other.empty_polls;
-        self.of_others += other.of_others;
+        let Self {
+            expected,
+            arrived,
+            duplicates,
+            out_of_order,
+            replayed,
+            subscriptions_refused,
+            polls,
+            empty_polls,
+            of_others,
+        } = other;
+        self.expected += expected;
+        self.arrived += arrived;
+        self.duplicates += duplicates;
+        self.out_of_order += out_of_order;
+        self.replayed += replayed;
+        self.subscriptions_refused += subscriptions_refused;
+        self.polls += polls;
+        self.empty_polls += empty_polls;
+        self.of_others += of_others;
     }
 }
 

@@ -367,10 +367,17 @@ pub struct WireUse {
 impl WireUse {
     /// Adds the packets of another generator.
     pub const fn add(&mut self, other: &Self) {
-        self.up.packets += other.up.packets;
-        self.up.bytes += other.up.bytes;
-        self.down.packets += other.down.packets;
-        self.down.bytes += other.down.bytes;
+        let Self { up, down } = other;
+        self.up.add(up);
+        self.down.add(down);
+    }
+}
+
+impl WireWay {
+    const fn add(&mut self, other: &Self) {
+        let Self { packets, bytes } = other;
+        self.packets += *packets;
+        self.bytes += *bytes;
     }
 }
 

@@ -376,21 +376,41 @@ pub struct Outcomes {
 
 impl std::ops::AddAssign for Outcomes {
     fn add_assign(&mut self, other: Self) {
-        self.offered += other.offered;
-        self.acknowledged += other.acknowledged;
-        self.refused += other.refused;
-        self.failed += other.failed;
-        self.late += other.late;
-        self.unknown += other.unknown;
-        self.delivered += other.delivered;
-        self.lost += other.lost;
+        let Self {
+            offered,
+            acknowledged,
+            refused,
+            failed,
+            late,
+            unknown,
+            delivered,
+            lost,
+        } = other;
+        self.offered += offered;
+        self.acknowledged += acknowledged;
+        self.refused += refused;
+        self.failed += failed;
+        self.late += late;
+        self.unknown += unknown;
+        self.delivered += delivered;
+        self.lost += lost;
     }
 }
 
 impl Outcomes {
     /// Messages that have ended.
     pub const fn ended(&self) -> u64 {
-        self.acknowledged + self.refused + self.failed + self.late + self.unknown + self.delivered + self.lost
+        let Self {
+            offered: _,
+            acknowledged,
+            refused,
+            failed,
+            late,
+            unknown,
+            delivered,
+            lost,
+        } = *self;
+        acknowledged + refused + failed + late + unknown + delivered + lost
     }
 
     /// Whether the outcomes sum to what was offered.

@@ -57,19 +57,30 @@ pub struct SinkUsage {
 impl SinkReport {
     /// Adds the counts of another process.
     pub fn add(&mut self, other: &Self) {
-        self.messages += other.messages;
-        self.payload_bytes += other.payload_bytes;
-        self.unstamped += other.unstamped;
-        self.warm_up += other.warm_up;
-        self.worked_off += other.worked_off;
-        self.duplicates = add(self.duplicates, other.duplicates);
-        self.out_of_order = add(self.out_of_order, other.out_of_order);
-        match (&mut self.one_way_delay, &other.one_way_delay) {
+        let Self {
+            messages,
+            payload_bytes,
+            unstamped,
+            duplicates,
+            out_of_order,
+            warm_up,
+            worked_off,
+            one_way_delay,
+            usage,
+        } = other;
+        self.messages += messages;
+        self.payload_bytes += payload_bytes;
+        self.unstamped += unstamped;
+        self.warm_up += *warm_up;
+        self.worked_off += worked_off;
+        self.duplicates = add(self.duplicates, *duplicates);
+        self.out_of_order = add(self.out_of_order, *out_of_order);
+        match (&mut self.one_way_delay, one_way_delay) {
             (Some(sum), Some(more)) => sum.merge(more),
             (sum @ None, Some(more)) => *sum = Some(more.clone()),
             (_, None) => {}
         }
-        self.usage.add(&other.usage);
+        self.usage.add(usage);
     }
 }
 
@@ -96,12 +107,20 @@ fn add(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
 impl SinkUsage {
     /// Adds the usage of another process.
     pub fn add(&mut self, other: &Self) {
-        self.messages += other.messages;
-        self.user_ns += other.user_ns;
-        self.system_ns += other.system_ns;
-        self.busiest_process_ns = self.busiest_process_ns.max(other.busiest_process_ns);
-        self.resident_bytes += other.resident_bytes;
-        self.processes += other.processes;
+        let Self {
+            messages,
+            user_ns,
+            system_ns,
+            busiest_process_ns,
+            resident_bytes,
+            processes,
+        } = other;
+        self.messages += messages;
+        self.user_ns += user_ns;
+        self.system_ns += system_ns;
+        self.busiest_process_ns = self.busiest_process_ns.max(*busiest_process_ns);
+        self.resident_bytes += resident_bytes;
+        self.processes += processes;
     }
 
     /// The usage of this process.
