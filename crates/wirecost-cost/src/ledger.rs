@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use wirecost_proto::log::DirectionLog;
-use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
+use wirecost_proto::{BothWays, Buffer, Cause, Direction, Layer, Phase, Span};
 use wirecost_wire::udp;
 
 pub use datagram_log::DatagramId;
@@ -55,8 +55,7 @@ pub struct DeviceLedger {
 
 #[derive(Clone, Debug)]
 struct Flow<T> {
-    /// By `Direction as usize`.
-    directions: [T; 2],
+    directions: BothWays<T>,
     /// The phase of the last packet.
     phase: Phase,
 }
@@ -64,7 +63,7 @@ struct Flow<T> {
 impl<T: Default> Flow<T> {
     fn new(phase: Phase) -> Self {
         Self {
-            directions: Default::default(),
+            directions: BothWays::default(),
             phase,
         }
     }
@@ -109,12 +108,12 @@ impl DeviceLedger {
 
     /// Adds the spans of the next bytes of a TCP direction, from their sender or from their consumer.
     pub fn stream_spans(&mut self, flow: Ports, direction: Direction, spans: &[Span]) {
-        self.connection(flow).directions[direction as usize].describe(spans);
+        self.connection(flow).directions[direction].describe(spans);
     }
 
     /// Marks the next `bytes` bytes of a TCP direction as undescribed. The bytes after them can be described again.
     pub fn stream_undescribed(&mut self, flow: Ports, direction: Direction, bytes: u64) {
-        self.connection(flow).directions[direction as usize].skip(bytes);
+        self.connection(flow).directions[direction].skip(bytes);
     }
 
     /// Adds the spans of a UDP datagram with the content `bytes`; returns its number for [`crate::Arrivals`].
@@ -125,7 +124,7 @@ impl DeviceLedger {
         bytes: &[u8],
         spans: &[Span],
     ) -> DatagramId {
-        self.peer(flow).directions[direction as usize].describe(bytes, spans)
+        self.peer(flow).directions[direction].describe(bytes, spans)
     }
 
     /// Adds one side's log of one direction of a flow; returns the numbers of its datagrams in their order.
@@ -208,7 +207,7 @@ impl DeviceLedger {
             .connections
             .entry(flow)
             .or_insert_with(|| Flow::new(Phase::Connect));
-        let [up, down] = &mut connection.directions;
+        let BothWays { up, down } = &mut connection.directions;
         let (stream, peer) = match direction {
             Direction::Up => (up, down),
             Direction::Down => (down, up),
@@ -261,7 +260,7 @@ impl DeviceLedger {
     fn identify(&mut self, flow: Ports, direction: Direction, datagram: &Datagram<'_>) -> DatagramId {
         let describer = self.describer;
         let mut spans = std::mem::take(&mut self.content);
-        let log = &mut self.peer(flow).directions[direction as usize];
+        let log = &mut self.peer(flow).directions[direction];
         let len = datagram.content_bytes;
         let id = log.send(len, datagram.content).unwrap_or_else(|| {
             if let Some(describe) = describer {
@@ -302,7 +301,7 @@ impl DeviceLedger {
         let header_bytes = HEADER_BYTES.saturating_sub(start);
         let range = start.max(HEADER_BYTES) - HEADER_BYTES..end.max(HEADER_BYTES) - HEADER_BYTES;
         let peer = self.peers.get_mut(&flow)?;
-        let log = &peer.directions[direction as usize];
+        let log = &peer.directions[direction];
         let unattributed_bytes = log.cover(id, range, &mut self.content);
         let first = self.content.spans().first();
         peer.phase = first.map_or(peer.phase, |span| span.phase);

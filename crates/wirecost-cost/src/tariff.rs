@@ -3,7 +3,6 @@
 //! A [`Usage`] is what a device needs per month. A [`Tariff`] turns it into a [`Bill`]. Prices per byte count IP packets, plus
 //! the headers of a tunnel where the operator counts those. Prices per message count started units of payload.
 
-use wirecost_proto::Direction;
 use wirecost_proto::calendar::{MONTH_DAYS, MONTH_SECONDS};
 
 /// What a device does in some time. The figures may be means, hence not whole.
@@ -39,10 +38,11 @@ impl Usage {
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {
         let payload = self.messages * self.payload_bytes + other.messages * other.payload_bytes;
-        for way in Direction::ALL {
-            self.packets[way as usize] += other.packets[way as usize];
-            self.bytes[way as usize] += other.bytes[way as usize];
-        }
+        let add = |sums: &mut [f64; 2], more: &[f64; 2]| {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        };
+        add(&mut self.packets, &other.packets);
+        add(&mut self.bytes, &other.bytes);
         self.sessions += other.sessions;
         self.messages += other.messages;
         self.keep_alives += other.keep_alives;

@@ -2,22 +2,21 @@
 
 use core::ops::AddAssign;
 
-use wirecost_proto::{Cause, Direction, Phase, Span};
+use wirecost_proto::{BothWays, Cause, Direction, Phase, Span};
 
 use crate::PacketVerdict;
-use crate::traffic::{Traffic, add};
+use crate::traffic::Traffic;
 
 const PHASES: usize = Phase::ALL.len();
-const DIRECTIONS: usize = Direction::ALL.len();
 
 /// Traffic by phase and direction.
 ///
 /// Bytes count in the phase of their own span, packets in that of their headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    traffic: [[Traffic; DIRECTIONS]; PHASES],
-    payload_bytes_original: [u64; DIRECTIONS],
-    unattributed_bytes: [u64; DIRECTIONS],
+    traffic: [BothWays<Traffic>; PHASES],
+    payload_bytes_original: BothWays<u64>,
+    unattributed_bytes: BothWays<u64>,
 }
 
 impl Totals {
@@ -36,47 +35,47 @@ impl Totals {
 
     /// Adds some bytes of a packet. Count the packet itself with [`Totals::add_verdict`].
     pub fn add_span(&mut self, direction: Direction, span: &Span) {
-        self.traffic[span.phase as usize][direction as usize].add_span(span);
+        self.traffic[span.phase as usize][direction].add_span(span);
     }
 
     /// Counts a packet. Add its bytes with [`Totals::add_span`].
     pub fn add_verdict(&mut self, direction: Direction, verdict: &PacketVerdict) {
-        let way = direction as usize;
         let original = verdict.payload_bytes_original;
         self.add_headers(direction, verdict.phase, verdict.cause, original);
-        self.unattributed_bytes[way] += u64::from(verdict.unattributed_bytes);
+        self.unattributed_bytes[direction] += u64::from(verdict.unattributed_bytes);
     }
 
     /// Counts a packet by the phase and the cause of its headers, and its payload bytes that were not sent before.
     pub(crate) fn add_headers(&mut self, direction: Direction, phase: Phase, cause: Cause, original: u32) {
-        self.traffic[phase as usize][direction as usize].add_packet(cause);
-        self.payload_bytes_original[direction as usize] += u64::from(original);
+        self.traffic[phase as usize][direction].add_packet(cause);
+        self.payload_bytes_original[direction] += u64::from(original);
     }
 
     /// The traffic of one phase and direction.
-    pub const fn traffic(&self, phase: Phase, direction: Direction) -> &Traffic {
-        &self.traffic[phase as usize][direction as usize]
+    pub fn traffic(&self, phase: Phase, direction: Direction) -> &Traffic {
+        &self.traffic[phase as usize][direction]
     }
 
     /// Payload bytes that were not sent before, of every phase.
-    pub const fn payload_bytes_original(&self, direction: Direction) -> u64 {
-        self.payload_bytes_original[direction as usize]
+    pub fn payload_bytes_original(&self, direction: Direction) -> u64 {
+        self.payload_bytes_original[direction]
     }
 
     /// Bytes that no endpoint described, of every phase.
-    pub const fn unattributed_bytes(&self, direction: Direction) -> u64 {
-        self.unattributed_bytes[direction as usize]
+    pub fn unattributed_bytes(&self, direction: Direction) -> u64 {
+        self.unattributed_bytes[direction]
     }
 }
 
 impl AddAssign<&Self> for Totals {
     fn add_assign(&mut self, other: &Self) {
-        let all = self.traffic.as_flattened_mut().iter_mut();
-        for (traffic, other) in all.zip(other.traffic.as_flattened()) {
-            *traffic += other;
+        for way in Direction::ALL {
+            for (traffic, other) in self.traffic.iter_mut().zip(&other.traffic) {
+                traffic[way] += &other[way];
+            }
+            self.payload_bytes_original[way] += other.payload_bytes_original[way];
+            self.unattributed_bytes[way] += other.unattributed_bytes[way];
         }
-        add(&mut self.payload_bytes_original, &other.payload_bytes_original);
-        add(&mut self.unattributed_bytes, &other.unattributed_bytes);
     }
 }
 

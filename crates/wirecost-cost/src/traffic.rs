@@ -63,7 +63,7 @@ impl AddAssign<&Self> for Traffic {
     }
 }
 
-pub(crate) fn add(sums: &mut [u64], others: &[u64]) {
+fn add(sums: &mut [u64], others: &[u64]) {
     for (sum, other) in sums.iter_mut().zip(others) {
         *sum += other;
     }

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use wirecost_cost::{DeviceLedger, Ports};
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_wire::tcp;
 
 use crate::captured::Captured;
-use crate::span_list::{PerDirection, SpanList};
+use crate::span_list::SpanList;
 use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
 use crate::tcp::reassembly::{Content, Reassembly, Run};
@@ -32,7 +32,7 @@ pub(crate) struct Workspace<'a> {
 #[derive(Debug)]
 pub(crate) struct Connection {
     ports: Ports,
-    halves: PerDirection<Half>,
+    halves: BothWays<Half>,
     stream: Stream,
     held: Held,
 }
@@ -49,7 +49,7 @@ impl Connection {
     pub(crate) fn new(ports: Ports) -> Self {
         Self {
             ports,
-            halves: PerDirection::default(),
+            halves: BothWays::default(),
             stream: Stream::new(ports.server),
             held: Held::default(),
         }
@@ -63,7 +63,7 @@ impl Connection {
     pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
         let flags = segment.flags();
         let opens = flags.contains(tcp::Flags::SYN) && !flags.contains(tcp::Flags::ACK);
-        let half = self.halves.of(direction);
+        let half = &self.halves[direction];
         opens && half.reassembly.is_other_connection(segment.sequence_number())
     }
 
@@ -88,7 +88,7 @@ impl Connection {
             bytes: payload.get(..len as usize).unwrap_or(payload),
             len,
         };
-        let place = self.halves.of_mut(direction).reassembly.place(&content);
+        let place = self.halves[direction].reassembly.place(&content);
         let until = place.as_ref().map_or(0, |place| place.end);
         if let Some(place) = place.filter(|place| !place.is_empty()) {
             self.receive(direction, &place, &content, workspace);
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     fn wait_for(&self, direction: Direction, until: u64) -> Option<u64> {
-        let is_described = until <= self.halves.of(direction).described;
+        let is_described = until <= self.halves[direction].described;
         (!self.held.is_empty() || !is_described).then_some(until)
     }
 
@@ -112,13 +112,13 @@ impl Connection {
         content: &Content<'_>,
         workspace: &mut Workspace<'_>,
     ) {
-        let bytes = self.halves.of_mut(direction).reassembly.in_order(place, content);
+        let bytes = self.halves[direction].reassembly.in_order(place, content);
         if !bytes.is_empty() {
             self.stream
                 .feed(direction, bytes, &mut workspace.context, workspace.spans);
         }
         self.feed_waiting(direction, workspace);
-        let reassembly = &mut self.halves.of_mut(direction).reassembly;
+        let reassembly = &mut self.halves[direction].reassembly;
         if reassembly.is_waiting() && (reassembly.is_full() || self.held.len() > MAX_HELD_PACKETS) {
             self.give_up(direction, workspace);
         }
@@ -126,7 +126,7 @@ impl Connection {
     }
 
     fn feed_waiting(&mut self, direction: Direction, workspace: &mut Workspace<'_>) {
-        while let Some(run) = self.halves.of_mut(direction).reassembly.next_waiting() {
+        while let Some(run) = self.halves[direction].reassembly.next_waiting() {
             match run {
                 Run::Bytes(bytes) => {
                     self.stream
@@ -139,7 +139,7 @@ impl Connection {
 
     /// Once the peer has acknowledged bytes that the capture lacks, those bytes will hardly arrive.
     fn acknowledge(&mut self, direction: Direction, number: u32, workspace: &mut Workspace<'_>) {
-        let reassembly = &self.halves.of(direction).reassembly;
+        let reassembly = &self.halves[direction].reassembly;
         let is_beyond = reassembly.acknowledged(number) > Some(reassembly.next());
         if is_beyond && reassembly.is_waiting() && self.held.len() > MAX_HELD_BEHIND_LOSS {
             self.give_up(direction, workspace);
@@ -148,7 +148,7 @@ impl Connection {
     }
 
     fn give_up(&mut self, direction: Direction, workspace: &mut Workspace<'_>) {
-        if let Some(gap) = self.halves.of_mut(direction).reassembly.give_up() {
+        if let Some(gap) = self.halves[direction].reassembly.give_up() {
             self.stream.gap(direction, gap, workspace.spans);
             self.feed_waiting(direction, workspace);
         }
@@ -167,13 +167,13 @@ impl Connection {
                     .stream_undescribed(self.ports, direction, u64::from(piece.span.len));
             }
         }
-        self.halves.of_mut(direction).described += workspace.spans.bytes();
+        self.halves[direction].described += workspace.spans.bytes();
         workspace.spans.clear();
     }
 
     /// Bytes that are kept until more bytes arrive.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        let waiting = |direction| self.halves.of(direction).reassembly.waiting_bytes();
+        let waiting = |direction| self.halves[direction].reassembly.waiting_bytes();
         waiting(Direction::Up) + waiting(Direction::Down) + self.held.bytes() + self.stream.kept_bytes()
     }
 
@@ -198,7 +198,7 @@ impl Connection {
             if all {
                 u64::MAX
             } else {
-                halves.of(direction).described
+                halves[direction].described
             }
         };
         self.held.pop(described, out)

@@ -1,6 +1,7 @@
 //! ClientHello and ServerHello: the fields that determine the keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
 
 use wirecost_http::http3::open::{Label, Secrets};
+use wirecost_proto::BothWays;
 
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
@@ -99,7 +100,7 @@ impl Handshake {
     }
 
     /// The suite and both sides' keys of TLS 1.2 or DTLS 1.2, or why they are unknown.
-    pub(crate) fn keys_1_2(&self, secrets: &Secrets) -> Result<(Suite, [Keys; 2]), &'static str> {
+    pub(crate) fn keys_1_2(&self, secrets: &Secrets) -> Result<(Suite, BothWays<Keys>), &'static str> {
         let (suite, master) = self.secret(secrets, Label::Master)?;
         let (random, hello) = self.hellos()?;
         let keys = Keys::of_master_secret(suite, master, &random, &hello.random);

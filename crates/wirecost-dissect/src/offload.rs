@@ -2,11 +2,9 @@
 //! several packets on the wire. The capture lacks their headers.
 
 use serde::Serialize;
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_wire::tcp::{self, TcpOption};
 use wirecost_wire::{Checksum, ip, udp};
-
-use crate::span_list::PerDirection;
 
 /// The largest IP packet on Ethernet (RFC 894).
 const ETHERNET_MTU: usize = 1_500;
@@ -82,7 +80,7 @@ impl Offload {
 
 /// The largest segments that the two ends accept, by direction of the segments.
 #[derive(Debug, Default)]
-pub(crate) struct SegmentLimits(PerDirection<Option<u16>>);
+pub(crate) struct SegmentLimits(BothWays<Option<u16>>);
 
 impl SegmentLimits {
     /// Learns the MSS of a SYN that travels in `direction`. Returns the limit for segments in that direction.
@@ -92,8 +90,8 @@ impl SegmentLimits {
                 Ok(TcpOption::MaximumSegmentSize(mss)) => Some(mss),
                 _ => None,
             });
-            *self.0.of_mut(direction.reverse()) = mss;
+            self.0[direction.reverse()] = mss;
         }
-        *self.0.of(direction)
+        self.0[direction]
     }
 }

@@ -1,6 +1,6 @@
 //! Descriptions of bytes, in order.
 
-use wirecost_proto::{Cause, Direction, Layer, Phase, Span};
+use wirecost_proto::{Cause, Layer, Phase, Span};
 
 /// Phase and cause of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,20 +123,6 @@ impl SpanList {
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
         self.bytes = 0;
-    }
-}
-
-/// One value per direction.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PerDirection<T>([T; 2]);
-
-impl<T> PerDirection<T> {
-    pub(crate) const fn of(&self, direction: Direction) -> &T {
-        &self.0[direction as usize]
-    }
-
-    pub(crate) const fn of_mut(&mut self, direction: Direction) -> &mut T {
-        &mut self.0[direction as usize]
     }
 }
 

@@ -17,7 +17,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedDelivery, RecordedPacket};
-use wirecost_proto::{Direction, Fate, Instant};
+use wirecost_proto::{BothWays, Direction, Fate, Instant};
 use wirecost_wire::ip;
 
 use crate::activity::{Activity, OpenedFlow};
@@ -44,7 +44,7 @@ pub struct Observer {
     /// The recorder of the packets with their devices.
     sorted: Recorder,
     /// The interface of each direction, and the largest packet.
-    interfaces: [Option<u32>; 2],
+    interfaces: BothWays<Option<u32>>,
     largest_packet: usize,
     dropped: u64,
 }
@@ -88,7 +88,7 @@ impl Observer {
             stop,
             recorder: Recorder::create(folder)?,
             sorted: Recorder::create(folder)?,
-            interfaces: [None; 2],
+            interfaces: BothWays::default(),
             largest_packet: 0,
             dropped: 0,
         })
@@ -152,7 +152,7 @@ impl Observer {
         if packet.outgoing != (direction == Direction::Up) {
             return None;
         }
-        let interface = self.interfaces[direction as usize].get_or_insert(packet.interface);
+        let interface = self.interfaces[direction].get_or_insert(packet.interface);
         (*interface == packet.interface).then_some((direction, local))
     }
 

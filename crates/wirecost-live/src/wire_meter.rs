@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use wirecost_proto::{Direction, Instant};
+use wirecost_proto::{BothWays, Direction, Instant};
 
 use crate::clock::Clock;
 use crate::driver::Stopper;
@@ -55,7 +55,7 @@ impl WireMeter {
         let counting = Counting {
             sniffer,
             servers: BTreeSet::from([server]),
-            interfaces: [None; 2],
+            interfaces: BothWays::default(),
             own,
             held: VecDeque::new(),
             meter: Arc::clone(&meter),
@@ -102,7 +102,7 @@ struct Counting {
     sniffer: Sniffer,
     servers: BTreeSet<SocketAddr>,
     /// The interface of each direction.
-    interfaces: [Option<u32>; 2],
+    interfaces: BothWays<Option<u32>>,
     /// The run's own sockets; `None` counts packets of every program.
     own: Option<Arc<OwnSockets>>,
     /// Packets of sockets that are not known to be the run's, the oldest first: the first packet of a socket may be seen before the
@@ -178,7 +178,7 @@ impl Counting {
         if self.own.as_ref().is_some_and(|own| !own.have(packet.local)) {
             return false;
         }
-        let interface = self.interfaces[packet.way as usize].get_or_insert(packet.interface);
+        let interface = self.interfaces[packet.way].get_or_insert(packet.interface);
         if *interface == packet.interface {
             self.meter.count(packet.way, packet.bytes, packet.at);
         }

@@ -47,6 +47,7 @@ pub mod destination;
 pub mod devices;
 pub mod entry;
 pub mod error;
+mod generator;
 pub mod keys;
 pub mod link;
 pub mod outcome;

@@ -16,8 +16,8 @@ use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
 use wirecost_live::process::setup::BridgeTo;
 use wirecost_live::recorder::{Recorder, Selection};
-use wirecost_proto::Instant;
 use wirecost_proto::hosts::site_address;
+use wirecost_proto::{BothWays, Instant};
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{HopFigures, LinkFigures, Load, WireUse, WireWay};
@@ -67,7 +67,7 @@ pub struct LinkReport {
     /// The configuration.
     pub config: LinkConfig,
     /// The decisions of each direction.
-    pub counters: [Counters; 2],
+    pub counters: BothWays<Counters>,
     /// The link of each hop between sites.
     pub hops: Vec<HopFigures>,
     /// The figures for the results.
@@ -92,7 +92,7 @@ pub struct Captured {
 /// What the links of a load have done.
 pub(crate) struct Decided {
     /// The decisions on the link of the devices that send.
-    pub(crate) of_senders: [Counters; 2],
+    pub(crate) of_senders: BothWays<Counters>,
     /// The echoes of that link's check.
     pub(crate) echoes: Vec<Duration>,
     /// The link of each hop between sites.
@@ -101,7 +101,11 @@ pub(crate) struct Decided {
 
 impl Decided {
     /// From the decisions and the echoes of each link, in the order of [`LoadOptions::hops`].
-    pub(crate) fn of(options: &LoadOptions, counters: &[[Counters; 2]], echoes: &[Vec<Duration>]) -> Self {
+    pub(crate) fn of(
+        options: &LoadOptions,
+        counters: &[BothWays<Counters>],
+        echoes: &[Vec<Duration>],
+    ) -> Self {
         let of_senders = options
             .hops()
             .iter()
@@ -112,7 +116,7 @@ impl Decided {
         let links = options.sites.iter().flat_map(|sites| &sites.links);
         let figures = |(index, link): (usize, &SiteLink)| {
             let counters = counters(index);
-            let [up, down] = counters.map(|way| WireWay {
+            let BothWays { up, down } = counters.map(|way| WireWay {
                 packets: way.offered.packets,
                 bytes: way.offered.bytes,
             });

@@ -182,6 +182,11 @@ impl Server {
         self.wire = Wire::start(options, self.destination.address, own, clock);
     }
 
+    /// Leaves packets uncounted for a reason that the results state.
+    pub(super) fn leave_wire_uncounted(&mut self, why: &str) {
+        self.wire = Wire::Uncounted(why.to_owned());
+    }
+
     /// Ends the count of packets on the real path.
     pub(super) const fn take_wire(&mut self) -> Wire {
         std::mem::replace(&mut self.wire, Wire::NotAsked)

@@ -24,8 +24,8 @@ use std::time::{Duration, SystemTime};
 use wirecost_link::{Counters, LinkConfig};
 use wirecost_live::emulation::Meter;
 use wirecost_live::emulation::capture::write_simulated;
-use wirecost_proto::Instant;
 use wirecost_proto::hosts::{DEVICES_V4, HostIndex};
+use wirecost_proto::{BothWays, Instant};
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{LinkFigures, Load, LoadFile};
 use wirecost_results::time::rfc3339;
@@ -145,7 +145,7 @@ fn capture<W>(
 }
 
 /// The report of the link, which keeps every deadline.
-fn link_report(options: &LoadOptions, config: LinkConfig, counters: &[[Counters; 2]]) -> LinkReport {
+fn link_report(options: &LoadOptions, config: LinkConfig, counters: &[BothWays<Counters>]) -> LinkReport {
     let decided = Decided::of(options, counters, &[]);
     LinkReport {
         config,
@@ -169,7 +169,7 @@ pub struct Simulated<T> {
     /// The counts.
     pub outcome: LoadOutcome,
     /// The decisions of each direction of each link, in the order of [`LoadOptions::hops`].
-    pub counters: Vec<[Counters; 2]>,
+    pub counters: Vec<BothWays<Counters>>,
     /// The tap that saw the packets.
     pub tap: T,
     /// The server's address and the credentials of its clients.

@@ -12,7 +12,9 @@ use wirecost_mqtt::sn::gateway::{self, Gateway};
 use wirecost_mqtt::sn::{RETRIES, RETRY_TIME};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::{FIRST_FLOW, Pair};
-use wirecost_proto::{Cause, Delivery, Direction, Endpoint, Fate, FlowId, Input, Instant, Path, Phase, Rng};
+use wirecost_proto::{
+    BothWays, Cause, Delivery, Direction, Endpoint, Fate, FlowId, Input, Instant, Path, Phase, Rng,
+};
 
 const DELAY: Duration = Duration::from_millis(50);
 
@@ -24,13 +26,13 @@ struct Lossy {
     share: f64,
     repeats: bool,
     rng: Option<Rng>,
-    sent: [usize; 2],
+    sent: BothWays<usize>,
 }
 
 impl Path for Lossy {
     fn offer(&mut self, direction: Direction, _: usize, now: Instant, out: &mut Vec<Delivery>) -> Fate {
-        let place = self.sent[direction as usize];
-        self.sent[direction as usize] += 1;
+        let place = self.sent[direction];
+        self.sent[direction] += 1;
         let listed = match direction {
             Direction::Up => &self.up,
             Direction::Down => &self.down,

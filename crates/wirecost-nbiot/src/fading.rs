@@ -1,6 +1,6 @@
 //! Block Rayleigh fading of the way between a device and its serving cell.
 
-use wirecost_proto::{Direction, Rng};
+use wirecost_proto::{BothWays, Direction, Rng};
 
 use crate::config::{FadingModel, RadioConfig};
 use crate::subframe::Interval;
@@ -16,7 +16,7 @@ pub struct Fading {
     coherence: u64,
     phase: u64,
     /// Branches of the uplink and the downlink, and the share of the power on each.
-    branches: [(u64, f64); 2],
+    branches: BothWays<(u64, f64)>,
 }
 
 impl Fading {
@@ -32,13 +32,13 @@ impl Fading {
             model: radio.fading,
             coherence,
             phase,
-            branches: [up, down],
+            branches: BothWays { up, down },
         }
     }
 
     /// Mean power gain over `interval` as a linear ratio, the sum over branches.
     pub fn gain(&self, direction: Direction, interval: Interval) -> f64 {
-        let (branches, share) = self.branches[direction as usize];
+        let (branches, share) = self.branches[direction];
         if self.model == FadingModel::None {
             return branches as f64 * share;
         }

@@ -1,6 +1,6 @@
 //! One device: what its two ends of each layer hold.
 
-use wirecost_proto::{Direction, Rng};
+use wirecost_proto::{BothWays, Direction, Rng};
 
 use crate::calendar::Bins;
 use crate::facts::UeCounters;
@@ -211,7 +211,7 @@ pub(crate) struct Ue {
     /// The direction of its last grant.
     pub(crate) last: Direction,
     /// Outer loop of link adaptation, by direction.
-    pub(crate) offset_db: [f64; 2],
+    pub(crate) offset_db: BothWays<f64>,
     pub(crate) last_activity: Subframe,
     pub(crate) is_release_sent: bool,
     /// Whether the device has got the release.
@@ -258,7 +258,7 @@ impl Ue {
             eligible: Subframe::START,
             is_queued: false,
             last: Direction::Down,
-            offset_db: [0.0; 2],
+            offset_db: BothWays::default(),
             last_activity: Subframe::START,
             is_release_sent: false,
             is_releasing: false,

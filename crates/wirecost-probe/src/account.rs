@@ -10,7 +10,7 @@ use std::time::Duration;
 use wirecost_cost::{Content, DeviceLedger, PacketTime, PacketVerdict, Ports, Traffic, flights, round_trips};
 use wirecost_live::sniffer::Sniffed;
 use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
-use wirecost_proto::{Buffer, Direction, Instant, Layer, Span};
+use wirecost_proto::{BothWays, Buffer, Direction, Instant, Layer, Span};
 use wirecost_wire::ip;
 use wirecost_wire::tcp::{Flags, Segment};
 
@@ -19,8 +19,8 @@ use super::notes::{Mark, Step};
 /// What one step cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepCost {
-    /// By `Direction as usize`.
-    pub ways: [Traffic; 2],
+    /// Its traffic.
+    pub ways: BothWays<Traffic>,
     /// Round trips on the critical path to the step's last packet from the server.
     pub round_trips: Option<f64>,
     /// When its last packet passed the interface.
@@ -115,7 +115,7 @@ impl Flows<'_> {
 
     /// The step of the measured connection to which the byte or datagram at `offset` belongs.
     fn step_at(&self, direction: Direction, offset: u64) -> Step {
-        let begun = |mark: &&Mark| mark.step != Step::Ticket && mark.position.0[direction as usize] <= offset;
+        let begun = |mark: &&Mark| mark.step != Step::Ticket && mark.position.0[direction] <= offset;
         self.marks
             .iter()
             .rfind(begun)
@@ -138,7 +138,7 @@ impl Flows<'_> {
             let verdict = ledger.packet(*direction, &packet.bytes, &mut spans);
             let step = steps.step_of(*direction, &packet.bytes, &verdict);
             let cost = &mut account.steps[step as usize];
-            let way = &mut cost.ways[*direction as usize];
+            let way = &mut cost.ways[*direction];
             way.add_packet(verdict.cause);
             cost.last_packet = Some(packet.at);
             let mut alert = 0;
@@ -186,13 +186,12 @@ impl Flows<'_> {
         let main = self.logs.len().saturating_sub(1);
         for (index, (_, log)) in self.logs.iter().enumerate() {
             for (direction, log) in [(Direction::Up, &log.up), (Direction::Down, &log.down)] {
-                let way = direction as usize;
                 for (offset, span) in self.spans_of(direction, log) {
                     let step = match index == main {
                         true => self.step_at(direction, offset),
                         false => Step::Ticket,
                     };
-                    account.steps[step as usize].ways[way].add_span(&span);
+                    account.steps[step as usize].ways[direction].add_span(&span);
                 }
             }
         }
@@ -211,7 +210,7 @@ impl Flows<'_> {
         for span in &log.stream {
             let end = offset + u64::from(span.len);
             while offset < end {
-                let starts = self.marks.iter().map(|mark| mark.position.0[direction as usize]);
+                let starts = self.marks.iter().map(|mark| mark.position.0[direction]);
                 let cut = starts
                     .filter(|start| *start > offset)
                     .min()
@@ -228,8 +227,8 @@ impl Flows<'_> {
 /// Finds the step of each packet, in the order of the packets.
 struct Steps<'a> {
     flows: &'a Flows<'a>,
-    /// The step of the last packet of the measured connection, by `Direction as usize`.
-    last: [Step; 2],
+    /// The step of the last packet of the measured connection.
+    last: BothWays<Step>,
 }
 
 impl<'a> Steps<'a> {
@@ -237,7 +236,7 @@ impl<'a> Steps<'a> {
         let first = flows.marks.iter().find(|mark| mark.step != Step::Ticket);
         Self {
             flows,
-            last: [first.map_or(Step::Connect, |mark| mark.step); 2],
+            last: BothWays::equal(first.map_or(Step::Connect, |mark| mark.step)),
         }
     }
 
@@ -254,8 +253,8 @@ impl<'a> Steps<'a> {
             Some(offset) => Some(self.flows.step_at(direction, offset)),
             None => flagged(packet).map(|step| self.flows.begun(step)),
         };
-        let step = found.unwrap_or(self.last[direction.reverse() as usize]);
-        self.last[direction as usize] = step;
+        let step = found.unwrap_or(self.last[direction.reverse()]);
+        self.last[direction] = step;
         step
     }
 }

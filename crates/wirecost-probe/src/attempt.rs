@@ -12,7 +12,7 @@ use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Device;
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::{Direction, ResetReason};
+use wirecost_proto::{BothWays, Direction, ResetReason};
 use wirecost_security::Start;
 
 use super::ProbeError;
@@ -85,7 +85,7 @@ impl Attempt {
 
     /// Bytes of a stream, or datagrams, that arrived in the last step.
     pub(super) fn received(&self) -> u64 {
-        let begun = self.notes.marks.last().map_or(0, |mark| mark.position.0[1]);
+        let begun = self.notes.marks.last().map_or(0, |mark| mark.position.0.down);
         let Some((_, log)) = self.logs.last() else {
             return 0;
         };
@@ -100,14 +100,14 @@ impl Attempt {
     /// direction. A packet to this machine itself is captured twice, a packet through a bridge several times.
     pub(super) fn packets(&self, options: &Options) -> Vec<(Direction, Sniffed)> {
         let flows = self.flows(options);
-        let mut interfaces: [Option<u32>; 2] = [None; 2];
+        let mut interfaces = BothWays::<Option<u32>>::default();
         let all = self.seen.iter().flat_map(|catch| &catch.packets);
         let ours = all.filter_map(|packet| {
             let direction = flows.direction(&packet.bytes)?;
             if packet.outgoing != (direction == Direction::Up) {
                 return None;
             }
-            let interface = interfaces[direction as usize].get_or_insert(packet.interface);
+            let interface = interfaces[direction].get_or_insert(packet.interface);
             (*interface == packet.interface).then(|| (direction, packet.clone()))
         });
         ours.collect()

@@ -1,6 +1,6 @@
 //! What a probed connection reports, in one form for every protocol.
 
-use wirecost_proto::{PeerText, ResetReason};
+use wirecost_proto::{BothWays, PeerText, ResetReason};
 use wirecost_security::Start;
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
@@ -136,6 +136,6 @@ pub struct Event {
     pub first_bytes: Vec<u8>,
 }
 
-/// Bytes of a stream, or datagrams, that have passed, by `Direction as usize`.
+/// Bytes of a stream, or datagrams, that have passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamPosition(pub [u64; 2]);
+pub struct StreamPosition(pub BothWays<u64>);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Buffer, Direction, Endpoint, Input, Instant, Output};
+use wirecost_proto::{BothWays, Buffer, Direction, Endpoint, Input, Instant, Output};
 use wirecost_stack::Command;
 
 use super::event::{Event, ProbeEvent, StreamPosition};
@@ -33,7 +33,7 @@ impl<E> Monitor<E> {
         Self {
             inner,
             transport,
-            position: StreamPosition([0; 2]),
+            position: StreamPosition(BothWays { up: 0, down: 0 }),
             sent_before: 0,
             first_bytes: Vec::new(),
             first_sent: Vec::new(),
@@ -48,7 +48,7 @@ impl<E> Monitor<E> {
     }
 
     fn pass(&mut self, direction: Direction, bytes: usize) {
-        self.position.0[direction as usize] += match self.transport {
+        self.position.0[direction] += match self.transport {
             Transport::Stream => bytes as u64,
             Transport::Datagram => 1,
         };
@@ -82,10 +82,12 @@ impl<E> Monitor<E> {
 
     /// An event of the current input. Its position leaves out what the endpoint sends in answer to the input.
     fn event(&self, kind: ProbeEvent) -> Event {
-        let [_, received] = self.position.0;
         Event {
             kind,
-            position: StreamPosition([self.sent_before, received]),
+            position: StreamPosition(BothWays {
+                up: self.sent_before,
+                ..self.position.0
+            }),
             first_bytes: self.first_bytes.clone(),
         }
     }
@@ -98,7 +100,7 @@ impl<E: Endpoint<Command = Command, Event = ProbeEvent>> Endpoint for Monitor<E>
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), E::Error> {
         self.note(&input);
-        self.sent_before = self.position.0[Direction::Up as usize];
+        self.sent_before = self.position.0.up;
         self.inner.handle_input(input, now)
     }
 
@@ -211,7 +213,7 @@ mod tests {
                 (&heard.kind, heard.first_bytes.as_slice()),
                 (&ProbeEvent::Heard, &b"HTTP"[..])
             );
-            assert_eq!(event.position, StreamPosition(position));
+            assert_eq!(event.position, StreamPosition(position.into()));
             assert_eq!(event.first_bytes, b"HTTP/1.1");
             assert_eq!(event.kind, ProbeEvent::Reset(reason));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serializer;
 use serde::ser::SerializeMap;
 pub use wirecost_cost::Traffic;
-use wirecost_proto::Layer;
+use wirecost_proto::{BothWays, Layer};
 
 use super::account::Account;
 use super::event::Fact;
@@ -135,7 +135,7 @@ pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
             (Step::Close, Some(last)) => last.max(mark.at).min(end),
             _ => end,
         };
-        let [up, down] = cost.ways;
+        let BothWays { up, down } = cost.ways;
         StepReport {
             step: mark.step,
             time: end.saturating_since(mark.at),

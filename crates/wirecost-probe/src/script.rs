@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::script::{Context, Script, Step as Action};
-use wirecost_proto::{Endpoint, Instant, ResetReason};
+use wirecost_proto::{BothWays, Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 use wirecost_stack::Command;
 
@@ -302,9 +302,10 @@ where
         if self.deadline.is_some_and(|deadline| deadline <= context.now) {
             self.expire(context.now);
         }
-        if let Some(StreamPosition([_, received])) = self.sent.take() {
+        if let Some(StreamPosition(sent)) = self.sent.take() {
             // The layer below may send the bytes only after the protocol's client has reported the message as sent.
-            self.close(StreamPosition([context.transmitted, received]), context.now);
+            let up = context.transmitted;
+            self.close(StreamPosition(BothWays { up, ..sent }), context.now);
         }
         match self.actions.pop_front() {
             Some(action) => action,

@@ -39,6 +39,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bare;
+pub mod both_ways;
 pub mod calendar;
 pub mod content;
 pub mod credentials;
@@ -63,6 +64,7 @@ pub mod timer;
 pub mod units;
 pub mod wheel;
 
+pub use both_ways::BothWays;
 pub use content::Content;
 pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Held, Input, Output, Peer, ResetReason};

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::bare::Transport;
-use crate::{Buffer, Direction, Span};
+use crate::{BothWays, Buffer, Direction, Span};
 
 /// The spans of one flow, both directions, as one side described them.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct FlowLog {
     /// Server to device.
     pub down: DirectionLog,
     /// Bytes of memory that the datagrams or spans of a direction may still take.
-    room: [usize; 2],
+    room: BothWays<usize>,
 }
 
 /// The spans of one direction of a flow.
@@ -48,7 +48,10 @@ impl FlowLog {
             transport,
             up: DirectionLog::default(),
             down: DirectionLog::default(),
-            room: [usize::MAX; 2],
+            room: BothWays {
+                up: usize::MAX,
+                down: usize::MAX,
+            },
         }
     }
 
@@ -56,7 +59,7 @@ impl FlowLog {
     /// be trustworthy.
     pub fn bounded(transport: Transport, bytes: usize) -> Self {
         Self {
-            room: [bytes; 2],
+            room: BothWays::equal(bytes),
             ..Self::new(transport)
         }
     }
@@ -90,14 +93,14 @@ impl FlowLog {
     }
 
     fn note(&mut self, direction: Direction, bytes: &[u8], out: &Buffer) {
-        let (transport, mut room) = (self.transport, self.room[direction as usize]);
+        let (transport, mut room) = (self.transport, self.room[direction]);
         let log = self.direction_mut(direction);
         log.bytes += out.covered() + u64::from(transport == Transport::Datagram);
         match transport {
             Transport::Stream => log.note_stream(out.spans(), &mut room),
             Transport::Datagram => log.note_datagram(bytes, out.spans(), &mut room),
         }
-        self.room[direction as usize] = room;
+        self.room[direction] = room;
     }
 }
 

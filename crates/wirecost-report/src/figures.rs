@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::shown;
 use wirecost_proto::units::{DisplayDuration, counted};
-use wirecost_proto::{BitRate, Layer, Probability};
+use wirecost_proto::{BitRate, BothWays, Layer, Probability};
 use wirecost_results::resolved::ResolvedScenario;
 use wirecost_results::summary::{Bytes, Count, Link, LinkCell, LinkDirection};
 use wirecost_results::{Cell, Section};
@@ -37,58 +37,34 @@ impl ByLayer {
     }
 }
 
-/// Bytes of both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct BothWays {
-    /// From the device to the server.
-    pub(crate) up: ByLayer,
-    /// From the server to the device.
-    pub(crate) down: ByLayer,
+/// The bytes of a section.
+pub(crate) fn bytes_of(section: &Section) -> BothWays<ByLayer> {
+    BothWays {
+        up: ByLayer::of(&section.up),
+        down: ByLayer::of(&section.down),
+    }
 }
 
-impl BothWays {
-    /// The bytes of a section.
-    pub(crate) fn of(section: &Section) -> Self {
-        Self {
-            up: ByLayer::of(&section.up),
-            down: ByLayer::of(&section.down),
-        }
-    }
+/// The bytes of one measured message, null where none was measured.
+pub(crate) fn message_bytes(cell: &Cell) -> Option<BothWays<ByLayer>> {
+    cell.message.as_ref().map(bytes_of)
+}
 
-    /// The bytes of one measured message, null where none was measured.
-    pub(crate) fn of_message(cell: &Cell) -> Option<Self> {
-        cell.message.as_ref().map(Self::of)
-    }
+/// The bytes of connect and close: 0 where the stack has neither, null where nothing was measured.
+pub(crate) fn connection_bytes(cell: &Cell) -> Option<BothWays<ByLayer>> {
+    cell.message.as_ref()?;
+    let close = cell.close_of_a_connection();
+    let sections = [cell.connect.as_ref(), close.as_ref()].into_iter().flatten();
+    let add = |sum: BothWays<ByLayer>, section: &Section| {
+        let part = bytes_of(section);
+        BothWays::from_fn(|way| sum[way].plus(&part[way]))
+    };
+    Some(sections.fold(BothWays::default(), add))
+}
 
-    /// The bytes of connect and close: 0 where the stack has neither, null where nothing was measured.
-    pub(crate) fn of_connection(cell: &Cell) -> Option<Self> {
-        cell.message.as_ref()?;
-        let close = cell.close_of_a_connection();
-        let phases = [cell.connect.as_ref(), close.as_ref()];
-        let add = |sum: Self, section: &Section| {
-            let part = Self::of(section);
-            Self {
-                up: sum.up.plus(&part.up),
-                down: sum.down.plus(&part.down),
-            }
-        };
-        Some(phases.into_iter().flatten().fold(Self::default(), add))
-    }
-
-    /// Each layer's bytes, both directions together.
-    pub(crate) fn by_layer(&self) -> ByLayer {
-        self.up.plus(&self.down)
-    }
-
-    /// The bytes of one layer in both directions.
-    pub(crate) fn of_layer(&self, layer: Layer) -> f64 {
-        self.by_layer().0[layer as usize]
-    }
-
-    /// The bytes of both directions.
-    pub(crate) fn total(&self) -> f64 {
-        self.up.total() + self.down.total()
-    }
+/// Each layer's bytes, both directions together.
+pub(crate) fn together(bytes: &BothWays<ByLayer>) -> ByLayer {
+    bytes.up.plus(&bytes.down)
 }
 
 /// The counts of one layer.

@@ -31,7 +31,7 @@ use wirecost_results::{Cell, Results, Summary};
 
 use crate::ReportError;
 use crate::conclusion;
-use crate::figures::{self, BothWays};
+use crate::figures;
 use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled};
 use crate::per::Per;
@@ -186,8 +186,8 @@ impl GroupView {
         Self {
             heading: group.heading.clone(),
             engine,
-            message: bars::figure(group, "IP bytes of one message", BothWays::of_message),
-            connection: bars::figure(group, "IP bytes of connect and close", BothWays::of_connection),
+            message: bars::figure(group, "IP bytes of one message", figures::message_bytes),
+            connection: bars::figure(group, "IP bytes of connect and close", figures::connection_bytes),
             connects: Matrix::of(group),
             break_even: [break_even::BYTES, break_even::TIME]
                 .map(|quantity| break_even::all(group, summary, quantity)),

@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use wirecost_link::{Counters, DelayDistribution, DirectionConfig, LinkConfig, NbiotCell, QueueLimit};
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_stats::Sample;
 
 use crate::summary::{Achieved, Link, LinkCell, LinkDirection};
 
 /// The results of the link check and of the decisions of the link.
-pub fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
+pub fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &BothWays<Counters>) -> Achieved {
     let nanos: Vec<u64> = round_trips.iter().map(|rtt| rtt.as_nanos() as u64).collect();
     let rtt_samples = nanos.len() as u64;
     let median = Sample::new(nanos).and_then(|sample| sample.quantile(0.5));
-    let [up, down] = [Direction::Up, Direction::Down]
-        .map(|way| wirecost_link::Achieved::new(link.direction(way), &counters[way as usize]));
+    let BothWays { up, down } =
+        BothWays::from_fn(|way| wirecost_link::Achieved::new(link.direction(way), &counters[way]));
     // Without a rate nothing queues.
     let dropped = |way: Direction| {
         let queued = link.direction(way).rate.is_some();
-        queued.then_some(counters[way as usize].queue_dropped)
+        queued.then_some(counters[way].queue_dropped)
     };
     Achieved {
         rtt_p50_ns: median.map(|quantile| quantile.value),

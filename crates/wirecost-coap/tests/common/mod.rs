@@ -10,7 +10,7 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::server::{self, Server};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::{FIRST_FLOW, Pair, Sent};
-use wirecost_proto::{Delivery, Direction, Endpoint, Fate, FlowId, Input, Instant, Path, Rng};
+use wirecost_proto::{BothWays, Delivery, Direction, Endpoint, Fate, FlowId, Input, Instant, Path, Rng};
 
 /// One direction of the path.
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
@@ -23,7 +23,7 @@ pub(crate) struct Lossy {
     pub(crate) share: f64,
     pub(crate) duplicate: bool,
     pub(crate) rng: Option<Rng>,
-    pub(crate) sent: [usize; 2],
+    pub(crate) sent: BothWays<usize>,
 }
 
 impl Lossy {
@@ -38,8 +38,8 @@ impl Lossy {
 
 impl Path for Lossy {
     fn offer(&mut self, direction: Direction, _: usize, now: Instant, out: &mut Vec<Delivery>) -> Fate {
-        let place = self.sent[direction as usize];
-        self.sent[direction as usize] += 1;
+        let place = self.sent[direction];
+        self.sent[direction] += 1;
         let listed = match direction {
             Direction::Up => &self.up,
             Direction::Down => &self.down,

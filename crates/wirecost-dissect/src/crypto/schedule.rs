@@ -2,6 +2,7 @@
 
 use aws_lc_rs::hmac;
 use wirecost_http::http3::open::expand_label;
+use wirecost_proto::BothWays;
 
 use super::aead::{Key, NONCE_BYTES};
 use super::suite::Suite;
@@ -31,7 +32,7 @@ impl Keys {
         master: &[u8],
         client_random: &[u8; 32],
         server_random: &[u8; 32],
-    ) -> Option<[Self; 2]> {
+    ) -> Option<BothWays<Self>> {
         let (key_bytes, iv_bytes) = (suite.cipher.key_bytes(), suite.cipher.fixed_iv_bytes());
         let mut block = vec![0; 2 * (key_bytes + iv_bytes)];
         let seed = [b"key expansion".as_slice(), server_random, client_random].concat();
@@ -45,7 +46,10 @@ impl Keys {
             let key = Key::new(suite.cipher, key)?;
             Some(Self { key, iv })
         };
-        Some([of(0)?, of(1)?])
+        Some(BothWays {
+            up: of(0)?,
+            down: of(1)?,
+        })
     }
 }
 

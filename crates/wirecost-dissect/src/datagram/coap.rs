@@ -2,11 +2,11 @@
 
 use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
-use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
+use wirecost_proto::{BothWays, Buffer, Cause, Direction, Layer, Phase, Span};
 
 use crate::captured::hash;
 use crate::sender::Sender;
-use crate::span_list::{PerDirection, Piece, SpanList};
+use crate::span_list::{Piece, SpanList};
 
 /// Messages remembered per direction. More are never in transmission at a time (RFC 7252 section 4.7).
 const REMEMBERED: usize = 64;
@@ -16,11 +16,11 @@ type Mark = (usize, u64);
 
 #[derive(Debug)]
 pub(crate) struct Coap {
-    seen: PerDirection<Vec<Mark>>,
+    seen: BothWays<Vec<Mark>>,
     /// Index of the next mark to overwrite once [`REMEMBERED`] marks are stored.
-    oldest: PerDirection<usize>,
+    oldest: BothWays<usize>,
     /// The message identifiers of the last pings. An RST answers a ping.
-    pings: PerDirection<Option<u16>>,
+    pings: BothWays<Option<u16>>,
     spans: Buffer,
     has_oscore: bool,
 }
@@ -28,9 +28,9 @@ pub(crate) struct Coap {
 impl Default for Coap {
     fn default() -> Self {
         Self {
-            seen: PerDirection::default(),
-            oldest: PerDirection::default(),
-            pings: PerDirection::default(),
+            seen: BothWays::default(),
+            oldest: BothWays::default(),
+            pings: BothWays::default(),
             spans: Buffer::new(),
             has_oscore: false,
         }
@@ -95,7 +95,7 @@ impl Coap {
     /// Whether the same bytes were sent in this direction before. Remembers them.
     fn is_repetition(&mut self, direction: Direction, bytes: &[u8]) -> bool {
         let mark = (bytes.len(), hash(bytes));
-        let seen = self.seen.of_mut(direction);
+        let seen = &mut self.seen[direction];
         if seen.contains(&mark) {
             return true;
         }
@@ -103,7 +103,7 @@ impl Coap {
             seen.push(mark);
             return false;
         }
-        let oldest = self.oldest.of_mut(direction);
+        let oldest = &mut self.oldest[direction];
         if let Some(place) = seen.get_mut(*oldest % REMEMBERED) {
             *place = mark;
         }
@@ -114,9 +114,9 @@ impl Coap {
     /// Whether an RST answers a ping (RFC 7252 section 4.3). Remembers pings.
     fn is_pong(&mut self, direction: Direction, repr: &Repr<'_>) -> bool {
         if repr.kind == Type::Confirmable && repr.code == wirecost_coap::code::Code::EMPTY {
-            *self.pings.of_mut(direction) = Some(repr.message_id);
+            self.pings[direction] = Some(repr.message_id);
         }
-        repr.kind == Type::Reset && *self.pings.of(direction.reverse()) == Some(repr.message_id)
+        repr.kind == Type::Reset && self.pings[direction.reverse()] == Some(repr.message_id)
     }
 }
 

@@ -9,7 +9,7 @@
 //! | alert | close | original |
 //! | application data | those of the inner datagram | |
 
-use wirecost_proto::{Cause, Direction, Layer, Phase};
+use wirecost_proto::{BothWays, Cause, Direction, Layer, Phase};
 use wirecost_security::dtls::record::{Form, Message, Piece, Pieces, Record, content, records_with};
 
 use super::Datagrams;
@@ -18,7 +18,7 @@ use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
 use crate::hello::{Handshake, ServerHello, client_id_bytes, handshake_type};
 use crate::sender::Sender;
-use crate::span_list::{PerDirection, Purpose, SpanList};
+use crate::span_list::{Purpose, SpanList};
 use crate::stream::Context;
 
 #[derive(Debug)]
@@ -26,9 +26,9 @@ pub(crate) struct Dtls {
     inner: Datagrams,
     handshake: Handshake,
     /// Bytes of the connection IDs in the records of each direction; 0 if they have none (RFC 9146).
-    id_bytes: PerDirection<usize>,
-    protection: Option<Result<(Suite, [Keys; 2]), &'static str>>,
-    pieces: PerDirection<Pieces>,
+    id_bytes: BothWays<usize>,
+    protection: Option<Result<(Suite, BothWays<Keys>), &'static str>>,
+    pieces: BothWays<Pieces>,
     spans: SpanList,
     opaque: Option<&'static str>,
 }
@@ -55,9 +55,9 @@ impl Dtls {
         Self {
             inner: Datagrams::inside(server_port),
             handshake: Handshake::default(),
-            id_bytes: PerDirection::default(),
+            id_bytes: BothWays::default(),
             protection: None,
-            pieces: PerDirection::default(),
+            pieces: BothWays::default(),
             spans: SpanList::default(),
             opaque: None,
         }
@@ -90,7 +90,7 @@ impl Dtls {
     ) {
         let mut rest = datagram;
         // A hello decides the length of the connection IDs behind it.
-        while let Some(record) = records_with(rest, *self.id_bytes.of_mut(direction)).next() {
+        while let Some(record) = records_with(rest, self.id_bytes[direction]).next() {
             rest = rest.get(record.bytes.len()..).unwrap_or_default();
             match record.form {
                 Form::Plaintext { content } => self.plain(direction, content, &record, out),
@@ -135,13 +135,13 @@ impl Dtls {
             handshake_type::CLIENT_HELLO => {
                 self.handshake.client_random = message.client_random();
                 // Each side says which ID it wants to receive.
-                *self.id_bytes.of_mut(Direction::Down) = client_id_bytes(message.body);
+                self.id_bytes[Direction::Down] = client_id_bytes(message.body);
             }
             handshake_type::SERVER_HELLO => {
                 let id_bytes = ServerHello::connection_id_bytes(message.body);
-                *self.id_bytes.of_mut(Direction::Up) = id_bytes.unwrap_or(0);
+                self.id_bytes[Direction::Up] = id_bytes.unwrap_or(0);
                 if id_bytes.is_none() {
-                    *self.id_bytes.of_mut(Direction::Down) = 0;
+                    self.id_bytes[Direction::Down] = 0;
                 }
                 let hello = ServerHello::parse(message.body).filter(|hello| !hello.is_retry());
                 self.handshake.server_hello = hello.or(self.handshake.server_hello);
@@ -231,7 +231,7 @@ impl Dtls {
             .and_then(|tail| tail.first_chunk())
             .ok_or(WRONG)?;
         let header = (record.bytes, record.connection_id());
-        let keys = &keys[direction as usize];
+        let keys = &keys[direction];
         let (start, end) = open_1_2(*suite, keys, sequence, header, body).ok_or(WRONG)?;
         if let Form::Protected12 { content } = record.form {
             return Ok((content, start, end));
@@ -251,7 +251,7 @@ impl Dtls {
             },
             content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
                 let piece = Piece::of(content, body);
-                let is_new = piece.is_none_or(|piece| self.pieces.of_mut(direction).note(piece));
+                let is_new = piece.is_none_or(|piece| self.pieces[direction].note(piece));
                 Purpose {
                     phase: Phase::Connect,
                     cause: if is_new {

@@ -1,15 +1,15 @@
 //! MQTT-SN: describes each datagram on its own and recognizes repetitions.
 
 use wirecost_mqtt::sn::codec::{Message, MessageType};
-use wirecost_proto::{Buffer, Cause, Direction};
+use wirecost_proto::{BothWays, Buffer, Cause, Direction};
 
-use crate::span_list::{PerDirection, Piece, SpanList};
+use crate::span_list::{Piece, SpanList};
 
 /// The messages of a flow. A client waits for an answer to each message that has one (MQTT-SN 1.2, section 6.6).
 #[derive(Debug, Default)]
 pub(crate) struct MqttSn {
     /// The last message of each direction that waits for an answer.
-    waiting: PerDirection<Vec<u8>>,
+    waiting: BothWays<Vec<u8>>,
     spans: Buffer,
 }
 
@@ -33,8 +33,8 @@ impl MqttSn {
 
     /// Whether the message repeats the last one of its direction, which nothing has answered. A PUBLISH says so itself.
     fn is_repetition(&mut self, direction: Direction, message: &Message<'_>, bytes: &[u8]) -> bool {
-        self.waiting.of_mut(direction.reverse()).clear();
-        let waiting = self.waiting.of_mut(direction);
+        self.waiting[direction.reverse()].clear();
+        let waiting = &mut self.waiting[direction];
         let has_answer = matches!(
             message.kind(),
             MessageType::Connect

@@ -8,10 +8,10 @@
 //! | empty frame | keep_alive | original |
 //! | detach, end, close | close | original |
 
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 
 use super::Unreadable;
-use crate::span_list::{PerDirection, Purpose, Rest};
+use crate::span_list::{Purpose, Rest};
 
 /// Bytes of a frame header, and of a protocol header (AMQP 1.0 part 2 sections 2.2 and 2.3.1).
 pub(super) const HEADER_BYTES: usize = 8;
@@ -29,7 +29,7 @@ mod code {
 #[derive(Debug, Default)]
 pub(crate) struct Amqp {
     /// Bytes of a data section that continue in the next transfer of its delivery.
-    data_left: PerDirection<u64>,
+    data_left: BothWays<u64>,
     transferred: bool,
 }
 
@@ -95,7 +95,7 @@ impl Amqp {
                 Ok(None)
             };
         };
-        let data_left = self.data_left.of_mut(direction);
+        let data_left = &mut self.data_left[direction];
         let mut head = body_start + performative;
         let mut data = *data_left;
         if data == 0 {

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 
 use super::Unreadable;
-use crate::span_list::{PerDirection, Purpose, Rest};
+use crate::span_list::{Purpose, Rest};
 
 /// The most requests without a response. No client pipelines more.
 const MAX_OUTSTANDING: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
-    next: PerDirection<Next>,
+    next: BothWays<Next>,
     /// For each request without a response, whether its method is HEAD.
     outstanding: VecDeque<bool>,
     /// The protocol that the connection switched to.
@@ -50,7 +50,7 @@ impl Http1 {
         if self.switched.is_some() {
             return Err(Unreadable("recognized, not read"));
         }
-        let parts = match self.next.of(direction) {
+        let parts = match &self.next[direction] {
             Next::Head => self.head(direction, bytes)?,
             Next::Chunk => self.chunk(direction, bytes)?,
             Next::Trailer => self.trailer(direction, bytes),
@@ -86,7 +86,7 @@ impl Http1 {
         Ok(Some(match content {
             Content::Length(length) => [head_bytes, length, 0],
             Content::Chunked => {
-                *self.next.of_mut(direction) = Next::Chunk;
+                self.next[direction] = Next::Chunk;
                 [head_bytes, 0, 0]
             }
             Content::UntilClose => [head_bytes, u64::MAX >> 1, 0],
@@ -134,7 +134,7 @@ impl Http1 {
         if size > 0 {
             return Ok(Some([line_bytes, size, 2]));
         }
-        *self.next.of_mut(direction) = Next::Trailer;
+        self.next[direction] = Next::Trailer;
         Ok(Some([line_bytes, 0, 0]))
     }
 
@@ -142,7 +142,7 @@ impl Http1 {
     fn trailer(&mut self, direction: Direction, bytes: &[u8]) -> Option<[u64; 3]> {
         let end = find(bytes, b"\r\n")?;
         if end == 0 {
-            *self.next.of_mut(direction) = Next::Head;
+            self.next[direction] = Next::Head;
         }
         Some([end as u64 + 2, 0, 0])
     }

@@ -24,9 +24,9 @@ pub(crate) mod tls;
 mod tests;
 
 use wirecost_http::http3::open::Secrets;
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 
-use crate::span_list::{PerDirection, Rest, SpanList};
+use crate::span_list::{Rest, SpanList};
 use amqp::Amqp;
 use detect::{Detected, detect};
 use http1::Http1;
@@ -67,9 +67,9 @@ pub(crate) struct Stream {
     server_port: u16,
     protocol: Protocol,
     /// The rest of the current message in each direction.
-    rests: PerDirection<Rest>,
-    kept: PerDirection<Vec<u8>>,
-    lost: PerDirection<Option<Unreadable>>,
+    rests: BothWays<Rest>,
+    kept: BothWays<Vec<u8>>,
+    lost: BothWays<Option<Unreadable>>,
 }
 
 /// The protocol that describes the bytes.
@@ -95,9 +95,9 @@ impl Stream {
         Self {
             server_port,
             protocol: Protocol::Undecided,
-            rests: PerDirection::default(),
-            kept: PerDirection::default(),
-            lost: PerDirection::default(),
+            rests: BothWays::default(),
+            kept: BothWays::default(),
+            lost: BothWays::default(),
         }
     }
 
@@ -109,11 +109,11 @@ impl Stream {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
-        if self.lost.of(direction).is_some() {
+        if self.lost[direction].is_some() {
             out.leave_out(bytes.len() as u64);
             return;
         }
-        let mut kept = std::mem::take(self.kept.of_mut(direction));
+        let mut kept = std::mem::take(&mut self.kept[direction]);
         let outcome = if kept.is_empty() {
             self.take_all(direction, bytes, context, out)
                 .inspect(|taken| kept.extend_from_slice(&bytes[*taken..]))
@@ -131,7 +131,7 @@ impl Stream {
             outcome => outcome,
         };
         match outcome {
-            Ok(_) => *self.kept.of_mut(direction) = kept,
+            Ok(_) => self.kept[direction] = kept,
             Err((left, why)) => self.lose(direction, left as u64, why, out),
         }
     }
@@ -139,13 +139,13 @@ impl Stream {
     /// Skips bytes that were not captured. If they lie inside a message, the stream goes on. Otherwise the rest of
     /// the direction is lost.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
-        let rest = self.rests.of_mut(direction);
+        let rest = &mut self.rests[direction];
         if rest.bytes() >= bytes {
             rest.take(usize::try_from(bytes).unwrap_or(usize::MAX), out);
             return;
         }
-        let left = self.kept.of(direction).len() as u64 + bytes;
-        self.kept.of_mut(direction).clear();
+        let left = self.kept[direction].len() as u64 + bytes;
+        self.kept[direction].clear();
         self.lose(direction, left, Unreadable("bytes that were not captured"), out);
     }
 
@@ -168,7 +168,7 @@ impl Stream {
 
     /// Bytes kept of incomplete messages.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        let kept = |direction| self.kept.of(direction).len() as u64;
+        let kept = |direction| self.kept[direction].len() as u64;
         let inside = match &self.protocol {
             Protocol::Tls(tls) => tls.kept_bytes(),
             _ => 0,
@@ -183,9 +183,7 @@ impl Stream {
 
     /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
-        let lost = Direction::ALL
-            .iter()
-            .find_map(|direction| *self.lost.of(*direction));
+        let lost = Direction::ALL.iter().find_map(|direction| self.lost[*direction]);
         match (lost, &self.protocol) {
             (Some(Unreadable(why)), _) => why,
             (None, Protocol::Tls(tls)) => tls.reason(),
@@ -220,7 +218,7 @@ impl Stream {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
-        if self.rests.of(direction).is_empty() {
+        if self.rests[direction].is_empty() {
             if matches!(self.protocol, Protocol::Undecided) {
                 match detect(self.server_port, direction, bytes) {
                     Detected::Protocol(protocol) => self.protocol = protocol,
@@ -241,9 +239,9 @@ impl Stream {
                 Protocol::Unknown(name) => return Err(Unreadable(not_read(name))),
             };
             let Some(next) = next else { return Ok(0) };
-            *self.rests.of_mut(direction) = next;
+            self.rests[direction] = next;
         }
-        Ok(self.rests.of_mut(direction).take(bytes.len(), out))
+        Ok(self.rests[direction].take(bytes.len(), out))
     }
 
     fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut SpanList) {
@@ -251,6 +249,6 @@ impl Stream {
             tls.abandon(direction, out);
         }
         out.leave_out(left);
-        *self.lost.of_mut(direction) = Some(why);
+        self.lost[direction] = Some(why);
     }
 }

@@ -19,15 +19,12 @@ use wirecost_live::recorder::{Recorded, deliveries};
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::record::{Record, RecordedPacket};
-use wirecost_proto::{Buffer, Direction, Instant, Span};
+use wirecost_proto::{BothWays, Buffer, Direction, Instant, Span};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 
 use super::sampler::Sampler;
 use account::{Account, ServerFlows};
 pub use counted::{Counted, Shares};
-
-/// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
-pub type BothWays = [Traffic; 2];
 
 /// One packet of a device with the ledger's verdict.
 #[derive(Clone, Debug)]
@@ -52,19 +49,19 @@ pub struct DeviceMeasurement {
     /// Its notes.
     pub report: DeviceReport<Sampler>,
     /// The connect phase's traffic of the first measured connection.
-    pub connect: BothWays,
+    pub connect: BothWays<Traffic>,
     /// That of each later connection, which the device made because the one before it had ended.
-    pub reconnects: Vec<BothWays>,
+    pub reconnects: Vec<BothWays<Traffic>>,
     /// The warm-up message and then the measured ones.
-    pub messages: Vec<BothWays>,
+    pub messages: Vec<BothWays<Traffic>>,
     /// The traffic of keep-alive.
-    pub keep_alive: BothWays,
+    pub keep_alive: BothWays<Traffic>,
     /// The traffic of the close.
-    pub close: BothWays,
+    pub close: BothWays<Traffic>,
     /// When the link delivered the last payload byte of each message.
     pub arrivals: Vec<Option<Instant>>,
     /// The traffic of the connection that got the ticket for the measured one.
-    pub ticket: BothWays,
+    pub ticket: BothWays<Traffic>,
     /// Round trips of the connect, if the capture contains its end.
     pub connect_round_trips: Option<f64>,
     /// Round trips from the start of the connect until the answer to the first message, or its arrival if nothing

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_link::Counters;
-use wirecost_proto::{Direction, Instant};
+use wirecost_proto::{BothWays, Direction, Instant};
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::summary::{Cell, Cpu, CpuSide, Link};
 use wirecost_results::warning::Warning;
@@ -13,7 +13,7 @@ use wirecost_scenario::plan::{self, DeviceLinks, Plan, PlannedCell, identity};
 use wirecost_scenario::selector::to_stored;
 use wirecost_stats::Histogram;
 
-use super::analysis::{BothWays, DeviceMeasurement};
+use super::analysis::DeviceMeasurement;
 use super::known;
 use super::outcome::{Outcome, messages, outcomes};
 use super::readings;
@@ -75,7 +75,7 @@ pub struct Source<'a> {
     /// The names of the servers.
     pub target: String,
     /// The decisions of the devices' links, up and down.
-    pub counters: [Counters; 2],
+    pub counters: BothWays<Counters>,
     /// The round-trip times of the link's check.
     pub round_trips: &'a [Duration],
     /// Packets that the machine dropped.
@@ -92,7 +92,7 @@ fn live_cell(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],
 ) -> Cell {
-    let counters = [Direction::Up, Direction::Down].map(|direction| counters_of(context, index, direction));
+    let counters = BothWays::from_fn(|direction| counters_of(context, index, direction));
     let source = Source {
         options: context.options,
         planned,
@@ -350,14 +350,14 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         one_way_delay_ns: first
             .as_ref()
             .and_then(|message| Some(nanos_between(message.mark.actual, message.arrival?))),
-        connect_up_bytes: device.connect[Direction::Up as usize].wire_bytes(),
-        connect_down_bytes: device.connect[Direction::Down as usize].wire_bytes(),
-        message_up_bytes: traffic[Direction::Up as usize].wire_bytes(),
-        message_down_bytes: traffic[Direction::Down as usize].wire_bytes(),
-        message_up_packets: traffic[Direction::Up as usize].packets(),
-        message_down_packets: traffic[Direction::Down as usize].packets(),
-        close_up_bytes: device.close[Direction::Up as usize].wire_bytes(),
-        close_down_bytes: device.close[Direction::Down as usize].wire_bytes(),
+        connect_up_bytes: device.connect.up.wire_bytes(),
+        connect_down_bytes: device.connect.down.wire_bytes(),
+        message_up_bytes: traffic.up.wire_bytes(),
+        message_down_bytes: traffic.down.wire_bytes(),
+        message_up_packets: traffic.up.packets(),
+        message_down_packets: traffic.down.packets(),
+        close_up_bytes: device.close.up.wire_bytes(),
+        close_down_bytes: device.close.down.wire_bytes(),
         client_cpu_ns: Some(device.report.cpu.as_nanos() as u64),
     }
 }

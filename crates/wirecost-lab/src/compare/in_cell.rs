@@ -14,7 +14,7 @@ use wirecost_nbiot::geometry::Geometry;
 use wirecost_nbiot::{Config, ConfigError, Gains, Network, StateTimes, UeId};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Rng};
+use wirecost_proto::{BothWays, Delivery, Direction, Fate, Instant, Rng};
 use wirecost_results::traffic::AirConnection;
 use wirecost_sim::cells::CellEvent;
 use wirecost_sim::{Carrier, Cells, Decision, Offered};
@@ -95,7 +95,7 @@ pub struct InCell<'a> {
     connections: Vec<AirConnection>,
     /// The times in each state until the end of the last connection.
     accounted: StateTimes,
-    counters: [Counters; 2],
+    counters: BothWays<Counters>,
     /// When the device may begin its next step, after its last connection.
     free_at: Instant,
     moments: Rng,
@@ -129,7 +129,7 @@ impl<'a> InCell<'a> {
             accounted: StateTimes::default(),
             free_at: Instant::START,
             moments: rng.purpose(key_of("moments")),
-            counters: [Counters::default(); 2],
+            counters: BothWays::default(),
             on_their_way: Vec::new(),
             events: Vec::new(),
             stopped,
@@ -137,7 +137,7 @@ impl<'a> InCell<'a> {
     }
 
     /// The decisions about the device's packets, up and down.
-    pub const fn counters(&self) -> [Counters; 2] {
+    pub const fn counters(&self) -> BothWays<Counters> {
         self.counters
     }
 
@@ -222,7 +222,7 @@ impl<'a> InCell<'a> {
             return;
         };
         let packet = self.on_their_way.swap_remove(place);
-        let counters = &mut self.counters[packet.direction as usize];
+        let counters = &mut self.counters[packet.direction];
         match decision.arrives {
             Some(_) => {
                 counters.delivered.packets += 1;
@@ -245,7 +245,7 @@ impl Carrier for InCell<'_> {
         if self.stopped.load(Ordering::Relaxed) {
             return Fate::Lost;
         }
-        let offered = &mut self.counters[packet.direction as usize].offered;
+        let offered = &mut self.counters[packet.direction].offered;
         offered.packets += 1;
         offered.bytes += packet.wire_bytes as u64;
         self.on_their_way.push(packet);

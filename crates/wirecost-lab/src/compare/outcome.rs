@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use wirecost_proto::{Direction, Instant};
+use wirecost_cost::Traffic;
+use wirecost_proto::{BothWays, Instant};
 use wirecost_results::summary::Outcomes;
 use wirecost_scenario::plan::PlannedCell;
 
-use super::analysis::{BothWays, DeviceMeasurement};
+use super::analysis::DeviceMeasurement;
 use super::sampler::{End, Mark};
 
 /// How a message ended.
@@ -115,7 +116,7 @@ pub(super) struct Message<'a> {
     /// Half the flights on its critical path.
     pub(super) round_trips: Option<f64>,
     /// Its packets and bytes.
-    pub(super) traffic: &'a BothWays,
+    pub(super) traffic: &'a BothWays<Traffic>,
 }
 
 /// The measured messages of a device, without the warm-up message.
@@ -134,7 +135,7 @@ pub(super) fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item 
 impl Message<'_> {
     /// Whether any of it entered the link. A message that shared all its packets with another has none of its own.
     pub(super) fn is_sent(&self) -> bool {
-        let has_packets = self.traffic[Direction::Up as usize].packets() > 0;
+        let has_packets = self.traffic.up.packets() > 0;
         let is_answered = matches!(self.mark.end, Some((_, End::Acknowledged)));
         has_packets || is_answered || self.arrival.is_some()
     }
@@ -189,8 +190,8 @@ mod tests {
             transmitted_before: 0,
             connection: 0,
         };
-        let mut traffic = BothWays::default();
-        (0..packets).for_each(|_| traffic[Direction::Up as usize].add_packet(Cause::Original));
+        let mut traffic = BothWays::<Traffic>::default();
+        (0..packets).for_each(|_| traffic.up.add_packet(Cause::Original));
         let arrival = arrived.then_some(at(1_010));
         let message = Message {
             mark: &mark,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use wirecost_cost::Traffic;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Cause, Direction, Instant, Layer};
+use wirecost_proto::{BothWays, Cause, Direction, Instant, Layer};
 use wirecost_results::bytes::mean_interval;
 use wirecost_results::summary::{Bytes, CauseBytes, Count, Section, Times};
 use wirecost_scenario::plan::PlannedCell;
 
-use super::analysis::{BothWays, DeviceMeasurement};
+use super::analysis::DeviceMeasurement;
 use super::outcome::{Message, messages};
 use super::sampler::Mark;
 
@@ -26,7 +26,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         .iter()
         .map(|device| device.connect_round_trips)
         .collect::<Vec<_>>();
-    let traffic: Vec<Vec<&BothWays>> = connected
+    let traffic: Vec<Vec<&BothWays<Traffic>>> = connected
         .iter()
         .map(|device| {
             std::iter::once(&device.connect)
@@ -103,7 +103,7 @@ pub(super) fn message_section(
         .filter(|message| is_in_time(planned, message, timeout))
         .map(|message| message.round_trips)
         .collect();
-    let traffic: Vec<Vec<&BothWays>> = devices.iter().map(|messages| traffic_of(messages)).collect();
+    let traffic: Vec<Vec<&BothWays<Traffic>>> = devices.iter().map(|messages| traffic_of(messages)).collect();
     let figures = Figures {
         response_kind: planned.stack.response_kind(),
         response_time: since(|mark| mark.intended),
@@ -116,7 +116,7 @@ pub(super) fn message_section(
     figures.section(each(&traffic, enough_of_messages))
 }
 
-fn traffic_of<'a>(messages: &[Message<'a>]) -> Vec<&'a BothWays> {
+fn traffic_of<'a>(messages: &[Message<'a>]) -> Vec<&'a BothWays<Traffic>> {
     messages.iter().map(|message| message.traffic).collect()
 }
 
@@ -177,9 +177,9 @@ fn goodput(planned: &PlannedCell, delays: impl Iterator<Item = u64>) -> Option<f
 pub(super) fn quiet_section(
     devices: &[&DeviceMeasurement],
     enough: u64,
-    of: impl Fn(&DeviceMeasurement) -> &BothWays,
+    of: impl Fn(&DeviceMeasurement) -> &BothWays<Traffic>,
 ) -> Option<Section> {
-    let traffic: Vec<Vec<&BothWays>> = devices.iter().map(|device| vec![of(device)]).collect();
+    let traffic: Vec<Vec<&BothWays<Traffic>>> = devices.iter().map(|device| vec![of(device)]).collect();
     untimed(each(&traffic, enough))
 }
 
@@ -278,12 +278,12 @@ impl Figures {
 }
 
 /// The bytes of the samples of each device. `enough` has the meaning of [`mean_interval`].
-fn each(devices: &[Vec<&BothWays>], enough: u64) -> SectionBytes {
-    let samples: Vec<&BothWays> = devices.concat();
-    let wire = |traffic: &&BothWays| traffic.iter().map(Traffic::wire_bytes).sum();
-    let of_device = |samples: &Vec<&BothWays>| samples.iter().map(wire).collect();
+fn each(devices: &[Vec<&BothWays<Traffic>>], enough: u64) -> SectionBytes {
+    let samples: Vec<&BothWays<Traffic>> = devices.concat();
+    let wire = |traffic: &&BothWays<Traffic>| traffic.iter().map(Traffic::wire_bytes).sum();
+    let of_device = |samples: &Vec<&BothWays<Traffic>>| samples.iter().map(wire).collect();
     let bytes = SectionBytes::new(samples.len() as u64, |way, of| {
-        let values = samples.iter().map(|traffic| of(&traffic[way as usize]));
+        let values = samples.iter().map(|traffic| of(&traffic[way]));
         let sum = values.clone().sum::<u64>();
         Count {
             mean: sum as f64 / samples.len().max(1) as f64,

@@ -23,7 +23,7 @@ use wirecost_load::part::PartError;
 use wirecost_nbiot::ConfigError;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
-use wirecost_proto::{Cause, Instant};
+use wirecost_proto::{BothWays, Cause, Direction, Instant};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
 use wirecost_results::traffic::CellTraffic;
@@ -167,8 +167,8 @@ impl<'a> Simulation<'a> {
                 stopped: &self.stopped,
             };
             let outcome = world.play(played.kept.sink(planned, sample, is_recorded))?;
-            for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {
-                *sum += counters;
+            for way in Direction::ALL {
+                played.counters[way] += outcome.counters[way];
             }
             played.kept.traffic.air(sample.into(), outcome.connections);
             if outcome.device.report.finished && played.air.is_none() {
@@ -236,7 +236,7 @@ impl<'a> Simulation<'a> {
 struct Played {
     devices: Vec<DeviceMeasurement>,
     /// The decisions of their links, up and down.
-    counters: [Counters; 2],
+    counters: BothWays<Counters>,
     kept: Kept,
     keys: String,
     /// What was on the air for the first finished device, in a modelled cell.

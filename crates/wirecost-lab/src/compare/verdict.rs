@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig, Loss};
 use wirecost_live::emulation::verdict::{asked_rtt, decisions_off, machine_dropped, mean_delay_off, rtt_off};
-use wirecost_proto::Direction;
 use wirecost_proto::units::counted;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_results::summary::{Achieved, Outcomes};
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_stats::mean::ENOUGH;
@@ -17,7 +17,7 @@ pub struct Evidence<'a> {
     /// The configured link.
     pub link: &'a LinkConfig,
     /// The decisions of the link, up and down.
-    pub counters: &'a [Counters; 2],
+    pub counters: &'a BothWays<Counters>,
     /// The measured properties of the link in the check and the run.
     pub achieved: &'a Achieved,
     /// The outcomes of messages.
@@ -43,7 +43,7 @@ const LATENESS_FLOOR: Duration = Duration::from_micros(500);
 
 /// Whether round trips can be counted: the link must not lose packets by configuration, and no queue may have dropped
 /// any.
-pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
+pub fn has_round_trips(link: &LinkConfig, counters: &BothWays<Counters>) -> bool {
     let dropped_none = |counters: &Counters| {
         counters.offered.packets == counters.delivered.packets && counters.unmapped == 0
     };
@@ -56,7 +56,7 @@ const LOST_IN_BURSTS: f64 = 100.0;
 
 /// How many devices must be measured before the mean of times has an interval, if messages are repeated until they
 /// arrive; 0 without losses.
-pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
+pub fn enough_devices(link: &LinkConfig, counters: &BothWays<Counters>) -> u64 {
     if has_round_trips(link, counters) {
         return 0;
     }

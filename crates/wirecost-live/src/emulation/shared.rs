@@ -10,7 +10,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
+use wirecost_proto::{BothWays, Delivery, Direction, Fate, Instant, Path, Rng};
 use wirecost_results::link_use::{DirectionUse, LinkUse};
 
 /// The device that checks the link.
@@ -58,7 +58,7 @@ impl SharedLink {
     }
 
     /// The decisions of each direction of each link.
-    pub fn counters(&self) -> Vec<[Counters; 2]> {
+    pub fn counters(&self) -> Vec<BothWays<Counters>> {
         self.shared.counters()
     }
 }
@@ -124,8 +124,8 @@ impl MeteredLink {
     }
 
     /// The decisions of each direction of each link.
-    pub fn counters(&self) -> Vec<[Counters; 2]> {
-        let of = |(_, link): &(Hop, Link)| Direction::ALL.map(|way| *link.counters(way));
+    pub fn counters(&self) -> Vec<BothWays<Counters>> {
+        let of = |(_, link): &(Hop, Link)| BothWays::from_fn(|way| *link.counters(way));
         self.links.iter().map(of).collect()
     }
 }
@@ -386,9 +386,9 @@ mod tests {
         offered(&mut link, LINK_CHECK_HOST, 1);
         let used = meter.read().since(&before, Duration::from_secs(1))[0];
         assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
-        assert_eq!(link.counters()[0][0].offered.packets, 6);
+        assert_eq!(link.counters()[0].up.offered.packets, 6);
         // Packets of 125 B take 100 ms each at 10 kbit/s. The first is sent while three wait.
-        assert_eq!(used.up.queue_dropped, link.counters()[0][0].queue_dropped);
+        assert_eq!(used.up.queue_dropped, link.counters()[0].up.queue_dropped);
         assert!(used.up.queue_dropped > 0);
         let kept = 6 - used.up.queue_dropped;
         assert_eq!(used.up.utilisation, Some(kept as f64 / 10.0));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig};
-use wirecost_proto::Direction;
 use wirecost_proto::units::counted;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_results::summary::Achieved;
 use wirecost_results::warning::{Warning, WarningKind};
 
@@ -85,9 +85,9 @@ pub fn asked_rtt(link: &LinkConfig, ipv6: bool) -> Duration {
 }
 
 /// The warning about decisions of the link outside the 99.99 % band of the configuration.
-pub fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warning> {
+pub fn decisions_off(link: &LinkConfig, counters: &BothWays<Counters>) -> Option<Warning> {
     let off = Direction::ALL.into_iter().find(|way| {
-        let counters = &counters[*way as usize];
+        let counters = &counters[*way];
         !wirecost_link::Achieved::new(link.direction(*way), counters).is_within()
     })?;
     let text = format!(

@@ -106,7 +106,7 @@ fn late(link: &LinkReport) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use wirecost_link::{Counters, LinkConfig};
+    use wirecost_link::LinkConfig;
     use wirecost_results::environment::Emulator;
     use wirecost_results::link_use::LinkUse;
     use wirecost_results::load::LinkFigures;
@@ -155,7 +155,7 @@ mod tests {
         let config = LinkConfig::symmetric(Duration::from_millis(rtt_ms));
         let mut report = LinkReport {
             config,
-            counters: [Counters::default(); 2],
+            counters: wirecost_proto::BothWays::default(),
             hops: Vec::new(),
             figures: LinkFigures {
                 emulator: Some(Emulator::default()),

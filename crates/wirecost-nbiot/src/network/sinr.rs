@@ -65,14 +65,14 @@ impl Network {
         let sinr = self
             .radio
             .downlink_sinr_db(&device.gains.linear, device.cell(), self.activity);
-        sinr + device.offset_db[Direction::Down as usize]
+        sinr + device.offset_db.down
     }
 
     /// What link adaptation expects of the uplink of a device with all power on one bin, in dB.
     pub(super) fn expected_uplink_db(&self, device: &Ue) -> f64 {
         let sinr =
             self.radio.bin_snr_db(device.gain(), device.level) - self.cells[device.cell()].noise_rise_db;
-        sinr + device.offset_db[Direction::Up as usize]
+        sinr + device.offset_db.up
     }
 
     /// The interferer that a device is while it transmits on `bins`.
@@ -100,7 +100,7 @@ impl Network {
         let step = self.config.link.outer_loop_step_db;
         let target = self.config.link.bler_target;
         if let Some(device) = self.ues.get_mut(ue) {
-            device.offset_db[direction as usize] += match is_decoded {
+            device.offset_db[direction] += match is_decoded {
                 true => step * target / (1.0 - target),
                 false => -step,
             };

@@ -27,7 +27,7 @@ impl Rig {
     fn handle(&mut self, kind: ProbeEvent, position: [u64; 2]) {
         let event = Event {
             kind,
-            position: StreamPosition(position),
+            position: StreamPosition(position.into()),
             first_bytes: Vec::new(),
         };
         self.0.handle(event, Instant::from_millis(1));
@@ -35,7 +35,10 @@ impl Rig {
 
     fn steps(self) -> Vec<(Step, [u64; 2])> {
         let marks = self.0.into_notes().marks;
-        marks.iter().map(|mark| (mark.step, mark.position.0)).collect()
+        marks
+            .iter()
+            .map(|mark| (mark.step, [mark.position.0.up, mark.position.0.down]))
+            .collect()
     }
 }
 

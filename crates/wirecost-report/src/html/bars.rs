@@ -1,14 +1,14 @@
 //! Stacked bars of bytes by layer: bytes down to the left of the axis, bytes up to the right, in the directions of the
 //! arrows of the ladder. The payload is next to the axis, and the overhead is outside.
 
-use wirecost_proto::Layer;
+use wirecost_proto::{BothWays, Layer};
 use wirecost_results::Cell;
 
 use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
 use crate::columns::EARLY;
 use crate::csv::quoted;
-use crate::figures::{BothWays, ByLayer};
+use crate::figures::ByLayer;
 use crate::groups::Group;
 use crate::names::Names;
 use crate::number;
@@ -21,7 +21,7 @@ const LABEL_FONT: f64 = 12.0;
 const TOTAL: f64 = 44.0;
 
 /// The figure of the bytes that `of` finds in each cell of the group.
-pub(crate) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays>) -> Figure {
+pub(crate) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays<ByLayer>>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
         .filter_map(|cell| Some((name_of_cell(&group.names, cell), of(cell)?)))
@@ -34,7 +34,7 @@ fn name_of_cell(names: &Names, cell: &Cell) -> String {
     names.marked_label(cell) + early
 }
 
-type Bar = (String, BothWays);
+type Bar = (String, BothWays<ByLayer>);
 
 /// The geometry of a figure of one width.
 struct Plot {
@@ -65,7 +65,8 @@ impl Plot {
         } else {
             (longest + 8.0).min(width / 3.0)
         };
-        let most = |of: fn(&BothWays) -> f64| rows.iter().map(|(_, bytes)| of(bytes)).fold(0.0, f64::max);
+        let most =
+            |of: fn(&BothWays<ByLayer>) -> f64| rows.iter().map(|(_, bytes)| of(bytes)).fold(0.0, f64::max);
         let (up, down) = (most(|b| b.up.total()), most(|b| b.down.total()));
         let scale = (width - names - 2.0 * TOTAL) / (up + down).max(1.0);
         Self {

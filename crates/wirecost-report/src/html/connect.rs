@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wirecost_results::{Cell, Section};
 
-use crate::figures::{self, BothWays};
+use crate::figures;
 use crate::groups::Group;
 use crate::names::{distinct, is_modelled};
 use crate::number;
@@ -75,7 +75,7 @@ fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {
 }
 
 fn cost(cell: &Cell, connect: &Section) -> Entry {
-    let bytes = BothWays::of(connect);
+    let bytes = figures::bytes_of(connect);
     let [up, down] = [bytes.up.total(), bytes.down.total()].map(number::bytes);
     let packets = connect.up.packets.mean + connect.down.packets.mean;
     let trips = number::optional(connect.round_trips, |trips| number::trimmed(trips, 2));
@@ -87,12 +87,12 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
         (false, false) => format!("{} µs of CPU", number::optional(cpu, number::micros)),
     };
     Entry {
-        bytes: number::bytes(bytes.total()),
+        bytes: number::bytes(bytes.up.total() + bytes.down.total()),
         details: vec![
             format!("{up} up, {down} down"),
             format!(
                 "{} B of security",
-                number::bytes(bytes.of_layer(wirecost_proto::Layer::Security))
+                number::bytes(figures::together(&bytes).0[wirecost_proto::Layer::Security as usize])
             ),
             format!("{} packets, {trips} RTT", number::trimmed(packets, 1)),
             format!("{} ms", number::optional(time, number::millis)),

@@ -4,7 +4,7 @@ use wirecost_proto::Layer;
 use wirecost_results::Cell;
 
 use super::style::Style;
-use crate::figures::{BothWays, ByLayer};
+use crate::figures::{ByLayer, message_bytes};
 
 /// The bytes of the longest bar of a group.
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +13,12 @@ pub(super) struct Scale(f64);
 impl Scale {
     /// The scale on which the largest message of `cells` fills its bar.
     pub(super) fn of(cells: &[&Cell]) -> Self {
-        let messages = cells.iter().filter_map(|cell| BothWays::of_message(cell));
-        Self(messages.map(|message| message.total()).fold(1.0, f64::max))
+        let messages = cells.iter().filter_map(|cell| message_bytes(cell));
+        Self(
+            messages
+                .map(|bytes| bytes.up.total() + bytes.down.total())
+                .fold(1.0, f64::max),
+        )
     }
 
     /// Characters of each layer in a bar of at most `width`. Edges are rounded, not parts, so that bars of equal

@@ -5,7 +5,7 @@ use wirecost_results::Cell;
 use super::bar::{self, Scale};
 use super::style::Style;
 use crate::columns::{Column, Rank};
-use crate::figures::{BothWays, ByLayer};
+use crate::figures::{ByLayer, message_bytes, together};
 use crate::names::{Key, Names, marked};
 use crate::number;
 
@@ -77,7 +77,7 @@ impl Row {
                 entries: ranked
                     .map(|(column, rank)| Entry::new(column, cell, rank))
                     .collect(),
-                bytes: BothWays::of_message(cell).unwrap_or_default().by_layer(),
+                bytes: together(&message_bytes(cell).unwrap_or_default()),
                 scale,
             },
         };

@@ -149,7 +149,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         };
         let (source, destination) = entry.addresses(direction);
         let header_bytes = ip_header_bytes(&source);
-        let identification = entry.identifications[direction as usize];
+        let identification = entry.identifications[direction];
         let Some(mut quoted) = datagram_packet(source, destination, identification, bytes) else {
             return;
         };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::{Direction, FlowId, Instant, Phase};
+use wirecost_proto::{BothWays, Direction, FlowId, Instant, Phase};
 
 use super::streams::Streams;
 
@@ -30,7 +30,7 @@ pub(crate) struct Flow {
     /// Copies of packets in transit.
     pub(crate) in_flight: u32,
     /// The next IP identification, by direction.
-    pub(crate) identifications: [u16; 2],
+    pub(crate) identifications: BothWays<u16>,
 }
 
 /// The transport of a flow, and its sockets.
@@ -73,7 +73,7 @@ impl Flow {
 
     /// The identification of the next packet that travels in `direction`.
     pub(crate) fn next_identification(&mut self, direction: Direction) -> u16 {
-        let next = &mut self.identifications[direction as usize];
+        let next = &mut self.identifications[direction];
         *next = next.wrapping_add(1);
         *next
     }

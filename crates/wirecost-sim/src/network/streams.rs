@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::driver::Writing;
-use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
+use wirecost_proto::{BothWays, Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::receive::Reader;
@@ -24,8 +24,8 @@ use crate::tap::{Tap, Transport};
 /// The two ends of a connection, by the direction in which they send.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    spans: [StreamSpans; 2],
-    sockets: [Option<Box<Socket>>; 2],
+    spans: BothWays<StreamSpans>,
+    sockets: BothWays<Option<Box<Socket>>>,
 }
 
 impl Streams {
@@ -41,12 +41,12 @@ impl Flow {
         let Body::Stream(streams) = &mut self.body else {
             return None;
         };
-        streams.sockets[direction as usize].as_deref_mut()
+        streams.sockets[direction].as_deref_mut()
     }
 
     pub(crate) fn spans_mut(&mut self, direction: Direction) -> Option<&mut StreamSpans> {
         match &mut self.body {
-            Body::Stream(streams) => Some(&mut streams.spans[direction as usize]),
+            Body::Stream(streams) => Some(&mut streams.spans[direction]),
             Body::Datagram { .. } => None,
         }
     }
@@ -62,8 +62,8 @@ impl Flow {
 
     fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
         if let Body::Stream(streams) = &mut self.body {
-            streams.spans[direction as usize].sequence.initial = initial;
-            streams.sockets[direction as usize] = Some(Box::new(socket));
+            streams.spans[direction].sequence.initial = initial;
+            streams.sockets[direction] = Some(Box::new(socket));
         }
     }
 
@@ -71,7 +71,7 @@ impl Flow {
         let Body::Stream(streams) = &mut self.body else {
             return;
         };
-        let place = &mut streams.sockets[direction as usize];
+        let place = &mut streams.sockets[direction];
         if place.as_ref().is_some_and(|socket| socket.is_over()) {
             *place = None;
         }

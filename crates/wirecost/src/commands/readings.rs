@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wirecost_cost::messages::UDP_HEADER;
 use wirecost_cost::{DeviceEvent, Messages, ObservedPacket, Observer};
-use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+use wirecost_proto::{BothWays, Cause, Direction, Instant, Layer, Phase, Span};
 
 use found::By;
 pub use found::{Found, Hidden};
@@ -39,7 +39,7 @@ pub struct Readings {
     /// Connections that the device started.
     pub connects: u64,
     records: Vec<Record>,
-    ways: [Messages; 2],
+    ways: BothWays<Messages>,
     packets: u64,
     is_new: bool,
     quic_is_full: bool,
@@ -169,7 +169,7 @@ impl Readings {
             Direction::Up => &mut self.seen,
             Direction::Down => &mut self.down,
         };
-        self.ways[packet.direction as usize].packet(packet, |bytes, begins| match seen.last_mut() {
+        self.ways[packet.direction].packet(packet, |bytes, begins| match seen.last_mut() {
             Some(last) if !begins => last.1 += u64::from(bytes),
             _ => seen.push((packet.at, bytes.into())),
         });

@@ -13,10 +13,10 @@
 mod queue;
 mod session;
 
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 
 use super::{Context, Stream, Unreadable};
-use crate::span_list::{PerDirection, Purpose, SpanList};
+use crate::span_list::{Purpose, SpanList};
 use queue::{Queue, Record};
 use session::{Opened, Session};
 
@@ -33,7 +33,7 @@ pub(crate) struct Tls {
     session: Session,
     inner: Stream,
     spans: SpanList,
-    queues: PerDirection<Queue>,
+    queues: BothWays<Queue>,
     opaque: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ impl Tls {
             session: Session::default(),
             inner: Stream::new(server_port),
             spans: SpanList::default(),
-            queues: PerDirection::default(),
+            queues: BothWays::default(),
             opaque: None,
         }
     }
@@ -85,13 +85,13 @@ impl Tls {
         plain.extend_from_slice(body);
         self.record(direction, header, &mut plain, context);
         *context.scratch = plain;
-        self.queues.of_mut(direction).flush(out);
+        self.queues[direction].flush(out);
         Ok(HEADER_BYTES + length)
     }
 
     /// Leaves out all records that still wait.
     pub(crate) fn abandon(&mut self, direction: Direction, out: &mut SpanList) {
-        self.queues.of_mut(direction).abandon(out);
+        self.queues[direction].abandon(out);
     }
 
     /// Bytes kept of the inner stream.
@@ -141,7 +141,7 @@ impl Tls {
             Opened::Data { start, end } => {
                 let plain = body.get(start..end).unwrap_or_default();
                 self.inner.feed(direction, plain, context, &mut self.spans);
-                self.queues.of_mut(direction).content(&mut self.spans);
+                self.queues[direction].content(&mut self.spans);
                 Record::Data {
                     header: HEADER_BYTES + start,
                     plain: end - start,
@@ -149,7 +149,7 @@ impl Tls {
                 }
             }
         };
-        self.queues.of_mut(direction).push(record);
+        self.queues[direction].push(record);
         if self.session.has_refused_early_data() {
             // RFC 8446 section 4.2.10: the client sends its early data again, as if for the first time.
             self.inner = Stream::new(self.server_port);

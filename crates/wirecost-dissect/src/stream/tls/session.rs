@@ -12,7 +12,7 @@
 
 use aws_lc_rs::hmac;
 use wirecost_http::http3::open::{Label, Secrets, expand_label};
-use wirecost_proto::Direction;
+use wirecost_proto::{BothWays, Direction};
 use wirecost_security::dtls::record::content as content_type;
 
 use crate::crypto::aead::nonce;
@@ -20,7 +20,6 @@ use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::{Cipher, Suite};
 use crate::hello::{Handshake, ServerHello, accepts_early_data, client_random, handshake_type};
-use crate::span_list::PerDirection;
 
 /// The most bytes kept of an incomplete handshake message.
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
@@ -45,7 +44,7 @@ pub(super) enum Opened {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     handshake: Handshake,
-    sides: PerDirection<Side>,
+    sides: BothWays<Side>,
     refused_early_data: bool,
     client_flight: ClientFlight,
 }
@@ -143,7 +142,7 @@ impl Session {
 
     fn open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8], secrets: &Secrets) -> Opened {
         let kind = header[0];
-        match self.sides.of(direction).protection {
+        match self.sides[direction].protection {
             Protection::Static { .. } => self.open_static(direction, header, body),
             Protection::Opaque(why) => match kind {
                 content_type::CHANGE_CIPHER_SPEC => {
@@ -210,11 +209,11 @@ impl Session {
             return;
         }
         let protection = self.static_protection(direction, secrets);
-        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+        self.sides[direction].protection = protection.unwrap_or_else(Protection::Opaque);
     }
 
     fn static_protection(&self, direction: Direction, secrets: &Secrets) -> Result<Protection, &'static str> {
-        let (suite, [up, down]) = self.handshake.keys_1_2(secrets)?;
+        let (suite, BothWays { up, down }) = self.handshake.keys_1_2(secrets)?;
         Ok(Protection::Static {
             suite,
             keys: if direction == Direction::Up { up } else { down },
@@ -227,7 +226,7 @@ impl Session {
             suite,
             keys,
             sequence,
-        } = &mut self.sides.of_mut(direction).protection
+        } = &mut self.sides[direction].protection
         else {
             return Opened::Opaque(NO_SECRETS);
         };
@@ -235,7 +234,7 @@ impl Session {
         *sequence += 1;
         let Some((start, end)) = opened else {
             const WRONG: &str = "a record that its secrets do not decrypt";
-            self.sides.of_mut(direction).protection = Protection::Opaque(WRONG);
+            self.sides[direction].protection = Protection::Opaque(WRONG);
             return Opened::Opaque(WRONG);
         };
         match header[0] {
@@ -253,7 +252,7 @@ impl Session {
         body: &mut [u8],
         secrets: &Secrets,
     ) -> Opened {
-        if matches!(self.sides.of(direction).protection, Protection::None) {
+        if matches!(self.sides[direction].protection, Protection::None) {
             self.begin_traffic(direction, header, body, secrets);
         }
         let opened = self.try_open(direction, header, body);
@@ -266,7 +265,7 @@ impl Session {
             })
         });
         let Some(plain) = opened else {
-            let side = self.sides.of_mut(direction);
+            let side = &mut self.sides[direction];
             let why = match side.protection {
                 Protection::Opaque(why) => why,
                 _ => "a record that its secrets do not decrypt",
@@ -292,7 +291,7 @@ impl Session {
     }
 
     fn stage(&self, direction: Direction) -> Option<Stage> {
-        match self.sides.of(direction).protection {
+        match self.sides[direction].protection {
             Protection::Traffic { stage, .. } => Some(stage),
             _ => None,
         }
@@ -304,7 +303,7 @@ impl Session {
             return self.enter(direction, Stage::Handshake, secrets);
         }
         let protection = self.early_protection(direction, header, body, secrets);
-        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+        self.sides[direction].protection = protection.unwrap_or_else(Protection::Opaque);
     }
 
     /// Early data uses the suite of the earlier connection, which this connection does not name. So every suite whose
@@ -339,7 +338,7 @@ impl Session {
     }
 
     fn try_open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8]) -> Option<usize> {
-        let Protection::Traffic { keys, sequence, .. } = &mut self.sides.of_mut(direction).protection else {
+        let Protection::Traffic { keys, sequence, .. } = &mut self.sides[direction].protection else {
             return None;
         };
         let plain = keys.key.open(nonce(keys.iv, *sequence), header, body)?;
@@ -349,7 +348,7 @@ impl Session {
 
     fn enter(&mut self, direction: Direction, stage: Stage, secrets: &Secrets) {
         let protection = self.traffic_protection(direction, stage, secrets);
-        self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
+        self.sides[direction].protection = protection.unwrap_or_else(Protection::Opaque);
     }
 
     fn traffic_protection(
@@ -365,7 +364,7 @@ impl Session {
 
     /// Reads bytes of handshake messages. Records may cut messages anywhere (RFC 8446 section 5.1).
     fn handshake(&mut self, direction: Direction, bytes: &[u8], secrets: &Secrets) {
-        let mut messages = std::mem::take(&mut self.sides.of_mut(direction).messages);
+        let mut messages = std::mem::take(&mut self.sides[direction].messages);
         messages.extend_from_slice(bytes);
         let mut rest = messages.as_slice();
         while let Some((kind, body, after)) = message(rest) {
@@ -373,7 +372,7 @@ impl Session {
             rest = after;
         }
         if rest.len() < MAX_HANDSHAKE_BYTES {
-            self.sides.of_mut(direction).messages = rest.to_vec();
+            self.sides[direction].messages = rest.to_vec();
         }
     }
 
@@ -408,7 +407,7 @@ impl Session {
 
     /// RFC 8446 section 7.2.
     fn update_keys(&mut self, direction: Direction) {
-        let side = self.sides.of_mut(direction);
+        let side = &mut self.sides[direction];
         if let Protection::Traffic { suite, secret, .. } = &side.protection {
             let next = expand_label(suite.hash, secret, "traffic upd", secret.len());
             let keys = Keys::of_traffic_secret(*suite, &next);

@@ -7,16 +7,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use wirecost_cost::{
-    Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, flights, round_trips,
+    Arrivals, DatagramId, DeviceLedger, PacketTime, PacketVerdict, Ports, Traffic, flights, round_trips,
 };
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::record::RecordedPacket;
-use wirecost_proto::{Buffer, Direction, Instant, Phase, Span};
+use wirecost_proto::{BothWays, Buffer, Direction, Instant, Phase, Span};
 
 use super::agreement::disagreements_of;
-use super::{AnalysedDevice, BothWays, Counted, DeviceMeasurement, SeenPacket, Shares};
+use super::{AnalysedDevice, Counted, DeviceMeasurement, SeenPacket, Shares};
 use crate::compare::sampler::{End, Mark, Notes};
 
 /// The built-in servers' flows by device address.
@@ -125,13 +125,13 @@ impl Account {
         self.measurement.unattributed_bytes += u64::from(verdict.unattributed_bytes);
         let direction = packet.direction;
         if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
-            traffic[direction as usize].add_packet(verdict.cause);
+            traffic[direction].add_packet(verdict.cause);
         }
         // A packet and its headers belong to the phase of its first span. Its bytes have their own phases: early data
         // follows a ClientHello.
         for span in spans.spans() {
             match self.traffic_of(span.phase, packet.entered) {
-                Some(traffic) => traffic[direction as usize].add_span(span),
+                Some(traffic) => traffic[direction].add_span(span),
                 // Bytes of a message that the device never sent belong to nothing.
                 None => self.measurement.unattributed_bytes += u64::from(span.len),
             }
@@ -146,7 +146,7 @@ impl Account {
     }
 
     /// The traffic that a packet counts in: that of its phase, or of the message during whose window it entered.
-    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut BothWays> {
+    fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut BothWays<Traffic>> {
         let measurement = &mut self.measurement;
         if measurement.report.script.is_before_connect(entered) {
             return Some(&mut measurement.ticket);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_load::outcome::LoadOutcome;
-use wirecost_proto::{Direction, Phase, units};
+use wirecost_proto::{BothWays, Direction, Phase, units};
 use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
 use wirecost_results::summary::{Count, Cpu, Section, Times};
@@ -31,7 +31,7 @@ pub(super) struct Played {
     pub(super) totals: Totals,
     pub(super) delays: Delays,
     /// The decisions of the link, up and down.
-    pub(super) counters: [Counters; 2],
+    pub(super) counters: BothWays<Counters>,
 }
 
 /// The sum over all seconds of all phases.
@@ -43,7 +43,7 @@ fn counted(outcome: &LoadOutcome) -> Interval {
 
 /// A cell that cannot be run.
 pub(super) fn not_run(options: &Options, planned: &PlannedCell) -> Cell {
-    frame(options, planned, [Counters::default(); 2])
+    frame(options, planned, BothWays::default())
 }
 
 /// A cell's figures, and the times that they are of.
@@ -84,7 +84,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
 }
 
 /// A cell without figures.
-fn frame(options: &Options, planned: &PlannedCell, counters: [Counters; 2]) -> Cell {
+fn frame(options: &Options, planned: &PlannedCell, counters: BothWays<Counters>) -> Cell {
     let source = Source {
         options,
         planned,

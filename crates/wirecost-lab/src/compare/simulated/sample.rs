@@ -11,7 +11,7 @@ use wirecost_proto::hosts::{HostIndex, MAX_SIMULATED_DEVICES, server_address, si
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::Record;
-use wirecost_proto::{Direction, Instant, Path, Rng};
+use wirecost_proto::{BothWays, Instant, Path, Rng};
 use wirecost_results::traffic::AirConnection;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{PlannedCell, START_GAP};
@@ -49,7 +49,7 @@ pub(super) struct World<'a> {
 pub(super) struct Outcome {
     pub(super) device: DeviceMeasurement,
     /// The decisions of its link, up and down.
-    pub(super) counters: [Counters; 2],
+    pub(super) counters: BothWays<Counters>,
     /// In a modelled cell, what was on the air for it.
     pub(super) air: Option<AirRecorder>,
     /// Its connections to the modelled cell.
@@ -80,7 +80,7 @@ impl World<'_> {
         let (world, OnlyLink { link, .. }) = self.run(link)?;
         Ok(Outcome {
             device: self.analyse(world, sink, &[])?,
-            counters: Direction::ALL.map(|way| *link.counters(way)),
+            counters: BothWays::from_fn(|way| *link.counters(way)),
             air: None,
             connections: Vec::new(),
         })

@@ -13,7 +13,7 @@ fn counters(offered: u64, delivered: u64) -> Counters {
 
 #[test]
 fn round_trips_count_only_where_nothing_is_lost_corrupted_or_dropped() {
-    let whole = [counters(10, 10), counters(7, 7)];
+    let whole = BothWays::from([counters(10, 10), counters(7, 7)]);
     let clean = LinkConfig::symmetric(Duration::from_millis(25));
     assert!(has_round_trips(&clean, &whole));
     let mut lossy = clean;
@@ -28,15 +28,21 @@ fn round_trips_count_only_where_nothing_is_lost_corrupted_or_dropped() {
     let mut queued = clean;
     queued.up.queue = Some(QueueLimit::Packets(1));
     assert!(has_round_trips(&queued, &whole));
-    assert!(!has_round_trips(&queued, &[counters(10, 9), counters(7, 7)]));
+    assert!(!has_round_trips(
+        &queued,
+        &[counters(10, 9), counters(7, 7)].into()
+    ));
 }
 
 #[test]
 fn bursts_need_more_devices_for_the_interval_of_a_mean() {
-    let whole = [counters(10, 10), counters(7, 7)];
+    let whole = BothWays::from([counters(10, 10), counters(7, 7)]);
     let mut link = LinkConfig::symmetric(Duration::from_millis(25));
     assert_eq!(enough_devices(&link, &whole), 0);
-    assert_eq!(enough_devices(&link, &[counters(10, 9), counters(7, 7)]), 150);
+    assert_eq!(
+        enough_devices(&link, &[counters(10, 9), counters(7, 7)].into()),
+        150
+    );
     link.up.loss = Loss::Bernoulli("5%".parse().expect("a probability"));
     assert_eq!(enough_devices(&link, &whole), 150);
     let bursts = GilbertElliott::bursts("5%".parse().expect("a probability"), 3.0);
@@ -49,7 +55,10 @@ fn bursts_need_more_devices_for_the_interval_of_a_mean() {
         ..burst
     });
     (link.up.loss, link.down.loss) = (never, never);
-    assert_eq!(enough_devices(&link, &[counters(10, 9), counters(7, 7)]), 150);
+    assert_eq!(
+        enough_devices(&link, &[counters(10, 9), counters(7, 7)].into()),
+        150
+    );
 }
 
 #[test]
@@ -105,7 +114,7 @@ fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind
     };
     let warning = rtt(&Evidence {
         link: &link,
-        counters: &[counters(1, 1), counters(1, 1)],
+        counters: &BothWays::equal(counters(1, 1)),
         achieved: &achieved,
         outcomes: &Outcomes::default(),
         devices: &[],
@@ -124,7 +133,7 @@ fn an_emulator_that_adds_over_2_percent_has_a_warning() {
     let is_late = |lateness| {
         emulator(&Evidence {
             link: &link,
-            counters: &[counters(1, 1), counters(1, 1)],
+            counters: &BothWays::equal(counters(1, 1)),
             achieved: &Achieved::default(),
             outcomes: &Outcomes::default(),
             devices: &[],

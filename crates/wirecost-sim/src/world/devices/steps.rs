@@ -113,7 +113,7 @@ where
                 Transport::Datagram => Phase::Message,
             },
             in_flight: 0,
-            identifications: [first as u16, (first >> 16) as u16],
+            identifications: [first as u16, (first >> 16) as u16].into(),
         });
         slot.flows += 1;
         slot.transmitted = 0;

@@ -6,7 +6,7 @@ use wirecost_cost::tariff::Charge;
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Tariff};
 use wirecost_energy::{Meter, Part, Repeated, State, mean_power};
 use wirecost_proto::units::counted;
-use wirecost_proto::{Cause, Direction, Instant, Phase};
+use wirecost_proto::{BothWays, Cause, Direction, Instant, Phase};
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_results::{Cell, RunFolder, Summary};
@@ -89,7 +89,7 @@ impl Watch<'_> {
         let first = *self.first.get_or_insert(packet.at);
         let bytes = packet.wire_bytes();
         let tunnel = self.tariff.map_or(0, |tariff| match tariff.charge {
-            Charge::Bytes { tunnel_bytes, .. } => tunnel_bytes[packet.direction as usize],
+            Charge::Bytes { tunnel_bytes, .. } => BothWays::from(tunnel_bytes)[packet.direction],
             Charge::Messages { .. } => 0,
         });
         self.lines.push(Line {
