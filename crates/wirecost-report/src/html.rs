@@ -1,7 +1,7 @@
 //! `report.html`: one file that asks nothing of the network and works without scripts.
 //!
 //! Figures are SVG, each in two widths, of which the style sheet shows one. Names come from files and URLs: the
-//! template escapes every text, and `svg` every attribute and text of a figure.
+//! template escapes every text, and `chart::svg` every attribute and text of a figure.
 
 pub(crate) mod bars;
 mod break_even;
@@ -9,18 +9,15 @@ pub(crate) mod cards;
 mod connect;
 pub(crate) mod controls;
 pub(crate) mod curves;
-pub(crate) mod ends;
 pub(crate) mod facts;
 pub(crate) mod grid;
 mod heat;
 mod interval;
 mod ladder;
 pub(crate) mod listing;
-pub(crate) mod logplot;
 mod samples;
 pub(crate) mod scope;
 mod selection;
-pub(crate) mod svg;
 mod sweep;
 
 use minijinja::Environment;
@@ -30,6 +27,7 @@ use wirecost_proto::Layer;
 use wirecost_results::{Cell, Results, Summary};
 
 use crate::ReportError;
+use crate::chart::Figure;
 use crate::conclusion;
 use crate::figures;
 use crate::groups::Group;
@@ -49,8 +47,6 @@ use samples::Samples;
 use selection::Selection;
 use sweep::Sweep;
 
-/// The widths of every figure in CSS pixels: for a desktop and paper, and for a phone.
-pub(crate) const WIDTHS: [f64; 2] = [680.0, 372.0];
 /// Above this number of cells, figures show some cells only, and tables are collapsed.
 pub(crate) const MANY: usize = 24;
 
@@ -143,21 +139,6 @@ struct Page<'a> {
     facts: Facts,
     scenario: String,
     layers: [&'static str; 5],
-}
-
-/// A figure in both widths, and its data as CSV.
-#[derive(Serialize)]
-pub(crate) struct Figure {
-    wide: String,
-    narrow: String,
-    pub(crate) data: String,
-}
-
-impl Figure {
-    pub(crate) fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
-        let [wide, narrow] = WIDTHS.map(draw);
-        Self { wide, narrow, data }
-    }
 }
 
 /// The section of one group.

@@ -1,5 +1,6 @@
 //! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
+//! - [`chart`]: the kit that all charts are made of
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
@@ -26,6 +27,7 @@
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod chart;
 pub mod choice;
 mod columns;
 mod conclusion;

@@ -138,12 +138,13 @@ pub fn clipped(text: &str, width: usize) -> String {
     kept + "…"
 }
 
-/// Steps of 1, 2, 2.5 or 5 times a power of ten that cut `span` into at most `most` parts.
-pub(crate) fn nice_step(span: f64, most: f64) -> f64 {
-    let least = (span / most).max(f64::MIN_POSITIVE);
-    let decade = 10f64.powf(least.log10().floor());
-    let fits = |factor: &f64| factor * decade >= least * (1.0 - 1e-9);
-    [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(fits).unwrap_or(10.0) * decade
+/// A number at an axis: thousands as k from 10,000 on, millions as M.
+pub(crate) fn short(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1e6 => format!("{}M", trimmed(value / 1e6, 2)),
+        v if v >= 1e4 => format!("{}k", trimmed(value / 1e3, 1)),
+        _ => trimmed(value, 4),
+    }
 }
 
 #[cfg(test)]
@@ -206,9 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_round() {
-        assert_eq!(nice_step(100.0, 4.0), 25.0);
-        assert_eq!(nice_step(101.0, 4.0), 50.0);
-        assert_eq!(nice_step(0.9, 10.0), 0.1);
+    fn numbers_at_an_axis_are_short() {
+        let texts = [0.25, 9_000.0, 12_500.0, 2e6, -143.0].map(short);
+        assert_eq!(texts, ["0.25", "9000", "12.5k", "2M", "-143"]);
     }
 }

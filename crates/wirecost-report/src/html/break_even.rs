@@ -11,8 +11,9 @@ use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 use wirecost_stats::{Estimate, Judgement};
 
-use super::Figure;
-use super::logplot::{Curve, LogFigure, Mark};
+use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale};
 use crate::columns::Column;
 use crate::csv::quoted;
 use crate::groups::{Group, have_one_place};
@@ -88,7 +89,7 @@ pub(super) fn all(group: &Group<'_>, summary: &Summary, quantity: Quantity) -> B
     let lines = Line::all(group, summary, quantity);
     let crossings = Crossing::all(&lines);
     let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
-    let figure = log_figure(&lines, &crossings, quantity, &name);
+    let figure = chart(&lines, &crossings, quantity, &name);
     BreakEven {
         figure: Figure::new(|width| figure.draw(width), data(&lines, quantity)),
         crossings: crossings
@@ -274,16 +275,11 @@ fn crossings(a: &Cost, b: &Cost) -> Vec<(f64, Option<u64>, [f64; 2])> {
 }
 
 /// The figure before its width is known.
-fn log_figure<'a>(
-    lines: &[Line],
-    crossings: &[Crossing],
-    quantity: Quantity,
-    name: &'a str,
-) -> LogFigure<'a> {
+fn chart(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str) -> LineChart {
     let dot = |line: &Line, at: (f64, f64)| Mark {
         at,
         number: line.number,
-        radius: 2.0,
+        shape: Shape::Ring(2.0),
         title: summary(line, quantity),
     };
     let curve = |line: &Line| {
@@ -293,11 +289,9 @@ fn log_figure<'a>(
             Cost::Lives(_) => points.iter().map(|at| dot(line, *at)).collect(),
         };
         Curve {
-            label: line.label.clone(),
-            number: line.number,
-            points,
             title: summary(line, quantity),
             marks,
+            ..Curve::of(line.label.clone(), line.number, points.into_iter())
         }
     };
     let mark = |crossing: &Crossing| {
@@ -305,21 +299,21 @@ fn log_figure<'a>(
         Mark {
             at: (crossing.at, crossing.costs[0]),
             number: line.number,
-            radius: 3.0,
+            shape: Shape::Ring(3.0),
             title: crossing.words(lines, quantity),
         }
     };
-    let description: Vec<String> = lines.iter().map(|line| summary(line, quantity)).collect();
-    LogFigure {
-        name,
-        description: description.join(". "),
-        across: [1.0, MOST],
-        ticks: TICKS.map(|(n, text)| (n, text.to_owned())).to_vec(),
-        axis: "messages per connection",
-        unit: quantity.unit,
-        curves: lines.iter().map(curve).collect(),
+    let across = Axis::new(Scale::logarithmic(1.0, MOST), "messages per connection");
+    let ticks = TICKS.map(|(n, text)| (n, text.to_owned()));
+    let curves: Vec<Curve> = lines.iter().map(curve).collect();
+    let costs = curves.iter().flat_map(|curve| &curve.points);
+    let costs = costs.filter_map(|(_, cost)| *cost);
+    let up = Axis::new(Scale::logarithmic_around(costs), quantity.unit);
+    LineChart {
         marks: crossings.iter().map(mark).collect(),
+        ..LineChart::new(name, across.labelled(ticks.into()), up)
     }
+    .with(curves)
 }
 
 /// The numbers of messages of the points of a curve, evenly spaced on the axis.

@@ -5,22 +5,24 @@ use wirecost_proto::units::counted;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, SampleRow};
 
-use super::Figure;
-use super::ends::{self, End};
 use super::samples::Samples;
-use super::svg::{Anchor, Svg};
+use crate::chart::lines::{Curve, LineChart};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 
-const TOP: f64 = 14.0;
-const SPAN: f64 = 270.0;
-const HEIGHT: f64 = TOP + SPAN + 40.0;
-const LEFT: f64 = 46.0;
-/// Pixels between the labels of two percentiles.
-const TICK: f64 = 36.0;
-
+/// The percentiles at the axis, as shares.
+const TICKS: [(f64, &str); 6] = [
+    (0.0, "0 %"),
+    (0.5, "50 %"),
+    (0.9, "90 %"),
+    (0.99, "99 %"),
+    (0.999, "99.9 %"),
+    (0.9999, "99.99 %"),
+];
 /// The least length of the axis of time. In virtual time all samples may be equal.
 const LEAST_MS: f64 = 0.1;
 
@@ -55,7 +57,8 @@ pub(crate) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -
 
 /// The curves of any series.
 pub(crate) fn of_series(series: &[Series], name: &str) -> Figure {
-    Figure::new(|width| draw(series, name, width), data(series))
+    let chart = chart(series, name);
+    Figure::new(|width| chart.draw(width), data(series))
 }
 
 fn series(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Vec<Series> {
@@ -113,142 +116,20 @@ fn of_quantiles(times: &Times) -> Vec<(f64, f64)> {
     std::iter::once(least).chain(between).chain([most]).collect()
 }
 
-/// The geometry of a figure of one width.
-struct Plot {
-    right: f64,
-    /// Largest log10(1 / (1 - p)).
-    nines: f64,
-    most_ms: f64,
-}
-
-impl Plot {
-    fn new(series: &[Series], width: f64) -> Self {
-        let samples = series.iter().map(|s| s.n).max().unwrap_or(1).max(1);
-        let most = series
-            .iter()
-            .filter_map(|s| s.points.last())
-            .map(|(_, millis)| *millis)
-            .fold(0.0, f64::max);
-        Self {
-            right: ends::right(series.iter().map(|s| s.label.as_str()), width),
-            nines: (2.0 * samples as f64).log10(),
-            most_ms: (most * 1.04).max(LEAST_MS),
-        }
-    }
-
-    fn x(&self, nines: f64) -> f64 {
-        LEFT + nines / self.nines * (self.right - LEFT)
-    }
-
-    fn y(&self, millis: f64) -> f64 {
-        TOP + SPAN * (1.0 - millis / self.most_ms)
-    }
-}
-
-fn draw(series: &[Series], name: &str, width: f64) -> String {
-    let plot = Plot::new(series, width);
-    let mut svg = Svg::new(width, HEIGHT);
-    percentile_axis(&mut svg, &plot);
-    time_axis(&mut svg, &plot);
-    for series in series {
-        svg.polyline(
-            &format!("curve {}", ends::class(series.number)),
-            &thinned(series, &plot),
-            &summary(series),
-        );
-    }
-    labels(&mut svg, &plot, series);
-    let description: Vec<String> = series.iter().map(summary).collect();
-    svg.finish(name, &description.join(". "))
-}
-
-fn percentile_axis(svg: &mut Svg, plot: &Plot) {
-    let ticks: [(f64, &str); 6] = [
-        (0.0, "0"),
-        (0.5, "50"),
-        (0.9, "90"),
-        (0.99, "99"),
-        (0.999, "99.9"),
-        (0.9999, "99.99"),
-    ];
-    let mut labelled = f64::NEG_INFINITY;
-    for (share, text) in ticks {
-        let nines = -(1.0 - share).log10();
-        if nines > plot.nines {
-            break;
-        }
-        let x = plot.x(nines);
-        svg.line("grid", [x, TOP], [x, TOP + SPAN]);
-        if x - labelled >= TICK {
-            svg.text(
-                "tick",
-                Anchor::Middle,
-                [x, TOP + SPAN + 15.0],
-                &format!("{text} %"),
-            );
-            labelled = x;
-        }
-    }
-    let middle = (LEFT + plot.right) / 2.0;
-    svg.text("muted", Anchor::Middle, [middle, TOP + SPAN + 33.0], "percentile");
-}
-
-fn time_axis(svg: &mut Svg, plot: &Plot) {
-    let step = number::nice_step(plot.most_ms, 6.0);
-    let decimals = number::trimmed(step, 3)
-        .split_once('.')
-        .map_or(0, |(_, decimals)| decimals.len());
-    for tick in 0..=(plot.most_ms / step).floor() as u64 {
-        let millis = tick as f64 * step;
-        let y = plot.y(millis);
-        svg.line(
-            if tick == 0 { "axis" } else { "grid" },
-            [LEFT, y],
-            [plot.right, y],
-        );
-        let text = if tick == 0 {
-            "0 ms".to_owned()
-        } else {
-            format!("{millis:.decimals$}")
-        };
-        svg.text("tick", Anchor::End, [LEFT - 5.0, y + 3.5], &text);
-    }
-}
-
-/// The curve's points, less those nearer than a pixel to the one before; the last always stays.
-fn thinned(series: &Series, plot: &Plot) -> Vec<[f64; 2]> {
-    let mut points: Vec<[f64; 2]> = Vec::new();
-    for (nines, millis) in &series.points {
-        let point = [plot.x(*nines), plot.y(*millis)];
-        let near = |last: &[f64; 2]| (last[0] - point[0]).abs() < 1.0 && (last[1] - point[1]).abs() < 1.0;
-        if !points.last().is_some_and(near) {
-            points.push(point);
-        }
-    }
-    let last = series
-        .points
-        .last()
-        .map(|(nines, millis)| [plot.x(*nines), plot.y(*millis)]);
-    points.extend(last);
-    points
-}
-
-/// Each name beside the end of its curve.
-fn labels(svg: &mut Svg, plot: &Plot, series: &[Series]) {
-    let end = |series: &Series| {
-        let (nines, millis) = series.points.last().copied().unwrap_or_default();
-        End {
-            label: series.label.clone(),
-            number: series.number,
-            at: [plot.x(nines), plot.y(millis)],
-        }
+fn chart(series: &[Series], name: &str) -> LineChart {
+    let samples = series.iter().map(|series| series.n).max().unwrap_or(1).max(1);
+    let nines = (2.0 * samples as f64).log10();
+    let last = series.iter().filter_map(|series| series.points.last());
+    let most = last.map(|(_, millis)| *millis).fold(LEAST_MS, f64::max);
+    let ticks = TICKS.map(|(share, text)| (-(1.0 - share).log10(), text.to_owned()));
+    let ticks = ticks.into_iter().filter(|(at, _)| *at <= nines);
+    let across = Axis::new(Scale::linear(0.0, nines), "percentile").labelled(ticks.collect());
+    let up = Axis::new(Scale::from_zero(most), "ms");
+    let curve = |series: &Series| Curve {
+        title: summary(series),
+        ..Curve::of(series.label.clone(), series.number, series.points.iter().copied())
     };
-    ends::draw(
-        svg,
-        series.iter().map(end).collect(),
-        plot.right,
-        [TOP, TOP + SPAN],
-    );
+    LineChart::new(name, across, up).with(series.iter().map(curve).collect())
 }
 
 fn summary(series: &Series) -> String {

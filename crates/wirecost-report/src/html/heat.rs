@@ -12,9 +12,9 @@ use wirecost_results::Cell;
 use wirecost_stats::{Estimate, Judgement};
 
 use super::controls::{Control, Controls, panel_classes};
-use super::ends;
 use super::scope::Kind;
 use super::sweep::{Dimension, Slice, Sweep, Value};
+use crate::chart::ends;
 use crate::columns::{ALIKE, NO_DIFFERENCE, TOO_FEW, TOO_FEW_SAMPLES};
 use crate::csv::quoted;
 use crate::number;

@@ -11,12 +11,12 @@ use serde::Serialize;
 use wirecost_results::{Cell, Summary};
 use wirecost_stats::Estimate;
 
-use super::Figure;
 use super::controls::{Control, Controls, panel_classes};
-use super::ends;
-use super::logplot::{Curve, LogFigure, Mark};
 use super::selection::{DRAWN, spread_out};
 use super::sweep::{Dimension, Slice, Sweep};
+use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale, ends};
 use crate::columns::Column;
 use crate::csv::quoted;
 use crate::figures::time;
@@ -158,7 +158,7 @@ impl Quantity {
         let name = [vec![format!("{} by interval", self.name)], slice.words.clone()]
             .concat()
             .join(", ");
-        let figure = self.log_figure(&lines, &crossings, intervals, &name);
+        let figure = self.chart(&lines, &crossings, intervals, &name);
         Drawn {
             name: self.name,
             figure: Figure::new(|width| figure.draw(width), self.data(&lines)),
@@ -223,39 +223,34 @@ impl Quantity {
     }
 
     /// The figure before its width is known.
-    fn log_figure<'a>(
-        &'a self,
-        lines: &[Line],
-        crossings: &[Crossing],
-        intervals: &[u64],
-        name: &'a str,
-    ) -> LogFigure<'a> {
+    fn chart(&self, lines: &[Line], crossings: &[Crossing], intervals: &[u64], name: &str) -> LineChart {
         let curve = |line: &Line| Curve {
-            label: line.label.clone(),
-            number: line.number,
-            points: line.points.iter().map(|(at, cost)| (*at, cost.value)).collect(),
             title: self.summary(line),
-            marks: Vec::new(),
+            ..Curve::of(
+                line.label.clone(),
+                line.number,
+                line.points.iter().map(|(at, cost)| (*at, cost.value)),
+            )
         };
         let mark = |crossing: &Crossing| Mark {
             at: (crossing.at, crossing.cost),
             number: lines[crossing.cheaper].number,
-            radius: 3.0,
+            shape: Shape::Ring(3.0),
             title: crossing.words(lines, self),
         };
-        let description: Vec<String> = lines.iter().map(|line| self.summary(line)).collect();
-        LogFigure {
-            name,
-            description: description.join(". "),
-            across: [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64)),
-            ticks: intervals
-                .iter()
-                .map(|nanos| (*nanos as f64, time(*nanos)))
-                .collect(),
-            axis: "interval between messages",
-            unit: self.unit,
+        let [least, most] =
+            [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64));
+        let labels = intervals.iter().map(|nanos| (*nanos as f64, time(*nanos)));
+        let across = Axis::new(Scale::logarithmic(least, most), "interval between messages");
+        let costs = lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|(_, cost)| cost.value);
+        let up = Axis::new(Scale::logarithmic_around(costs), self.unit);
+        LineChart {
             curves: lines.iter().map(curve).collect(),
             marks: crossings.iter().map(mark).collect(),
+            ..LineChart::new(name, across.labelled(labels.collect()), up)
         }
     }
 

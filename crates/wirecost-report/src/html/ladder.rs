@@ -10,21 +10,23 @@ use wirecost_proto::units::counted;
 use wirecost_results::{Ladder, LadderPacket};
 
 use super::selection::{DRAWN, spread_out};
-use super::svg::{Anchor, Svg, fitted, spread, text_width};
+use crate::chart::Scale;
+use crate::chart::down::{self, Frame, Label};
+use crate::chart::svg::{Anchor, Svg};
 use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 use flights::Flight;
 
 const WIDTH: f64 = 400.0;
-const TICKS: f64 = 34.0;
-const DEVICE: f64 = 156.0;
-const SERVER: f64 = 278.0;
-const TOP: f64 = 46.0;
-const SPAN: f64 = 380.0;
-const HEIGHT: f64 = TOP + SPAN + 16.0;
-const FONT: f64 = 10.5;
-const LINE: f64 = 12.5;
+const HOSTS: [f64; 2] = [156.0, 278.0];
+/// The right edge of the numbers of the axis.
+const NUMBERS: f64 = 28.0;
+/// Where time begins, and how many pixels it takes.
+const TIME: [f64; 2] = [46.0, 380.0];
+const HEIGHT: f64 = TIME[0] + TIME[1] + 16.0;
+/// Pixels from the line of a host to its labels.
+const ASIDE: f64 = 10.0;
 /// Radius of a flight's number.
 const NUMBER: f64 = 7.0;
 
@@ -112,7 +114,7 @@ fn by_group<'a>(ladders: &[&'a Ladder], place: impl Fn(&Ladder) -> Option<usize>
 
 fn group_of(ladders: &[&Ladder]) -> LadderGroup {
     let ends = ladders.iter().flat_map(|ladder| &ladder.packets).map(end);
-    let axis = Axis::new(ends.max().unwrap_or(0));
+    let axis = frame(ends.max().unwrap_or(0));
     let first = ladders.first();
     LadderGroup {
         heading: first.map_or_else(String::new, |l| format!("{} B, {}", l.payload_bytes, l.link)),
@@ -126,47 +128,28 @@ fn end(packet: &LadderPacket) -> u64 {
 }
 
 /// Time downwards, the same in every panel.
-struct Axis {
-    span_ms: f64,
-}
-
-impl Axis {
-    fn new(span_ns: u64) -> Self {
-        Self {
-            span_ms: (span_ns as f64 / 1e6).max(0.001),
-        }
-    }
-
-    fn y(&self, nanos: u64) -> f64 {
-        TOP + nanos as f64 / 1e6 / self.span_ms * SPAN
-    }
-
-    fn draw(&self, svg: &mut Svg) {
-        svg.text("muted", Anchor::End, [TICKS - 6.0, TOP - 12.0], "ms");
-        let step = number::nice_step(self.span_ms, 8.0);
-        let ticks = (self.span_ms / step).floor() as u64;
-        for tick in 0..=ticks {
-            let millis = tick as f64 * step;
-            let y = TOP + millis / self.span_ms * SPAN;
-            svg.line("grid", [TICKS, y], [WIDTH, y]);
-            svg.text(
-                "tick",
-                Anchor::End,
-                [TICKS - 6.0, y + 3.5],
-                &number::trimmed(millis, 2),
-            );
-        }
+fn frame(span_ns: u64) -> Frame {
+    Frame {
+        width: WIDTH,
+        numbers: NUMBERS,
+        hosts: HOSTS,
+        time: TIME,
+        scale: Scale::linear(0.0, millis(span_ns).max(0.001)),
     }
 }
 
-fn panel(ladder: &Ladder, axis: &Axis) -> Panel {
+fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+fn panel(ladder: &Ladder, axis: &Frame) -> Panel {
     Panel {
         svg: draw(ladder, axis),
         flights: flights::all(ladder),
     }
 }
 
-fn draw(ladder: &Ladder, axis: &Axis) -> String {
+fn draw(ladder: &Ladder, axis: &Frame) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let stack = number::plain(&ladder.stack);
     let start = if ladder.start == "cold" {
@@ -186,11 +169,7 @@ fn draw(ladder: &Ladder, axis: &Axis) -> String {
         [WIDTH, 14.0],
         &packets(ladder.packets.len()),
     );
-    svg.text("muted", Anchor::Middle, [DEVICE, TOP - 12.0], "device");
-    svg.text("muted", Anchor::Middle, [SERVER, TOP - 12.0], "server");
-    axis.draw(&mut svg);
-    svg.line("life", [DEVICE, TOP - 6.0], [DEVICE, TOP + SPAN + 6.0]);
-    svg.line("life", [SERVER, TOP - 6.0], [SERVER, TOP + SPAN + 6.0]);
+    axis.draw(&mut svg, ["device", "server"]);
     for packet in &ladder.packets {
         let title = title(packet);
         svg.group(&class(packet), &title, |svg| arrow(svg, axis, packet));
@@ -221,7 +200,7 @@ fn phase(packet: &LadderPacket) -> &'static str {
 
 /// Writes the number of each flight on its first arrow, once in the connect and once in the message, which may share a
 /// flight. A number without room is only in the list below.
-fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
+fn numbers(svg: &mut Svg, axis: &Frame, ladder: &Ladder) {
     let mut written: Vec<(u32, &str)> = Vec::new();
     let mut free = f64::NEG_INFINITY;
     for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {
@@ -230,12 +209,14 @@ fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
             continue;
         }
         written.push(flight);
-        let middle = axis.y(packet.sent_ns).midpoint(axis.y(end(packet)));
+        let middle = axis
+            .y(millis(packet.sent_ns))
+            .midpoint(axis.y(millis(end(packet))));
         if middle < free {
             continue;
         }
         free = middle + 2.0 * NUMBER;
-        let at = [DEVICE.midpoint(SERVER), middle];
+        let at = [HOSTS[0].midpoint(HOSTS[1]), middle];
         svg.circle(&format!("flight {}", flight.1), at, NUMBER, "");
         svg.text(
             "flight",
@@ -261,42 +242,23 @@ fn is_up(packet: &LadderPacket) -> bool {
     packet.direction == "up"
 }
 
-fn arrow(svg: &mut Svg, axis: &Axis, packet: &LadderPacket) {
+fn arrow(svg: &mut Svg, axis: &Frame, packet: &LadderPacket) {
     let (from, to) = if is_up(packet) {
-        (DEVICE, SERVER)
+        (HOSTS[0], HOSTS[1])
     } else {
-        (SERVER, DEVICE)
+        (HOSTS[1], HOSTS[0])
     };
-    let start = [from, axis.y(packet.sent_ns)];
+    let start = [from, axis.y(millis(packet.sent_ns))];
     let Some(delivered) = packet.delivered_ns else {
-        return lost(svg, start, (to - from) / 2.0);
+        // Half-way, and a little later than it was sent.
+        return down::lost(svg, start, [from.midpoint(to), start[1] + 14.0]);
     };
-    let end = [to, axis.y(delivered)];
-    svg.line("shaft", start, end);
-    let (dx, dy) = (end[0] - start[0], end[1] - start[1]);
-    let length = dx.hypot(dy).max(1.0);
-    let (ux, uy) = (dx / length, dy / length);
-    let barb = |side: f64| {
-        [
-            end[0] - 7.0 * ux - side * 3.5 * uy,
-            end[1] - 7.0 * uy + side * 3.5 * ux,
-        ]
-    };
-    svg.polyline("head", &[barb(1.0), end, barb(-1.0)], "");
-}
-
-/// The arrow of a lost packet ends half-way with a cross.
-fn lost(svg: &mut Svg, start: [f64; 2], dx: f64) {
-    let end = [start[0] + dx, start[1] + 14.0];
-    svg.line("shaft", start, end);
-    let corner = |x: f64, y: f64| [end[0] + x * 4.5, end[1] + y * 4.5];
-    svg.line("cross", corner(-1.0, -1.0), corner(1.0, 1.0));
-    svg.line("cross", corner(-1.0, 1.0), corner(1.0, -1.0));
+    down::arrow(svg, start, [to, axis.y(millis(delivered))]);
 }
 
 /// The labels of one direction, next to the sending host. Pure ACKs are left out if there is not enough room.
-fn labels(svg: &mut Svg, axis: &Axis, ladder: &Ladder, up: bool) {
-    let room = (SPAN / LINE) as usize;
+fn labels(svg: &mut Svg, axis: &Frame, ladder: &Ladder, up: bool) {
+    let room = axis.room();
     let sent = |with_acks: bool| -> Vec<&LadderPacket> {
         let wanted = |packet: &&LadderPacket| is_up(packet) == up && (with_acks || !is_pure_ack(packet));
         ladder.packets.iter().filter(wanted).collect()
@@ -305,28 +267,14 @@ fn labels(svg: &mut Svg, axis: &Axis, ladder: &Ladder, up: bool) {
     let mut packets = if all.len() <= room { all } else { sent(false) };
     packets.truncate(room);
     packets.sort_by_key(|packet| packet.sent_ns);
-    let wanted: Vec<f64> = packets.iter().map(|packet| axis.y(packet.sent_ns)).collect();
-    let placed = spread(&wanted, LINE, [TOP, TOP + SPAN]);
-    for ((packet, wanted), placed) in packets.iter().zip(wanted).zip(placed) {
-        label(svg, packet, wanted, placed);
-    }
-}
-
-fn label(svg: &mut Svg, packet: &LadderPacket, wanted: f64, placed: f64) {
-    let (line, side, anchor, room) = if is_up(packet) {
-        (DEVICE, -1.0, Anchor::End, DEVICE - TICKS - 12.0)
-    } else {
-        (SERVER, 1.0, Anchor::Start, WIDTH - SERVER - 10.0)
+    let label = |packet: &&LadderPacket| Label {
+        text: packet.label.clone(),
+        tail: format!(" {}", wire(packet)),
+        is_faint: is_pure_ack(packet),
+        at_ms: millis(packet.sent_ns),
     };
-    let bytes = format!(" {}", wire(packet));
-    let text = fitted(&packet.label, FONT, room - text_width(&bytes, FONT)) + &bytes;
-    svg.line("leader", [line, wanted], [line + side * 8.0, placed]);
-    let class = if is_pure_ack(packet) {
-        "packet faint"
-    } else {
-        "packet"
-    };
-    svg.text(class, anchor, [line + side * 10.0, placed + 3.5], &text);
+    let labels: Vec<Label> = packets.iter().map(label).collect();
+    axis.labels(svg, if up { 0 } else { 1 }, &labels, ASIDE);
 }
 
 const fn layers(packet: &LadderPacket) -> [(&'static str, u64); 5] {

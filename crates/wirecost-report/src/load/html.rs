@@ -18,9 +18,10 @@ use serde::Serialize;
 use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::load::{Load, LoadSummary};
 
+use crate::chart::Figure;
 use crate::html::curves::{self, Series};
+use crate::html::environment;
 use crate::html::grid::Grid;
-use crate::html::{Figure, environment};
 use crate::load::{LoadResults, words};
 use crate::{ReportError, number};
 use cards::Card;

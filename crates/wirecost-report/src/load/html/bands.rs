@@ -3,15 +3,11 @@
 use wirecost_results::load::{Load, PhaseFigures};
 use wirecost_results::seconds::SecondRow;
 
+use crate::chart::plot::Band;
+use crate::number;
+
 /// The largest number of points on the axis of time.
 pub(super) const POINTS: usize = 240;
-
-/// A phase on the axis of time.
-pub(super) struct Band {
-    pub(super) name: String,
-    /// From the start of the load, in seconds.
-    pub(super) span: [f64; 2],
-}
 
 /// A shorter part of a second is merged with the second before, because one message would change its rate too much.
 const SLIVER_S: f64 = 0.1;
@@ -27,11 +23,17 @@ pub(super) struct Slot {
     pub(super) row: SecondRow,
 }
 
-/// The phases of a load.
+/// The phases of a load, in seconds from its start.
 pub(super) fn of(load: &Load) -> Vec<Band> {
-    let band = |phase: &PhaseFigures| Band {
-        name: phase.name.clone(),
-        span: [phase.begin_s, phase.begin_s + phase.duration_s],
+    let band = |phase: &PhaseFigures| {
+        let span = [phase.begin_s, phase.begin_s + phase.duration_s];
+        let [from, to] = span.map(|second| number::trimmed(second, 1));
+        Band {
+            name: phase.name.clone(),
+            title: format!("{}, {from} to {to} s", phase.name),
+            class: None,
+            span,
+        }
     };
     load.phases.iter().map(band).collect()
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use wirecost_proto::units::counted;
 use wirecost_results::profile::{Folded, KERNEL};
 
-use crate::html::Figure;
-use crate::html::svg::{Anchor, Svg, fitted};
+use crate::chart::Figure;
+use crate::chart::svg::{Anchor, Svg, fitted};
 use crate::number;
 
 /// Height of a box in pixels.

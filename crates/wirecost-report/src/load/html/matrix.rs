@@ -9,10 +9,10 @@ use wirecost_results::usage::UsageRow;
 
 use super::bands::{self, Slot, middle};
 use super::timeline::{Acknowledged, per_second};
-use super::timeplot::{self, Line, Scale};
+use super::timeplot::{self, Quantity};
 use super::{DRAWN, percentiles, usage};
+use crate::chart::{Figure, Scale, ends, lines};
 use crate::html::curves::{self, Series};
-use crate::html::{Figure, ends};
 use crate::load::{LoadResults, words};
 use crate::number;
 
@@ -128,7 +128,7 @@ const fn rates(name: &'static str, unit: &'static str, what: &'static str) -> Pl
         unit,
         what,
         write: |value| format!("{}/s", number::rate(value)),
-        scale: |[_, most]| Scale::linear(most),
+        scale: |[_, most]| Scale::from_zero(most),
     }
 }
 
@@ -139,7 +139,7 @@ const fn usages(name: &'static str, unit: &'static str, what: &'static str) -> P
         unit,
         what,
         write: |value| number::trimmed(value, 1),
-        scale: |[_, most]| Scale::linear(most),
+        scale: |[_, most]| Scale::from_zero(most),
     }
 }
 
@@ -154,7 +154,7 @@ const PLOTS: [Plot; 7] = [
         unit: "ms",
         what: "99th percentile of the response (of the delivery, where nothing answers), by the second of the intended send",
         write: |value| format!("{} ms", number::latency(value * 1e6)),
-        scale: Scale::for_times,
+        scale: timeplot::for_times,
     },
     rates(
         "Messages that were not acknowledged",
@@ -197,9 +197,14 @@ fn figures(results: &LoadResults, loads: &[Drawn<'_>]) -> Vec<Named> {
         of_usage(|row| usage::share(row, Some(row.generator_cpu_ns))),
         of_usage(|row| Some(row.target_resident_bytes? as f64 / 1e6)),
     ];
-    let figure = |(plot, lines): (Plot, Vec<Line>)| {
-        let scale = (plot.scale)(Line::range(&lines)?);
-        let figure = timeplot::of_series(plot.name, &lines, (scale, plot.unit), plot.write);
+    let figure = |(plot, lines): (Plot, Vec<lines::Curve>)| {
+        let quantity = Quantity {
+            name: plot.name,
+            scale: (plot.scale)(timeplot::range_of(&lines)?),
+            unit: plot.unit,
+            write: &plot.write,
+        };
+        let figure = timeplot::of_series(&quantity, lines);
         let what = plot.what;
         Some(Named { figure, what })
     };
@@ -207,13 +212,9 @@ fn figures(results: &LoadResults, loads: &[Drawn<'_>]) -> Vec<Named> {
 }
 
 /// A line for each load that has a value.
-fn lines(loads: &[Drawn<'_>], points: impl Fn(&Drawn<'_>) -> Vec<(f64, Option<f64>)>) -> Vec<Line> {
-    let line = |(number, load): (usize, &Drawn<'_>)| Line {
-        label: load.label.clone(),
-        number,
-        points: points(load),
-    };
-    let mut lines: Vec<Line> = loads.iter().enumerate().map(line).collect();
+fn lines(loads: &[Drawn<'_>], points: impl Fn(&Drawn<'_>) -> Vec<(f64, Option<f64>)>) -> Vec<lines::Curve> {
+    let line = |(number, load): (usize, &Drawn<'_>)| timeplot::line(&load.label, number, points(load));
+    let mut lines: Vec<lines::Curve> = loads.iter().enumerate().map(line).collect();
     lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
     lines
 }

@@ -2,11 +2,12 @@
 
 use wirecost_results::seconds::SecondRow;
 
-use super::bands::{Band, Slot, middle};
+use super::bands::{Slot, middle};
 use super::timeline::per_second;
-use super::timeplot::{Scale, TimePlot};
-use crate::html::Figure;
-use crate::html::svg::Anchor;
+use super::timeplot::seconds;
+use crate::chart::lines::LOW;
+use crate::chart::plot::{Axis, Band, Plot};
+use crate::chart::{Figure, Scale};
 use crate::number;
 
 /// How an outcome is counted.
@@ -35,26 +36,22 @@ pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
         .filter_map(|slot| per_second(slot.offering, sum(slot)))
         .fold(0.0, f64::max);
     let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, Scale::linear(most), "messages/s", width);
+        let axes = [&seconds(bands), &Axis::new(Scale::from_zero(most), "messages/s")];
+        let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
+        let mut plot = Plot::new(axes, bands, &names, [width, LOW]);
         for slot in slots {
             bar(&mut plot, slot, &present);
         }
-        for (index, (name, _)) in present.iter().rev().enumerate() {
-            let y = 40.0 + 16.0 * index as f64;
-            let x = plot.right + 8.0;
-            plot.svg
-                .rect(&format!("outcome {name}"), [x, y - 8.0, 9.0, 9.0], "");
-            plot.svg.text("tick", Anchor::Start, [x + 13.0, y], name);
-        }
+        let keys = present.iter().rev();
+        plot.keys(keys.map(|(name, _)| (format!("outcome {name}"), *name)));
         plot.svg
             .finish("Outcomes by second", &description(slots, &present))
     };
     Figure::new(draw, csv(slots, &present))
 }
 
-fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
+fn bar(plot: &mut Plot, slot: &Slot, present: &[(&str, Count)]) {
     let [begin, end] = slot.drawn();
-    let [left, right] = [plot.x(begin), plot.x(end)];
     let mut below = 0.0;
     for (name, count) in present {
         let count = count(&slot.row);
@@ -62,7 +59,7 @@ fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
             continue;
         };
         let above = below + height;
-        let (top, bottom) = (plot.y(above), plot.y(below));
+        let [[left, bottom], [right, top]] = [plot.place([begin, below]), plot.place([end, above])];
         let title = format!(
             "{} to {} s: {} {name}",
             number::trimmed(begin, 1),

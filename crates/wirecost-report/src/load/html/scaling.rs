@@ -7,10 +7,10 @@
 use serde::Serialize;
 use wirecost_results::load::Load;
 
+use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::plot::Axis as PlotAxis;
+use crate::chart::{Figure, Scale, ends};
 use crate::csv::quoted;
-use crate::html::Figure;
-use crate::html::ends;
-use crate::html::logplot::{Curve, LogFigure, Mark};
 use crate::load::words::{self, Fact};
 use crate::number;
 
@@ -205,16 +205,14 @@ fn curve(label: String, number: usize, points: Vec<(f64, f64)>, knee: Option<usi
         Mark {
             at: (*at, *value),
             number,
-            radius: if is_knee { 6.0 } else { 2.6 },
+            shape: Shape::Ring(if is_knee { 6.0 } else { 2.6 }),
             title: format!("{label}: {text} {unit} at {place}{words}"),
         }
     };
     Curve {
-        number,
         title: label.clone(),
         marks: points.iter().enumerate().map(mark).collect(),
-        points,
-        label,
+        ..Curve::of(label.clone(), number, points.iter().copied())
     }
 }
 
@@ -225,28 +223,24 @@ fn figure(name: &str, unit: &str, axis: Axis, curves: Vec<Curve>) -> Figure {
         .collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let least = places.first().copied().unwrap_or(f64::INFINITY);
+    let least = places.first().copied().unwrap_or(1.0);
     let most = places.last().copied().unwrap_or(0.0).max(least * 1.01);
-    let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
+    let values = curves.iter().flat_map(|curve| &curve.points);
+    let values = Scale::logarithmic_around(values.filter_map(|(_, value)| *value));
+    let labels = places.into_iter().map(|at| (at, number::rate(at)));
+    let across = PlotAxis::new(Scale::logarithmic(least, most), axis.name()).labelled(labels.collect());
     let data = csv(&curves, axis, unit);
-    let figure = LogFigure {
-        name: &format!("{name} against {}", axis.name()),
-        description: labels.join(", "),
-        across: [least, most],
-        ticks: places.into_iter().map(|at| (at, number::rate(at))).collect(),
-        axis: axis.name(),
-        unit,
-        curves,
-        marks: Vec::new(),
-    };
-    Figure::new(|width| figure.draw(width), data)
+    let name = format!("{name} against {}", axis.name());
+    let chart = LineChart::new(name, across, PlotAxis::new(values, unit)).with(curves);
+    Figure::new(|width| chart.draw(width), data)
 }
 
 fn csv(curves: &[Curve], axis: Axis, unit: &str) -> String {
     let mut text = format!("series,{},{unit}\n", axis.name());
     for curve in curves {
         for (at, value) in &curve.points {
-            text += &format!("{},{at},{}\n", quoted(&curve.label), number::trimmed(*value, 6));
+            let value = number::optional(*value, |value| number::trimmed(value, 6));
+            text += &format!("{},{at},{value}\n", quoted(&curve.label));
         }
     }
     text

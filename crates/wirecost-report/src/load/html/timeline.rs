@@ -4,10 +4,12 @@ use serde::Serialize;
 use wirecost_results::load::Load;
 use wirecost_results::seconds::SecondRow;
 
-use super::bands::{self, Band, Slot, length, middle};
-use super::timeplot::{self, Line, Scale};
+use super::bands::{self, Slot, length, middle};
+use super::timeplot::{self, Quantity};
 use super::{outcomes, usage};
-use crate::html::Figure;
+use crate::chart::lines::Curve;
+use crate::chart::plot::Band;
+use crate::chart::{Figure, Scale};
 use crate::load::LoadResults;
 use crate::number;
 
@@ -89,7 +91,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
     let is_delivery = slots.iter().all(|slot| slot.row.outcomes.acknowledged == 0)
         && slots.iter().any(|slot| slot.row.outcomes.delivered > 0);
     let arrived = if is_delivery { "delivered" } else { "acknowledged" };
-    let lines = [
+    let lines = vec![
         line("offered", 6, slots, Slot::drawn, |slot| {
             let slot = Some(slot).filter(|slot| comes_more(slots, slot, |row| row.outcomes.offered))?;
             per_second(slot.offering, slot.row.outcomes.offered)
@@ -103,7 +105,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
             per_second(acknowledged.span(slot), acknowledged.count(&slot.row))
         }),
     ];
-    counts("Messages per second", "messages/s", bands, &lines)
+    counts("Messages per second", "messages/s", bands, lines)
 }
 
 /// Whether a phase still counts something in a slot or later. No rate is drawn in a phase without messages, or after its
@@ -126,18 +128,23 @@ fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
         };
         line(label, number, slots, |slot| slot.span, rate)
     };
-    let lines = [
+    let lines = vec![
         line("begun", 6, |row| row.connects.attempted),
         line("established", 2, |row| row.connects.established),
         line("lost", 1, |row| row.connects.lost),
     ];
-    counts("Connects per second", "connects/s", bands, &lines)
+    counts("Connects per second", "connects/s", bands, lines)
 }
 
-fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
-    let most = Line::range(lines).map_or(0.0, |[_, most]| most);
-    let write = |value| format!("{}/s", number::rate(value));
-    timeplot::figure(name, bands, lines, (Scale::linear(most), unit), write)
+fn counts(name: &str, unit: &str, bands: &[Band], lines: Vec<Curve>) -> Figure {
+    let most = timeplot::range_of(&lines).map_or(0.0, |[_, most]| most);
+    let quantity = Quantity {
+        name,
+        scale: Scale::from_zero(most),
+        unit,
+        write: &|value| format!("{}/s", number::rate(value)),
+    };
+    timeplot::figure(&quantity, bands, lines)
 }
 
 fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Option<Figure> {
@@ -164,18 +171,21 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
     } else {
         Slot::drawn
     };
-    let lines = [
+    let lines = vec![
         line(p50, 0, slots, span, |slot| millis(slot, median)),
         line(p99, 1, slots, span, |slot| millis(slot, tail)),
     ];
-    let scale = Scale::for_times(Line::range(&lines)?);
-    let name = if is_delivery {
-        "Delivery time by second"
-    } else {
-        "Response time by second"
+    let quantity = Quantity {
+        name: if is_delivery {
+            "Delivery time by second"
+        } else {
+            "Response time by second"
+        },
+        scale: timeplot::for_times(timeplot::range_of(&lines)?),
+        unit: "ms",
+        write: &|millis| format!("{} ms", number::latency(millis * 1e6)),
     };
-    let write = |millis: f64| format!("{} ms", number::latency(millis * 1e6));
-    Some(timeplot::figure(name, bands, &lines, (scale, "ms"), write))
+    Some(timeplot::figure(&quantity, bands, lines))
 }
 
 /// A line through the middles of the spans of the slots.
@@ -185,13 +195,9 @@ fn line(
     slots: &[Slot],
     span: impl Fn(&Slot) -> [f64; 2],
     value: impl Fn(&Slot) -> Option<f64>,
-) -> Line {
+) -> Curve {
     let point = |slot| (middle(span(slot)), value(slot));
-    Line {
-        label: label.to_owned(),
-        number,
-        points: slots.iter().map(point).collect(),
-    }
+    timeplot::line(label, number, slots.iter().map(point).collect())
 }
 
 /// A count divided by the length of a span; `None` for an empty span.

@@ -2,9 +2,11 @@
 
 use wirecost_results::usage::UsageRow;
 
-use super::bands::{Band, POINTS};
-use super::timeplot::{self, Line, Scale};
-use crate::html::{Figure, ends};
+use super::bands::POINTS;
+use super::timeplot::{self, Quantity};
+use crate::chart::lines::Curve;
+use crate::chart::plot::Band;
+use crate::chart::{Figure, Scale, ends};
 use crate::load::LoadResults;
 use crate::number;
 
@@ -87,22 +89,20 @@ fn figure(
     name: &str,
     unit: &str,
 ) -> Option<Figure> {
-    let line = |(label, number, value): &(&'static str, usize, Value)| Line {
-        label: (*label).to_owned(),
-        number: *number,
-        points: rows.iter().map(|row| (middle(row), value(row))).collect(),
+    let line = |(label, number, value): &(&'static str, usize, Value)| {
+        let points = rows.iter().map(|row| (middle(row), value(row)));
+        timeplot::line(label, *number, points.collect())
     };
-    let mut lines: Vec<Line> = of.iter().map(line).collect();
+    let mut lines: Vec<Curve> = of.iter().map(line).collect();
     lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
-    let [_, most] = Line::range(&lines)?;
-    let write = |value| format!("{} {unit}", number::trimmed(value, 1));
-    Some(timeplot::figure(
+    let [_, most] = timeplot::range_of(&lines)?;
+    let quantity = Quantity {
         name,
-        bands,
-        &lines,
-        (Scale::linear(most), unit),
-        write,
-    ))
+        scale: Scale::from_zero(most),
+        unit,
+        write: &|value| format!("{} {unit}", number::trimmed(value, 1)),
+    };
+    Some(timeplot::figure(&quantity, bands, lines))
 }
 
 /// The middle of a row's time, in seconds from the start of the load.

@@ -4,11 +4,11 @@ use serde::Serialize;
 use wirecost_results::nbiot::{Delays as Counts, NbiotSummary, Point};
 
 use super::choices::{Choice, Curve, load_words};
-use super::plot::{AxisNames, Plot, Scale};
+use crate::chart::lines::{Curve as Line, LineChart};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale};
 use crate::csv::quoted;
-use crate::html::Figure;
 use crate::html::controls::{Control, Controls, panel_classes};
-use crate::html::ends;
 use crate::html::grid::{Grid, GridRow};
 use crate::number;
 
@@ -176,57 +176,41 @@ fn levels(choice: &Choice<'_>) -> Vec<Level> {
 }
 
 fn panel(series: &[Series], name: &str, deadline_s: f64, place: &[usize]) -> Panel {
+    let chart = chart(series, name, deadline_s);
     Panel {
         classes: panel_classes(place),
         words: format!("Share of reports that have arrived after a time, {name}"),
-        figure: Figure::new(|width| draw(series, name, deadline_s, width), data(series)),
+        figure: Figure::new(|width| chart.draw(width), data(series)),
         table: table(series, name),
     }
 }
 
-fn draw(series: &[Series], name: &str, deadline_s: f64, width: f64) -> String {
+fn chart(series: &[Series], name: &str, deadline_s: f64) -> LineChart {
     let delays = || {
-        series
-            .iter()
-            .flat_map(|series| &series.steps)
-            .map(|[delay, _]| *delay)
+        let steps = series.iter().flat_map(|series| &series.steps);
+        steps.map(|[delay, _]| *delay)
     };
     let least = delays().fold(1.0, f64::min);
     let most = delays().fold(deadline_s * 1.5, f64::max);
-    let names = AxisNames {
-        across: "seconds from generation to arrival at the server",
-        up: "% of reports",
-    };
-    let scales = (Scale::logarithmic(least, most), Scale::linear(0.0, 100.0));
-    let labels = series.iter().map(|series| series.label.as_str());
-    let mut plot = Plot::new(scales, names, labels, width);
-    plot.mark_across(deadline_s, &format!("{deadline_s} s"));
-    for series in series {
-        let line = thinned(series, &plot, most);
-        let class = format!("curve {}", ends::class(series.number));
-        plot.svg.polyline(&class, &line, &series.told());
-    }
-    let end = |series: &Series| {
-        let last = series.steps.last()?;
-        Some((series.label.clone(), series.number, [most, last[1] * 100.0]))
-    };
-    plot.ends(series.iter().filter_map(end));
-    let told: Vec<String> = series.iter().map(Series::told).collect();
-    plot.svg.finish(&format!("Delay, {name}"), &told.join(". "))
-}
-
-/// The points of a curve that are at least a pixel apart, up to the right edge.
-fn thinned(series: &Series, plot: &Plot, most: f64) -> Vec<[f64; 2]> {
-    let mut points: Vec<[f64; 2]> = Vec::new();
-    let last = series.steps.last().map(|[_, share]| [most, *share]);
-    for [delay, share] in series.steps.iter().copied().chain(last) {
-        let point = plot.place([delay, share * 100.0]);
-        let is_near = |last: &[f64; 2]| (last[0] - point[0]).hypot(last[1] - point[1]) < 1.0;
-        if !points.last().is_some_and(is_near) {
-            points.push(point);
+    // A curve goes on to the right edge.
+    let curve = |series: &Series| {
+        let last = series.steps.last().map(|[_, share]| (most, share * 100.0));
+        let steps = series.steps.iter().map(|[delay, share]| (*delay, share * 100.0));
+        Line {
+            title: series.told(),
+            ..Line::of(series.label.clone(), series.number, steps.chain(last))
         }
+    };
+    let across = Axis::new(
+        Scale::logarithmic(least, most),
+        "seconds from generation to arrival at the server",
+    );
+    let up = Axis::new(Scale::linear(0.0, 100.0), "% of reports");
+    LineChart {
+        limits: vec![(deadline_s, format!("{deadline_s} s"))],
+        ..LineChart::new(format!("Delay, {name}"), across, up)
     }
-    points
+    .with(series.iter().map(curve).collect())
 }
 
 fn table(series: &[Series], name: &str) -> Grid {

@@ -7,9 +7,9 @@ use wirecost_results::nbiot::NbiotSummary;
 use wirecost_results::nbiot::map::{DeviceMap, DevicePlace, MappedRun};
 
 use super::choices::load_words;
+use crate::chart::svg::{Anchor, Svg};
 use crate::html::controls::{Control, Controls, panel_classes};
 use crate::html::grid::{Grid, GridRow};
-use crate::html::svg::{Anchor, Svg};
 use crate::number;
 
 /// Width and height of the map.

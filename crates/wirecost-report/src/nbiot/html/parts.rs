@@ -4,21 +4,12 @@ use serde::Serialize;
 use wirecost_results::nbiot::Point;
 
 use super::choices::{Choice, load_words};
+use crate::chart::Figure;
+use crate::chart::bars::{BarChart, Part, Row};
 use crate::csv::quoted;
-use crate::html::Figure;
 use crate::html::controls::{Control, Controls, panel_classes};
 use crate::html::grid::{Grid, GridRow};
-use crate::html::svg::{Anchor, Svg, fitted, text_width};
 use crate::number;
-
-const TOP: f64 = 8.0;
-const BAR: f64 = 20.0;
-const FONT: f64 = 11.0;
-const LABEL_FONT: f64 = 12.0;
-/// Pixels for the total beside a bar.
-const TOTAL: f64 = 66.0;
-/// Above this width, names stand beside their bars.
-const WIDE: f64 = 500.0;
 
 /// A figure of bars in parts.
 struct Split {
@@ -146,12 +137,13 @@ impl Split {
             .iter()
             .map(|(label, point)| (label.clone(), (self.of)(point)));
         let bars: Vec<Bar> = bars.collect();
+        let chart = self.chart(&bars, load);
         let legend = self.named().map(|(index, name)| (format!("k{index}"), name));
         SplitFigure {
             title: self.title,
             words: format!("{}, at {}", self.words, load_words(load)),
             legend: legend.collect(),
-            figure: Figure::new(|width| self.draw(&bars, load, width), self.data(&bars)),
+            figure: Figure::new(|width| chart.draw(width), self.data(&bars)),
             table: self.table(&bars, load),
         }
     }
@@ -162,53 +154,34 @@ impl Split {
         parts.filter(|(_, name)| !name.is_empty())
     }
 
-    fn draw(&self, bars: &[Bar], load: f64, width: f64) -> String {
-        let is_wide = width > WIDE;
-        let names = bars.iter().map(|(label, _)| text_width(label, LABEL_FONT));
-        let left = if is_wide {
-            (names.fold(0.0, f64::max) + 10.0).min(width * 0.36)
-        } else {
-            0.0
-        };
-        let pitch = if is_wide { BAR + 8.0 } else { BAR + 26.0 };
-        let most = bars
-            .iter()
-            .map(|(_, parts)| parts.iter().sum())
-            .fold(0.0, f64::max);
-        let scale = (width - left - TOTAL) / most.max(f64::MIN_POSITIVE);
-        let mut svg = Svg::new(width, TOP + bars.len() as f64 * pitch + 4.0);
-        for (row, (label, parts)) in bars.iter().enumerate() {
-            let top = TOP + row as f64 * pitch;
-            let (at, room, bar) = match is_wide {
-                true => ([0.0, top + 14.5], left - 8.0, top),
-                false => ([4.0, top + 14.0], width, top + 19.0),
-            };
-            svg.text("name", Anchor::Start, at, &fitted(label, LABEL_FONT, room));
-            self.bar(&mut svg, (label, parts), [left, bar], scale);
+    fn chart(&self, bars: &[Bar], load: f64) -> BarChart {
+        BarChart {
+            name: format!("{} at {}", self.title, load_words(load)),
+            unit: self.unit,
+            sides: [""; 2],
+            rows: bars.iter().map(|bar| self.row(bar)).collect(),
         }
-        svg.line("axis", [left, 0.0], [left, TOP + bars.len() as f64 * pitch]);
-        let told: Vec<String> = bars.iter().map(|bar| self.told(bar)).collect();
-        svg.finish(
-            &format!("{} at {}", self.title, load_words(load)),
-            &told.join(". "),
-        )
     }
 
-    fn bar(&self, svg: &mut Svg, (label, parts): (&str, &[f64; 5]), [left, top]: [f64; 2], scale: f64) {
-        let mut edge = left;
-        for (index, name) in self.named().filter(|(index, _)| parts[*index] > 0.0) {
-            let width = parts[index] * scale;
+    fn row(&self, bar: &Bar) -> Row {
+        let (label, parts) = bar;
+        let part = |(index, name): (usize, &str)| {
             let text = self.number(parts[index]);
-            let title = format!("{label}: {name} {text} {}", self.unit);
-            svg.rect(&format!("seg k{index}"), [edge, top, width, BAR], &title);
-            if width >= text_width(&text, FONT) + 3.0 {
-                let at = [edge + width / 2.0, top + 14.0];
-                svg.text(&format!("on k{index}"), Anchor::Middle, at, &text);
+            Part {
+                class: format!("k{index}"),
+                value: parts[index],
+                title: format!("{label}: {name} {text} {}", self.unit),
+                text,
             }
-            edge += width;
-        }
+        };
         let total = format!("{} {}", self.number(parts.iter().sum()), self.unit);
-        svg.text("total", Anchor::Start, [edge + 5.0, top + 14.5], &total);
+        Row {
+            label: label.clone(),
+            left: Vec::new(),
+            right: self.named().map(part).collect(),
+            totals: [String::new(), total],
+            told: self.told(bar),
+        }
     }
 
     fn number(&self, value: f64) -> String {

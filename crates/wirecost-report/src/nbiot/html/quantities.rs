@@ -6,11 +6,11 @@ use wirecost_stats::mean::MeanInterval;
 
 use super::Plotted;
 use super::choices::{Choice, Curve, load_words};
-use super::plot::{AxisNames, Plot, Scale};
+use crate::chart::lines::{Curve as Line, LineChart, Mark, Shape};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale};
 use crate::csv::quoted;
-use crate::html::Figure;
 use crate::html::controls::{Control, Controls, panel_classes};
-use crate::html::ends;
 use crate::html::grid::{Grid, GridRow};
 use crate::number;
 
@@ -223,10 +223,11 @@ impl Quantity {
     }
 
     fn plotted(&self, choice: &Choice<'_>) -> Plotted {
+        let chart = self.chart(choice);
         Plotted {
             title: self.title.to_owned(),
             words: self.words.clone(),
-            figure: Figure::new(|width| self.draw(choice, width), self.data(choice)),
+            figure: Figure::new(|width| chart.draw(width), self.data(choice)),
             table: self.table(choice),
         }
     }
@@ -249,66 +250,44 @@ impl Quantity {
         Scale::linear(self.ends[0].unwrap_or(begin), self.ends[1].unwrap_or(most + room))
     }
 
-    fn draw(&self, choice: &Choice<'_>, width: f64) -> String {
+    fn chart(&self, choice: &Choice<'_>) -> LineChart {
         let most = choice.loads().last().copied().unwrap_or(1.0);
-        let labels = choice.curves.iter().map(|curve| curve.label.as_str());
-        let names = AxisNames {
-            across: "reports per second and cell",
-            up: self.unit,
-        };
-        let scales = (Scale::linear(0.0, most * 1.03), self.scale_of(choice));
-        let mut plot = Plot::new(scales, names, labels, width);
+        let across = Axis::new(Scale::linear(0.0, most * 1.03), "reports per second and cell");
+        let up = Axis::new(self.scale_of(choice), self.unit);
+        let name = format!("{} against load, {}", self.title, choice.name);
         let middle = choice.curves.len() as f64 / 2.0 - 0.5;
-        for curve in &choice.curves {
-            let shift = (curve.number as f64 - middle) * APART;
-            self.draw_curve(&mut plot, curve, shift);
-        }
-        let end = |curve: &Curve<'_>| {
-            let last = curve.points.iter().rev();
-            let (point, value) = last
-                .into_iter()
-                .find_map(|point| Some((point, self.value(point)?)))?;
-            Some((curve.label.clone(), curve.number, [point.load, value.mean]))
+        let curve = |curve: &Curve<'_>| Line {
+            shift: (curve.number as f64 - middle) * APART,
+            ..self.curve(curve)
         };
-        plot.ends(choice.curves.iter().filter_map(end));
-        let told: Vec<String> = choice.curves.iter().map(|curve| self.told(curve)).collect();
-        plot.svg.finish(
-            &format!("{} against load, {}", self.title, choice.name),
-            &told.join(". "),
-        )
+        LineChart::new(name, across, up).with(choice.curves.iter().map(curve).collect())
     }
 
-    fn draw_curve(&self, plot: &mut Plot, curve: &Curve<'_>, shift: f64) {
-        let class = ends::class(curve.number);
+    fn curve(&self, curve: &Curve<'_>) -> Line {
         let values = curve
             .points
             .iter()
             .filter_map(|point| Some((point, self.value(point)?)));
-        let values: Vec<_> = values.collect();
-        let at = |plot: &Plot, load: f64, value: f64| {
-            let [x, y] = plot.place([load, value]);
-            [x + shift, y]
-        };
-        let line: Vec<[f64; 2]> = values
-            .iter()
-            .map(|(point, value)| at(plot, point.load, value.mean))
-            .collect();
-        plot.svg
-            .polyline(&format!("curve {class}"), &line, &self.told(curve));
-        for (point, value) in values {
-            if let Some([low, high]) = value.interval {
-                let [from, to] = [low, high].map(|end| at(plot, point.load, end));
-                plot.svg.line(&format!("whisker {class}"), from, to);
-            }
-            let title = format!(
+        let values: Vec<(&&Point, Value)> = values.collect();
+        let interval = |(point, value): &(&&Point, Value)| Some((point.load, value.interval?));
+        let mark = |(point, value): &(&&Point, Value)| Mark {
+            at: (point.load, value.mean),
+            number: curve.number,
+            shape: Shape::Ring(2.6),
+            title: format!(
                 "{} at {}: {} {}",
                 curve.label,
                 load_words(point.load),
-                self.text(value),
+                self.text(*value),
                 self.unit
-            );
-            let place = at(plot, point.load, value.mean);
-            plot.svg.circle(&format!("mark {class}"), place, 2.6, &title);
+            ),
+        };
+        let points = values.iter().map(|(point, value)| (point.load, value.mean));
+        Line {
+            title: self.told(curve),
+            intervals: values.iter().filter_map(interval).collect(),
+            marks: values.iter().map(mark).collect(),
+            ..Line::of(curve.label.clone(), curve.number, points)
         }
     }
 

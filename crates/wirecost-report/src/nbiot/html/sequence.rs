@@ -3,16 +3,18 @@
 use serde::Serialize;
 use wirecost_results::nbiot::sequence::AirTransmission;
 
+use crate::chart::down::{self, Frame, LINE, Label};
+use crate::chart::svg::Svg;
+use crate::chart::{Figure, Scale};
 use crate::csv::quoted;
-use crate::html::Figure;
 use crate::html::grid::{Grid, GridRow};
-use crate::html::svg::{Anchor, Svg, fitted, spread};
 use crate::number;
 
 const TOP: f64 = 30.0;
-const TICKS: f64 = 40.0;
-const FONT: f64 = 10.5;
-const LINE: f64 = 13.0;
+/// The right edge of the numbers of the axis.
+const NUMBERS: f64 = 34.0;
+/// Pixels from the line of a host to its labels.
+const ASIDE: f64 = 17.0;
 const LEAST_SPAN: f64 = 320.0;
 /// Width of a transmission on the line of its sender.
 const BAR: f64 = 8.0;
@@ -75,81 +77,41 @@ fn class(one: &AirTransmission) -> String {
     format!("k{}", index.unwrap_or(0))
 }
 
-/// The geometry of a figure of one width.
-struct Axis {
-    width: f64,
-    device: f64,
-    cell: f64,
-    span: f64,
-    from_ms: f64,
-    length_ms: f64,
-}
-
-impl Axis {
-    fn new(all: &[AirTransmission], width: f64) -> Self {
-        let labels = |up| all.iter().filter(|one| is_up(one) == up).count();
-        let from_ms = all.iter().map(|one| one.at_ms).fold(0.0, f64::min);
-        Self {
-            width,
-            device: width * 0.40,
-            cell: width * 0.64,
-            span: LEAST_SPAN.max(labels(true).max(labels(false)) as f64 * LINE),
-            from_ms,
-            length_ms: (all.iter().map(end).fold(0.0, f64::max) - from_ms).max(1.0),
-        }
-    }
-
-    fn y(&self, ms: f64) -> f64 {
-        TOP + (ms - self.from_ms) / self.length_ms * self.span
-    }
-
-    const fn bottom(&self) -> f64 {
-        TOP + self.span
+fn frame(all: &[AirTransmission], width: f64) -> Frame {
+    let labels = |up| all.iter().filter(|one| is_up(one) == up).count();
+    let span = LEAST_SPAN.max(labels(true).max(labels(false)) as f64 * LINE);
+    let from = all.iter().map(|one| one.at_ms).fold(0.0, f64::min);
+    Frame {
+        width,
+        numbers: NUMBERS,
+        hosts: [width * 0.40, width * 0.64],
+        time: [TOP, span],
+        scale: Scale::linear(from, all.iter().map(end).fold(0.0, f64::max)),
     }
 }
 
 fn draw(all: &[AirTransmission], width: f64) -> String {
-    let axis = Axis::new(all, width);
-    let mut svg = Svg::new(width, axis.bottom() + 12.0);
-    ticks(&mut svg, &axis);
-    for (x, name) in [(axis.device, "device"), (axis.cell, "cell")] {
-        svg.text("muted", Anchor::Middle, [x, 12.0], name);
-        svg.line("life", [x, TOP - 8.0], [x, axis.bottom() + 6.0]);
-    }
+    let frame = frame(all, width);
+    let mut svg = Svg::new(width, frame.bottom() + 12.0);
+    frame.draw(&mut svg, ["device", "cell"]);
     for one in all {
         let class = format!("air {}", class(one));
-        svg.group(&class, &told(one), |svg| transmission(svg, &axis, one));
+        svg.group(&class, &told(one), |svg| transmission(svg, &frame, one));
     }
-    labels(&mut svg, &axis, all, true);
-    labels(&mut svg, &axis, all, false);
+    for host in [0, 1] {
+        labels(&mut svg, &frame, all, host);
+    }
     let told: Vec<String> = all.iter().map(told).collect();
     svg.finish("One device over the air", &told.join(". "))
 }
 
-fn ticks(svg: &mut Svg, axis: &Axis) {
-    svg.text("muted", Anchor::End, [TICKS - 6.0, 12.0], "ms");
-    let step = number::nice_step(axis.length_ms, 10.0);
-    let first = (axis.from_ms / step).ceil() as i64;
-    let last = ((axis.from_ms + axis.length_ms) / step).floor() as i64;
-    for ms in (first..=last).map(|index| index as f64 * step) {
-        let y = axis.y(ms);
-        svg.line("grid", [TICKS, y], [axis.width, y]);
-        svg.text(
-            "tick",
-            Anchor::End,
-            [TICKS - 6.0, y + 3.5],
-            &number::trimmed(ms, 1),
-        );
-    }
-}
-
 /// A bar as long as the transmission on the line of the sender, and an arrow to where the receiver has it whole.
-fn transmission(svg: &mut Svg, axis: &Axis, one: &AirTransmission) {
+fn transmission(svg: &mut Svg, frame: &Frame, one: &AirTransmission) {
     let (from, to) = match is_up(one) {
-        true => (axis.device, axis.cell),
-        false => (axis.cell, axis.device),
+        true => (frame.hosts[0], frame.hosts[1]),
+        false => (frame.hosts[1], frame.hosts[0]),
     };
-    let (top, bottom) = (axis.y(one.at_ms), axis.y(end(one)));
+    let (top, bottom) = (frame.y(one.at_ms), frame.y(end(one)));
     svg.rect(
         "on-air",
         [from - BAR / 2.0, top, BAR, (bottom - top).max(1.5)],
@@ -158,41 +120,25 @@ fn transmission(svg: &mut Svg, axis: &Axis, one: &AirTransmission) {
     let side = if to > from { 1.0 } else { -1.0 };
     let start = [from + side * BAR / 2.0, top.midpoint(bottom)];
     if !one.is_received {
-        return lost(svg, start, [from.midpoint(to), bottom]);
+        // What the receiver did not decode ends half-way.
+        return down::lost(svg, start, [from.midpoint(to), bottom]);
     }
-    let head = [to, bottom];
-    svg.line("shaft", start, head);
-    let barb = |up: f64| [head[0] - side * 6.0, head[1] + up * 3.0];
-    svg.polyline("head", &[barb(1.0), head, barb(-1.0)], "");
+    down::arrow(svg, start, [to, bottom]);
 }
 
-/// The arrow of what the receiver did not decode ends half-way with a cross.
-fn lost(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
-    svg.line("shaft", start, end);
-    let corner = |x: f64, y: f64| [end[0] + x * 4.0, end[1] + y * 4.0];
-    svg.line("cross", corner(-1.0, -1.0), corner(1.0, 1.0));
-    svg.line("cross", corner(-1.0, 1.0), corner(1.0, -1.0));
-}
-
-/// What the transmissions of one direction are, beside their sender.
-fn labels(svg: &mut Svg, axis: &Axis, all: &[AirTransmission], up: bool) {
-    let mut own: Vec<&AirTransmission> = all.iter().filter(|one| is_up(one) == up).collect();
-    own.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
-    let wanted: Vec<f64> = own.iter().map(|one| axis.y(one.at_ms)).collect();
-    let (line, side, anchor, room) = match up {
-        true => (axis.device, -1.0, Anchor::End, axis.device - TICKS - 18.0),
-        false => (axis.cell, 1.0, Anchor::Start, axis.width - axis.cell - 18.0),
-    };
-    let placed = spread(&wanted, LINE, [TOP, axis.bottom()]);
-    for ((one, wanted), placed) in own.iter().zip(wanted).zip(placed) {
-        svg.line(
-            "leader",
-            [line + side * BAR / 2.0, wanted],
-            [line + side * 14.0, placed],
-        );
-        let text = fitted(&label(one), FONT, room);
-        svg.text("packet", anchor, [line + side * 17.0, placed + 3.5], &text);
-    }
+/// What the transmissions of one sender are, beside it.
+fn labels(svg: &mut Svg, frame: &Frame, all: &[AirTransmission], host: usize) {
+    let own = all.iter().filter(|one| is_up(one) == (host == 0));
+    let mut labels: Vec<Label> = own
+        .map(|one| Label {
+            text: label(one),
+            tail: String::new(),
+            is_faint: false,
+            at_ms: one.at_ms,
+        })
+        .collect();
+    labels.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    frame.labels(svg, host, &labels, ASIDE);
 }
 
 fn label(one: &AirTransmission) -> String {

@@ -1,0 +1,238 @@
+//! Stacked bars beside their names: from an axis to the right, or to both sides of it.
+
+use super::svg::{Anchor, Svg, fitted, text_width};
+use super::{NARROW, Scale};
+use crate::number;
+
+const BAR: f64 = 20.0;
+/// Size of the numbers on bars and beside them.
+const FONT: f64 = 11.0;
+const NAME_FONT: f64 = 12.0;
+/// Pixels of the figure for each number at the axis.
+const TICK: f64 = 70.0;
+
+/// Bars before their width is known.
+pub struct BarChart {
+    /// Its name.
+    pub name: String,
+    /// The unit at the origin of the axis.
+    pub unit: &'static str,
+    /// What goes to the left and to the right; empty where all bars go to the right.
+    pub sides: [&'static str; 2],
+    /// The bars from the top down.
+    pub rows: Vec<Row>,
+}
+
+/// A bar, or the two of a name.
+pub struct Row {
+    /// Its name.
+    pub label: String,
+    /// What goes to the left, from the axis outwards.
+    pub left: Vec<Part>,
+    /// What goes to the right, from the axis outwards.
+    pub right: Vec<Part>,
+    /// The sums as text, beside the left bar and beside the right one; empty for none.
+    pub totals: [String; 2],
+    /// The row in words, for screen readers.
+    pub told: String,
+}
+
+/// A part of a bar.
+pub struct Part {
+    /// The class of its colour.
+    pub class: String,
+    /// Its length.
+    pub value: f64,
+    /// Its number as text.
+    pub text: String,
+    /// The tooltip.
+    pub title: String,
+}
+
+fn sum(parts: &[Part]) -> f64 {
+    parts.iter().map(|part| part.value).sum()
+}
+
+/// The geometry of a figure of one width.
+struct Frame {
+    width: f64,
+    /// Pixels for the names beside the bars.
+    names: f64,
+    axis: f64,
+    /// Pixels of a unit.
+    scale: f64,
+    /// The longest bar to the left and to the right.
+    longest: [f64; 2],
+    top: f64,
+    rows: usize,
+    is_narrow: bool,
+}
+
+impl Frame {
+    fn new(chart: &BarChart, width: f64) -> Self {
+        let is_narrow = width < NARROW;
+        let widest = |texts: &mut dyn Iterator<Item = &str>, font: f64| {
+            texts.map(|text| text_width(text, font)).fold(0.0, f64::max)
+        };
+        let rows = || chart.rows.iter();
+        let names = match is_narrow {
+            true => 0.0,
+            false => (widest(&mut rows().map(|row| row.label.as_str()), NAME_FONT) + 8.0).min(width * 0.36),
+        };
+        let totals = [0, 1].map(|side| {
+            let widest = widest(&mut rows().map(|row| row.totals[side].as_str()), FONT);
+            if widest > 0.0 { widest + 10.0 } else { 0.0 }
+        });
+        let longest = [
+            rows().map(|row| sum(&row.left)).fold(0.0, f64::max),
+            rows().map(|row| sum(&row.right)).fold(0.0, f64::max),
+        ];
+        let room = width - names - totals[0] - totals[1];
+        let scale = room / (longest[0] + longest[1]).max(f64::MIN_POSITIVE);
+        Self {
+            width,
+            names,
+            axis: names + totals[0] + longest[0] * scale,
+            scale,
+            longest,
+            top: if chart.sides[1].is_empty() { 6.0 } else { 26.0 },
+            rows: chart.rows.len(),
+            is_narrow,
+        }
+    }
+
+    const fn pitch(&self) -> f64 {
+        if self.is_narrow { 42.0 } else { 28.0 }
+    }
+
+    const fn bar_top(&self, row: usize) -> f64 {
+        let name = if self.is_narrow { 18.0 } else { 4.0 };
+        self.top + row as f64 * self.pitch() + name
+    }
+
+    const fn bottom(&self) -> f64 {
+        self.top + self.rows as f64 * self.pitch() + 4.0
+    }
+
+    /// A line from top to bottom. Where names stand above their bars, it leaves them out.
+    fn line(&self, svg: &mut Svg, class: &str, x: f64) {
+        if !self.is_narrow {
+            svg.line(class, [x, self.top - 2.0], [x, self.bottom()]);
+            return;
+        }
+        for row in 0..self.rows {
+            let top = self.bar_top(row);
+            svg.line(class, [x, top - 1.0], [x, top + BAR + 2.0]);
+        }
+    }
+}
+
+impl BarChart {
+    /// The chart in a width.
+    pub fn draw(&self, width: f64) -> String {
+        let frame = Frame::new(self, width);
+        let mut svg = Svg::new(width, frame.bottom() + 20.0);
+        self.axis(&mut svg, &frame);
+        for (index, row) in self.rows.iter().enumerate() {
+            let top = frame.bar_top(index);
+            let (at, room) = match frame.is_narrow {
+                true => ([0.0, top - 5.0], width),
+                false => ([0.0, top + 14.5], frame.names - 8.0),
+            };
+            let name = fitted(&row.label, NAME_FONT, room);
+            svg.text("name", Anchor::Start, at, &name);
+            bar(&mut svg, &frame, top, (&row.left, &row.totals[0]), -1.0);
+            bar(&mut svg, &frame, top, (&row.right, &row.totals[1]), 1.0);
+        }
+        let told: Vec<&str> = self.rows.iter().map(|row| row.told.as_str()).collect();
+        svg.finish(&self.name, &told.join(". "))
+    }
+
+    fn axis(&self, svg: &mut Svg, frame: &Frame) {
+        let [left, right] = self.sides;
+        if !right.is_empty() {
+            svg.text("muted", Anchor::End, [frame.axis - 8.0, 12.0], left);
+            svg.text("muted", Anchor::Start, [frame.axis + 8.0, 12.0], right);
+        }
+        let scale = Scale::linear(-frame.longest[0], frame.longest[1]);
+        let mut free = f64::NEG_INFINITY;
+        for tick in scale.ticks(frame.width / TICK) {
+            let x = frame.axis + tick * frame.scale;
+            let is_axis = tick == 0.0;
+            frame.line(svg, if is_axis { "axis" } else { "grid" }, x);
+            let number = number::short(tick.abs());
+            let text = if is_axis {
+                format!("{number} {}", self.unit)
+            } else {
+                number
+            };
+            // The first label begins within the figure.
+            let half = text_width(&text, FONT) / 2.0;
+            let middle = x.max(half);
+            if middle - half > free {
+                svg.text("tick", Anchor::Middle, [middle, frame.bottom() + 14.0], &text);
+                free = middle + half + 3.0;
+            }
+        }
+    }
+}
+
+/// The bar of one side: `sign` is 1 to the right, -1 to the left.
+fn bar(svg: &mut Svg, frame: &Frame, top: f64, (parts, total): (&[Part], &str), sign: f64) {
+    let mut edge = frame.axis;
+    for part in parts.iter().filter(|part| part.value > 0.0) {
+        let width = part.value * frame.scale;
+        let left = if sign > 0.0 { edge } else { edge - width };
+        svg.rect(
+            &format!("seg {}", part.class),
+            [left, top, width, BAR],
+            &part.title,
+        );
+        if width >= text_width(&part.text, FONT) + 3.0 {
+            let at = [left + width / 2.0, top + 14.0];
+            svg.text(&format!("on {}", part.class), Anchor::Middle, at, &part.text);
+        }
+        edge += sign * width;
+    }
+    let anchor = if sign > 0.0 { Anchor::Start } else { Anchor::End };
+    if !total.is_empty() {
+        svg.text("total", anchor, [edge + sign * 5.0, top + 14.5], total);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(label: &str) -> BarChart {
+        let part = |value: f64| Part {
+            class: "ip".to_owned(),
+            value,
+            text: value.to_string(),
+            title: String::new(),
+        };
+        BarChart {
+            name: "bytes".to_owned(),
+            unit: "B",
+            sides: ["← down", "up →"],
+            rows: vec![Row {
+                label: label.to_owned(),
+                left: vec![part(20.0)],
+                right: vec![part(100.0), part(0.0)],
+                totals: ["20".to_owned(), "100".to_owned()],
+                told: String::new(),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_stays_text() {
+        let svg = chart("<script>").draw(680.0);
+        assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script>"));
+    }
+
+    #[test]
+    fn a_part_of_nothing_is_not_drawn() {
+        assert_eq!(chart("any").draw(680.0).matches("<rect").count(), 2);
+    }
+}
