@@ -15,7 +15,7 @@ use super::PlannedCell;
 use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
 use crate::options::content::Content;
-use crate::options::sending::HttpSizes;
+use crate::options::sending::{HttpSizes, Sending};
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -77,45 +77,83 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
 /// The key of a cell that is not planned yet.
 pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
     let text = |duration: Duration| DisplayDuration(duration).to_string();
-    // Virtual time has only the built-in servers.
-    let target = if engine == "sim" {
-        Target::Builtin.to_string()
-    } else {
-        let path = options
-            .path()
-            .map_or_else(String::new, |path| format!(" {}", path.name()));
-        options.target_name() + &path
-    };
-    let sending = &options.sending;
+    // Every option is named, so that the compiler asks of a new one whether figures depend on it.
+    let Options {
+        samples,
+        settle,
+        timeout,
+        ipv6,
+        seed,
+        resource,
+        reconnect,
+        client_certificates,
+        dtls_cookie,
+        one_cpu,
+        sending,
+        shared_link,
+        // In the dimensions of the cell.
+        stacks: _,
+        starts: _,
+        contents: _,
+        links: _,
+        schedules: _,
+        keep_alive: _,
+        // In the engine and the target of the cell.
+        engine: _,
+        target: _,
+        running: _,
+        // How packets are handed over and what is kept of them.
+        medium: _,
+        keys: _,
+        record_hosts: _,
+        // Which cells there are.
+        exclude: _,
+        shard: _,
+    } = options;
+    let Sending {
+        payload,
+        chunk,
+        nagle,
+        offload,
+        http,
+    } = sending;
     let identity = Identity {
         question: question(options, cell),
         engine,
-        target,
+        target: target_of(options, engine),
         version: env!("CARGO_PKG_VERSION"),
-        seed: options.seed,
-        samples: options.samples,
-        settle: text(options.settle),
-        timeout: text(options.timeout),
-        ipv6: options.ipv6,
-        resource: &options.resource,
+        seed: *seed,
+        samples: *samples,
+        settle: text(*settle),
+        timeout: text(*timeout),
+        ipv6: *ipv6,
+        resource,
         keep_alive_s: options.keep_alive_of(&cell.schedule),
-        client_certificates: options.client_certificates,
-        dtls_cookie: options.dtls_cookie,
-        spread: options
-            .shared_link
-            .map(|shared| shared.spread.map_or("interval".into(), text)),
-        one_cpu: options.one_cpu,
-        never_reconnects: options.reconnect == Reconnect::Never,
-        payload: sending
-            .payload
+        client_certificates: *client_certificates,
+        dtls_cookie: *dtls_cookie,
+        spread: shared_link.map(|shared| shared.spread.map_or("interval".into(), text)),
+        one_cpu: *one_cpu,
+        never_reconnects: *reconnect == Reconnect::Never,
+        payload: payload
             .as_deref()
             .map(|bytes| key_of(&ResolvedPayload::of(bytes).hex)),
-        chunk: sending.chunk.map(|chunk| chunk.to_string()),
-        nagle: sending.nagle,
-        offload: sending.offload,
-        http: sending.http,
+        chunk: chunk.map(|chunk| chunk.to_string()),
+        nagle: *nagle,
+        offload: *offload,
+        http: *http,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
+}
+
+/// The target of the cells of an engine. Virtual time has only the built-in servers.
+fn target_of(options: &Options, engine: &str) -> String {
+    if engine == "sim" {
+        return Target::Builtin.to_string();
+    }
+    let path = options
+        .path()
+        .map_or_else(String::new, |path| format!(" {}", path.name()));
+    options.target_name() + &path
 }
 
 /// The dimensions of a cell of a comparison.
@@ -183,8 +221,8 @@ mod tests {
     use wirecost_proto::ByteSize;
 
     use super::*;
-    use crate::options::compare::Schedule;
     use crate::options::compare::tests::options;
+    use crate::options::compare::{Schedule, SharedLink};
     use crate::options::content::{Contents, ReadingsLists};
     use crate::plan::Plan;
 
@@ -195,14 +233,22 @@ mod tests {
         plan.cells.iter().map(|cell| key(&options, cell, "sim")).collect()
     }
 
+    /// The names of the cells of earlier folders follow from it, which are to be resumed.
     #[test]
     fn a_key_is_what_it_was_and_16_digits() {
-        let keys = keys(|_| {});
-        assert_eq!(keys.len(), 2);
-        assert!(
-            keys.iter()
-                .all(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        );
+        assert_eq!(keys(|_| {}), ["473b43e49d649a77", "b356034dc16b9062"]);
+        let all = keys(|options| {
+            options.one_cpu = true;
+            options.reconnect = Reconnect::Never;
+            options.shared_link = Some(SharedLink { spread: None });
+            options.sending.nagle = true;
+            options.sending.offload = true;
+            options.sending.chunk = Some(ByteSize::from_bytes(100));
+            options.sending.payload = Some(vec![7; 128].into());
+            options.sending.http.request_headers = Some(ByteSize::from_bytes(100));
+            options.sending.http.response_body = Some(ByteSize::from_bytes(100));
+        });
+        assert_eq!(all, ["ec2163a2728210ba", "4c53e16563b54592"]);
     }
 
     #[test]
@@ -222,8 +268,15 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 15] = [
+        let changes: [fn(&mut Options); 22] = [
             |options| options.seed = 43,
+            |options| options.timeout = Duration::from_secs(2),
+            |options| options.ipv6 = true,
+            |options| options.resource = "other".into(),
+            |options| options.client_certificates = true,
+            |options| options.dtls_cookie = true,
+            |options| options.one_cpu = true,
+            |options| options.shared_link = Some(SharedLink { spread: None }),
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
             |options| options.keep_alive = 30,
