@@ -145,8 +145,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
         let message = format!("there are {cells} cells, more than {MAX_CELLS}: shorten the lists");
         return Err(ScenarioError::new(&super::Place::File, message));
     }
-    let checked = options.validate();
-    checked.map_err(|why| ScenarioError::new(&super::Place::File, why.to_string()))?;
+    options.validate().map_err(|refusal| refusal.in_file(node))?;
     check_exclude(&table, &options)?;
     Ok(options)
 }

@@ -52,7 +52,7 @@ pub use object::{
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
 pub use readings::{BatchArguments, ReadingsArguments};
-pub use refusal::refusal;
+pub use refusal::{of_flags, refusal};
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};

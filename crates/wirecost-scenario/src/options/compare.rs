@@ -152,136 +152,9 @@ impl Default for Schedule {
     }
 }
 
-/// Why a comparison cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum OptionsError {
-    /// The target does not speak any of the stacks.
-    #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
-    TargetSpeaksNone {
-        /// The target.
-        target: Target,
-        /// The stacks that it speaks.
-        speaks: &'static str,
-    },
-    /// A number is zero.
-    #[error("{0} must be at least 1")]
-    Zero(&'static str),
-    /// A time is zero or too long.
-    #[error("{flag} must be above 0 ms and at most {} h, got {}", .most.as_secs() / 3_600, DisplayDuration(*got))]
-    Time {
-        /// The flag.
-        flag: &'static str,
-        /// The time.
-        got: Duration,
-        /// The longest that is allowed; of an interval, 31 days in virtual time.
-        most: Duration,
-    },
-    /// A number, a size or a time is too large.
-    #[error("{flag} must be at most {most}, got {got}")]
-    TooLarge {
-        /// The flag.
-        flag: &'static str,
-        /// The largest value.
-        most: &'static str,
-        /// The value.
-        got: String,
-    },
-    /// Client certificates with a server that does not ask for one.
-    #[error("--client-certificates works with the built-in servers: no other server asks for a certificate")]
-    ClientCertificates,
-    /// Offload where packets are not captured on kernel interfaces.
-    #[error("--offload keeps the segmentation offload of interfaces, and {0}")]
-    Offload(&'static str),
-    /// A size of HTTP that cannot be.
-    #[error("{key}: {why}")]
-    Http {
-        /// Its key.
-        key: &'static str,
-        /// What it must be.
-        why: String,
-    },
-    /// A real server in virtual time.
-    #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
-    SimulatedTarget(String),
-    /// A server that runs already cannot be measured in this way.
-    #[error("{0}")]
-    Running(String),
-    /// More devices than one run has addresses for.
-    #[error(
-        "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{instead}"
-    )]
-    TooManyDevices {
-        /// Samples of a cell.
-        samples: u64,
-        /// Devices of one run.
-        most: u64,
-        /// What else to do.
-        instead: &'static str,
-    },
-    /// Devices share a link outside virtual time.
-    #[error("--shared-link works in virtual time only, so far: add --engine sim")]
-    SharedLinkLive,
-    /// Devices that share a link do not send at an interval.
-    #[error("devices that share a link send at an interval: add --interval")]
-    SharedLinkSettles,
-    /// Devices that share a link do not start cold.
-    #[error("devices that share a link start cold, so far: leave out --start")]
-    SharedLinkStart,
-    /// Devices that share a link would not reconnect.
-    #[error("devices that share a link connect again as needed: leave out --reconnect never")]
-    SharedLinkNever,
-    /// No stack can start as asked; why the first one cannot.
-    #[error("nothing to run: {0}")]
-    NothingToRun(String),
-    /// The payloads of all messages take more than a day.
-    #[error(
-        "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
-         lower -n, --size, --readings or --messages-per-connection"
-    )]
-    TooMuchPayload {
-        /// The payload of the run.
-        gigabytes: u64,
-    },
-    /// PINGREQs follow one another faster than the link settles.
-    #[error(
-        "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
-        DisplayDuration(*keep_alive),
-        DisplayDuration(*settle)
-    )]
-    KeepAlive {
-        /// The keep-alive.
-        keep_alive: Duration,
-        /// The settle time.
-        settle: Duration,
-    },
-    /// Two cells would be the same.
-    #[error("{what} {position} of {count} has been asked for before: name each {what} once")]
-    Twice {
-        /// What a list is of.
-        what: &'static str,
-        /// The position in the list, from 1.
-        position: usize,
-        /// The length of the list.
-        count: usize,
-    },
-    /// The link cannot exist.
-    #[error(transparent)]
-    Link(#[from] wirecost_link::ConfigError),
-    /// A modelled cell outside virtual time.
-    #[error("the engine live cannot run a modelled NB-IoT cell ({}), which exists in virtual time only", cell_text(.0))]
-    CellLive(Box<LinkText>),
-    /// Devices that share an emulated link cannot be in a modelled cell.
-    #[error(
-        "--shared-link is about an emulated link: the devices of a modelled NB-IoT cell share it with --cell-load"
-    )]
-    CellShared,
-    /// IPv6 on a link that cannot carry it.
-    #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
-    MtuBelowIpv6(u16),
-}
-
-fn cell_text(link: &LinkText) -> String {
-    link.0.cell.map_or_else(String::new, |cell| cell.to_string())
+/// Why IPv6 cannot cross a link with this MTU in bytes.
+pub fn below_ipv6(mtu: u16) -> String {
+    format!("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {mtu} B")
 }
 
 impl Options {
@@ -301,7 +174,17 @@ impl Options {
 
     /// Whether a link is a modelled NB-IoT cell.
     pub fn has_cell(&self) -> bool {
-        self.links.iter().any(|link| link.cell.is_some())
+        self.cell().is_some()
+    }
+
+    /// The first link that is a modelled NB-IoT cell.
+    fn cell(&self) -> Option<&LinkConfig> {
+        self.links.iter().find(|link| link.cell.is_some())
+    }
+
+    /// The modelled NB-IoT cell that is asked for on kernel sockets, which cannot run it.
+    pub fn live_cell(&self) -> Option<&LinkConfig> {
+        self.cell().filter(|_| self.engine.goes_live())
     }
 
     /// Takes the only possible engine where it is left open: sim on a modelled link, live with offload.

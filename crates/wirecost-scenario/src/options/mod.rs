@@ -5,4 +5,5 @@ pub mod content;
 pub mod life;
 pub mod load;
 pub mod nbiot;
+pub mod refusal;
 pub mod sending;

@@ -4,14 +4,15 @@ use wirecost_lab::compare::in_cell::EchoFigures;
 use wirecost_proto::ByteSize;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
-    Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
+    Engine, LinkConfig, Options, Running, Schedule, ServerPath, SharedLink, Target,
 };
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::load::LoadTarget;
+use wirecost_scenario::options::refusal::{About, Refusal};
 use wirecost_scenario::options::sending::Sending;
 use wirecost_stack::url::{Url, percent_decoded};
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, of_flags};
 use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
 use crate::commands::payload_of;
@@ -62,7 +63,9 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         let text = "--cacert, --insecure and --i-own-this-target go with a URL: --target mqtts://HOST";
         return Err(Failure::usage(text));
     }
-    options.validate().map_err(refused)?;
+    options
+        .validate()
+        .map_err(|refusal| refused(&options, &refusal))?;
     Ok(options)
 }
 
@@ -87,19 +90,22 @@ fn lists(arguments: &CompareArguments) -> LinkLists {
 }
 
 /// A refusal; that of a modelled cell on the engine live says which emulated link comes near, from the cell's own echoes.
-fn refused(error: OptionsError) -> Failure {
-    let OptionsError::CellLive(link) = &error else {
-        return error.into();
+fn refused(options: &Options, refusal: &Refusal) -> Failure {
+    let failure = of_flags("compare", refusal);
+    let Some(link) = options
+        .live_cell()
+        .filter(|_| refusal.about == About::Key("engine"))
+    else {
+        return failure;
     };
-    let hint = match EchoFigures::of(&link.0) {
+    failure.with_hint(match EchoFigures::of(link) {
         Ok(figures) => format!(
             "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
              --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",
             figures.echoes, figures.bytes, figures.connected_ms, figures.idle_ms
         ),
         Err(error) => format!("take --engine sim ({error})"),
-    };
-    Failure::usage(error).with_hint(hint)
+    })
 }
 
 /// Takes a server that runs already as the target: on the real path, or with options of a link behind a relay.
