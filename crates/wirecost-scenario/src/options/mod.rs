@@ -6,4 +6,5 @@ pub mod life;
 pub mod load;
 pub mod nbiot;
 pub mod refusal;
+pub mod row;
 pub mod sending;

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::resolved::{ResolvedPayload, ResolvedSchedule};
+use wirecost_results::resolved::Tree;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
 use super::PlannedCell;
 use crate::labels::labels_of_link;
-use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
+use crate::options::compare::{Hex, Options, Reconnect, ResolvedSchedule, Schedule, resolved_schedule};
 use crate::options::content::Content;
-use crate::options::sending::{HttpSizes, Sending};
+use crate::options::row::{Changes, Row, Rows};
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -30,38 +31,84 @@ struct Question {
     schedule: ResolvedSchedule,
 }
 
-/// Everything that the figures of a cell depend on, in a fixed order of fields.
-#[derive(Debug, Serialize)]
+/// Everything that the figures of a cell depend on: the cell, and each option that changes figures and is not among its
+/// dimensions. An option is left out only if its row says so.
 struct Identity<'a> {
-    question: Question,
+    options: &'a Options,
+    cell: Dimensions,
     engine: &'a str,
-    target: String,
-    version: &'a str,
-    seed: u64,
-    samples: u32,
-    settle: String,
-    timeout: String,
-    ipv6: bool,
-    resource: &'a str,
-    keep_alive_s: u16,
-    client_certificates: bool,
-    dtls_cookie: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    spread: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    one_cpu: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    never_reconnects: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chunk: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    nagle: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    offload: bool,
-    #[serde(flatten)]
-    http: HttpSizes,
+}
+
+/// The options of the first release, in the order in which keys have them. The options since then follow in the order of their
+/// rows, where they are not the default, so that older folders keep their names.
+const FIRST: [&str; 18] = [
+    "seed",
+    "samples",
+    "settle",
+    "timeout",
+    "ipv6",
+    "resource",
+    "keep_alive",
+    "client_certificates",
+    "dtls_cookie",
+    "spread",
+    "one_cpu",
+    "reconnect",
+    "payload",
+    "chunk",
+    "nagle",
+    "offload",
+    "request_headers",
+    "response_body",
+];
+
+impl Serialize for Identity<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            options,
+            cell,
+            engine,
+        } = *self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("question", &question(options, cell))?;
+        map.serialize_entry("engine", engine)?;
+        map.serialize_entry("target", &target_of(options, engine))?;
+        map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
+        let named = |key: &&str| Options::ROWS.iter().find(|row| row.key == *key);
+        let is_later =
+            |row: &&Row<Options>| row.spec.changes == Changes::Figures && !FIRST.contains(&row.key);
+        let first = FIRST.iter().filter_map(named);
+        for row in first.chain(Options::ROWS.iter().filter(is_later)) {
+            if let Some((key, value)) = in_key(row, options, cell) {
+                map.serialize_entry(key, &value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// An option as the key of a cell has it: as the resolved file does, but for four.
+fn in_key(row: &Row<Options>, options: &Options, cell: Dimensions) -> Option<(&'static str, Tree)> {
+    let text = |duration: Duration| Tree::text(DisplayDuration(duration));
+    match row.key {
+        "keep_alive" => {
+            let seconds = options.keep_alive_of(&cell.schedule);
+            Some(("keep_alive_s", Tree::number(seconds.into())))
+        }
+        "spread" => {
+            let spread = options.shared_link?.spread;
+            Some(("spread", spread.map_or_else(|| Tree::text("interval"), text)))
+        }
+        "reconnect" => {
+            let never = options.reconnect == Reconnect::Never;
+            never.then_some(("never_reconnects", Tree::Bool(true)))
+        }
+        "payload" => {
+            let bytes = options.sending.payload.as_deref()?;
+            Some(("payload", Tree::number(key_of(&Hex::of(bytes).hex))))
+        }
+        key => Some((key, row.resolved(options)?)),
+    }
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -76,71 +123,10 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
 
 /// The key of a cell that is not planned yet.
 pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
-    let text = |duration: Duration| DisplayDuration(duration).to_string();
-    // Every option is named, so that the compiler asks of a new one whether figures depend on it.
-    let Options {
-        samples,
-        settle,
-        timeout,
-        ipv6,
-        seed,
-        resource,
-        reconnect,
-        client_certificates,
-        dtls_cookie,
-        one_cpu,
-        sending,
-        shared_link,
-        // In the dimensions of the cell.
-        stacks: _,
-        starts: _,
-        contents: _,
-        links: _,
-        schedules: _,
-        keep_alive: _,
-        // In the engine and the target of the cell.
-        engine: _,
-        target: _,
-        running: _,
-        // How packets are handed over and what is kept of them.
-        medium: _,
-        keys: _,
-        record_hosts: _,
-        // Which cells there are.
-        exclude: _,
-        shard: _,
-    } = options;
-    let Sending {
-        payload,
-        chunk,
-        nagle,
-        offload,
-        http,
-    } = sending;
     let identity = Identity {
-        question: question(options, cell),
+        options,
+        cell,
         engine,
-        target: target_of(options, engine),
-        version: env!("CARGO_PKG_VERSION"),
-        seed: *seed,
-        samples: *samples,
-        settle: text(*settle),
-        timeout: text(*timeout),
-        ipv6: *ipv6,
-        resource,
-        keep_alive_s: options.keep_alive_of(&cell.schedule),
-        client_certificates: *client_certificates,
-        dtls_cookie: *dtls_cookie,
-        spread: shared_link.map(|shared| shared.spread.map_or("interval".into(), text)),
-        one_cpu: *one_cpu,
-        never_reconnects: *reconnect == Reconnect::Never,
-        payload: payload
-            .as_deref()
-            .map(|bytes| key_of(&ResolvedPayload::of(bytes).hex)),
-        chunk: chunk.map(|chunk| chunk.to_string()),
-        nagle: *nagle,
-        offload: *offload,
-        http: *http,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }
@@ -249,6 +235,25 @@ mod tests {
             options.sending.http.response_body = Some(ByteSize::from_bytes(100));
         });
         assert_eq!(all, ["ec2163a2728210ba", "4c53e16563b54592"]);
+    }
+
+    /// A field that no key of the resolved file contains would be lost with the folder, and in the key of a cell.
+    #[test]
+    fn each_field_is_in_keys_that_there_are() {
+        for (field, keys) in Options::BY_HAND {
+            let is_known = |key: &&str| Options::ROWS.iter().any(|row| row.key == *key);
+            assert!(keys.iter().all(is_known), "{field}");
+            assert!(!keys.is_empty() || *field == "shard", "{field}");
+        }
+        let unread = Options::ROWS.iter().filter(|row| row.read.is_none());
+        for row in unread {
+            let holds = |(_, keys): &(&str, &[&str])| keys.contains(&row.key);
+            assert!(Options::BY_HAND.iter().any(holds), "{}", row.key);
+        }
+        let first = FIRST
+            .iter()
+            .all(|key| Options::ROWS.iter().any(|row| row.key == *key));
+        assert!(first);
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn differences_are_said_field_by_field() {
     let mut now = options(&["tcp", "udp"]);
     now.seed = 1;
     now.links[0].up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
-    let text = |options: &Options| serde_saphyr::to_string(&options.to_scenario()).expect("YAML");
+    let text = |options: &Options| serde_saphyr::to_string(options).expect("YAML");
     let (earlier, now) = (text(&earlier), text(&now));
     assert_eq!(
         wirecost_results::resume::scenario_differences(&earlier, &earlier),
