@@ -56,6 +56,14 @@ impl Tree {
         }
     }
 
+    /// The text; `None` of anything else.
+    const fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::List(_) | Self::Table(_) => None,
+        }
+    }
+
     /// The text of a boolean, a number or a text.
     pub fn scalar(&self) -> Option<String> {
         match self {
@@ -210,19 +218,12 @@ impl Asked {
     }
 
     fn text(&self, key: &str) -> &str {
-        match self.get(key) {
-            Some(Tree::Text(text)) => text,
-            _ => "",
-        }
+        self.get(key).and_then(Tree::as_text).unwrap_or_default()
     }
 
     fn texts(&self, key: &str) -> Vec<&str> {
-        let text = |value| match value {
-            &Tree::Text(ref text) => Some(text.as_str()),
-            _ => None,
-        };
         match self.get(key) {
-            Some(Tree::List(list)) => list.iter().filter_map(text).collect(),
+            Some(Tree::List(list)) => list.iter().filter_map(Tree::as_text).collect(),
             _ => Vec::new(),
         }
     }

@@ -97,8 +97,8 @@ options! {
         option resource: String as String = "test".to_owned() => Spec::under(MESSAGES).further().always_written();
         /// MQTT keep-alive interval; 0s turns it off.
         option keep_alive: u16 as Seconds = 60 => Spec::under(MESSAGES).further().always_written();
-        /// What a device does when its connection has ended before its last message: as-needed (it connects again when the next
-        /// message is due, by --start) or never (the remaining messages are not sent).
+        /// What a device does when its connection has ended before its last message: as-needed (it connects again, by its start,
+        /// when the next message is due) or never (the remaining messages are not sent).
         option reconnect: Reconnect as Named<Reconnect> = Reconnect::AsNeeded
             => Spec::under(CONNECTIONS).takes("WHEN").always_written();
         /// How devices send.
@@ -129,8 +129,8 @@ options! {
         keys spread by |options| Some(Tree::text(DisplayDuration(options.shared_link?.spread?))) => Spec::FILE;
         /// The packet path; `None` takes TUN if it is available.
         field medium: Option<Medium> = None, in ["packet_path"];
-        /// How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you; auto takes TUN
-        /// where it can.
+        /// How packets leave the network namespaces: auto (TUN where it can), tun (TUN devices), or veth (veth pairs, if /dev/net/tun
+        /// is closed to you).
         option packet_path at medium: PacketPath
             => Spec::under(MEASUREMENT).further().takes("PATH").changes_nothing();
         /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts.

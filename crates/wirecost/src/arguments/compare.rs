@@ -27,6 +27,11 @@ use super::{ReadingsArguments, TableArguments};
     13 some cells failed or none could be run, 14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
+    /// The names of the arguments that the user typed. clap takes the arguments of a field out of what was typed, so that this
+    /// one is the first.
+    #[command(flatten)]
+    pub given: Given,
+
     /// Stacks to compare: an application, then +cose and +CHANNEL if you want them. Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, mqttsn-qos-1 to 2, coap-non, coap-con, coap-tcp, amqp-settled, amqp-unsettled,
     /// http1, http3, postgres, mariadb, mongodb. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, coap-tcp, amqp and http1; +dtls1.3, +dtls1.2, +dtls1.2-psk and
     /// +dtls1.2-cid on udp, mqttsn, coap-non and coap-con; +oscore on coap-non and coap-con; http3 includes TLS 1.3.
@@ -90,10 +95,6 @@ pub struct CompareArguments {
     /// readings= encoding= compression= link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
-
-    /// The names of the arguments that the user typed.
-    #[command(flatten)]
-    pub given: Given,
 
     /// All devices of a cell share one link and one server, to see how they compete (engine sim)
     #[arg(long)]
