@@ -210,6 +210,7 @@ mod tests {
     use crate::options::compare::tests::options;
     use crate::options::compare::{Schedule, SharedLink};
     use crate::options::content::{Contents, ReadingsLists};
+    use crate::options::row::Kind;
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
@@ -235,6 +236,30 @@ mod tests {
             options.sending.http.response_body = Some(ByteSize::from_bytes(100));
         });
         assert_eq!(all, ["ec2163a2728210ba", "4c53e16563b54592"]);
+    }
+
+    /// Of every row there is and will be: a value that is not the default changes the key, unless no figure depends on it.
+    #[test]
+    fn a_row_changes_the_key_unless_it_says_that_no_figure_depends_on_it() {
+        let plain = keys(|_| {});
+        for row in Options::ROWS {
+            let (Some(read), Some(kind)) = (row.read, row.kind) else {
+                continue;
+            };
+            let other = match kind {
+                Kind::Flag => "true",
+                Kind::Number | Kind::Count => "7",
+                Kind::Time => "7s",
+                Kind::Size => "77B",
+                Kind::Text => "other",
+                Kind::Name(names) => names.last().copied().unwrap_or_default(),
+            };
+            let changed = keys(|options| read(other, options).expect(row.key));
+            match row.spec.changes {
+                Changes::Figures => assert_ne!(changed, plain, "{}", row.key),
+                Changes::Nothing | Changes::Dimension => assert_eq!(changed, plain, "{}", row.key),
+            }
+        }
     }
 
     /// A field that no key of the resolved file contains would be lost with the folder, and in the key of a cell.
