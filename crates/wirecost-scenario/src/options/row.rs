@@ -2,7 +2,7 @@
 //!
 //! From the rows of a command come the fields and defaults of its options, the keys of a scenario and how they are read, the resolved
 //! file, the key of a cell, the flags with their help, the properties of the JSON Schema and the table of docs/scenarios.md.
-//! [`options!`](crate::options::row::options) declares them. A value that depends on others (links, contents, schedules) is a field
+//! `options!` declares them. A value that depends on others (links, contents, schedules) is a field
 //! that is read by hand; its keys are rows that are only written.
 
 use std::fmt::Display;
@@ -191,7 +191,7 @@ pub trait Rows: Sized + 'static {
 }
 
 impl<O: Rows> Row<O> {
-    /// The parts of a row, as [`options!`](crate::options::row::options) has them.
+    /// The parts of a row, as `options!` has them.
     pub const fn new(
         (key, doc, spec): (&'static str, &'static str, Spec),
         kind: Option<Kind>,
