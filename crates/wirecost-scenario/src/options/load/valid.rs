@@ -18,7 +18,7 @@ impl LoadOptions {
     /// Whether the load can be run.
     ///
     /// # Errors
-    /// [`Refusal`] is the first reason why it cannot be run.
+    /// The first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
         refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
