@@ -23,21 +23,21 @@ def compare(
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
+    resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
+    keep_alive: Values | None = None,  # MQTT keep-alive interval; 0s turns it off  [default: 1min]
     chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
     request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
-    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message [default: none]
-    resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
-    keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
+    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message, from 1B on
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
     target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that
-    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again when the next mes
+    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again, by its start, wh
     cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
     i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects pe
+    ipv6: bool = False,  # Use IPv6 between devices and server
     client_certificates: bool = False,  # Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
     dtls_cookie: bool = False,  # DTLS servers request a cookie first, which costs one more round trip
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
-    ipv6: bool = False,  # Use IPv6 between devices and server
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
     rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
@@ -53,15 +53,15 @@ def compare(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
-    count: Values | None = None,  # Number of samples per cell; each sample is a device that connects, sends and closes  [default: 150]
-    engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)
     vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encodi
+    engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)
+    count: Values | None = None,  # Number of samples per cell; each sample is a device that connects, sends and closes  [default: 150]
     seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
+    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
     settle: Values | None = None,  # Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links with a lon
     timeout: Values | None = None,  # Time after which an acknowledgement counts as late; after twice this time the device gives up  [default: 30s]
-    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
+    packet_path: Values | None = None,  # How packets leave the network namespaces: auto (TUN where it can), tun (TUN devices), or veth (veth pairs, if /dev/net
     one_cpu: bool = False,  # Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
-    packet_path: Values | None = None,  # How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
     offload: bool = False,  # Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload does (engine l
     cell_load: Values | None = None,  # Load of the cell of --link nbiot by other devices: 1/s, 30/min, in reports per second and cell [default: unloaded]
     coupling_loss: Values | None = None,  # Coupling loss between the device and the cell of --link nbiot: 144dB is the edge of normal coverage, 164dB the limit

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::shown;
 use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{BitRate, BothWays, Layer, Probability};
-use wirecost_results::resolved::ResolvedScenario;
+use wirecost_results::resolved::Asked;
 use wirecost_results::summary::{Bytes, Count, Link, LinkCell, LinkDirection};
 use wirecost_results::{Cell, Section};
 
@@ -205,9 +205,9 @@ fn cell_words(cell: &LinkCell) -> String {
 }
 
 /// The number of devices per cell, and whether they share a link, as text.
-pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
-    let samples = scenario.samples;
-    if scenario.shared_link {
+pub(crate) fn samples(scenario: &Asked) -> String {
+    let samples = scenario.samples();
+    if scenario.is("shared_link") {
         format!("{} sharing one link per cell", counted(samples, "device"))
     } else {
         format!("{} per cell", counted(samples, "sample"))

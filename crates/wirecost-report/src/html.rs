@@ -240,22 +240,22 @@ fn asked(results: &Results) -> String {
     let summary = &results.summary;
     let scenario = &summary.scenario;
     let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
-    let sizes = match scenario.size.len() {
+    let sizes = match scenario.sizes().len() {
         0 => batches(summary),
-        1..=NAMED => scenario.size.join(" or "),
+        1..=NAMED => scenario.sizes().join(" or "),
         sizes => format!("{sizes} sizes"),
     };
     let links = match links.len() {
         0..=NAMED => format!("a link with {}", links.join(" or with ")),
         links => format!("{links} links"),
     };
-    let engines = match scenario.engine.as_str() {
+    let engines = match scenario.engine() {
         "auto" => "simulated, then measured live".to_owned(),
         "sim" => "simulated".to_owned(),
         engine => format!("measured {engine}"),
     };
-    let stacks = match scenario.stacks.len() {
-        0..=NAMED => scenario.stacks.join(", "),
+    let stacks = match scenario.stacks().len() {
+        0..=NAMED => scenario.stacks().join(", "),
         stacks => format!("{stacks} stacks"),
     };
     format!(

@@ -59,7 +59,7 @@ impl Names {
             (any(|cell| cell.agreement.is_some()), Key::Agreement),
         ];
         Self {
-            has_target: summary.scenario.target != BUILTIN || any(|cell| cell.target != BUILTIN),
+            has_target: summary.scenario.target() != BUILTIN || any(|cell| cell.target != BUILTIN),
             keys: keys
                 .into_iter()
                 .filter(|(any, _)| *any)

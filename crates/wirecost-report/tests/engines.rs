@@ -7,6 +7,7 @@ use wirecost_report::html::report;
 use wirecost_report::rows::Rows;
 use wirecost_report::terminal::{Contents, TableOptions, cell_line, table, table_of};
 use wirecost_results::Summary;
+use wirecost_results::resolved::Tree;
 
 const WIDE: TableOptions = TableOptions {
     width: 160,
@@ -122,7 +123,7 @@ fn a_figure_draws_one_engine() {
 #[test]
 fn simulated_cells_name_the_builtin_server() {
     let mut summary = common::both_engines().summary;
-    summary.scenario.target = "mosquitto".into();
+    summary.scenario.set("target", Tree::text("mosquitto"));
     for cell in summary.cells.iter_mut().filter(|cell| cell.engine == "live") {
         (cell.target, cell.agreement) = ("mosquitto".into(), None);
     }

@@ -4,6 +4,7 @@ mod common;
 
 use wirecost_report::html::report;
 use wirecost_results::Results;
+use wirecost_results::resolved::Tree;
 
 const SECTIONS: [&str; 12] = [
     "answer",
@@ -110,7 +111,7 @@ fn hostile_names_stay_text() {
     results.summary.cells[1].target = hostile.into();
     results.summary.cells[2].not_run = Some(hostile.into());
     results.summary.command = hostile.into();
-    results.summary.scenario.resource = hostile.into();
+    results.summary.scenario.set("resource", Tree::text(hostile));
     results.ladders[0].stack = hostile.into();
     results.ladders[0].link = hostile.into();
     results.ladders[1].packets[0].label = hostile.into();

@@ -5,6 +5,7 @@ mod common;
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 use wirecost_results::Summary;
+use wirecost_results::resolved::Tree;
 
 const SCHEMA: &str = include_str!("../../../schema/summary.schema.json");
 
@@ -38,7 +39,7 @@ fn every_summary_is_valid() {
     let checker = Checker::new();
     let mut interrupted = common::eight_stacks().summary;
     interrupted.interrupted = true;
-    interrupted.scenario.interval = Some("1s".into());
+    interrupted.scenario.set("interval", Tree::text("1s"));
     interrupted.cells[0].cpu.server = interrupted.cells[0].cpu.client;
     for summary in [
         common::eight_stacks().summary,

@@ -6,6 +6,7 @@ use wirecost_report::export::csv;
 use wirecost_report::html::report;
 use wirecost_report::terminal::{TableOptions, table};
 use wirecost_results::Results;
+use wirecost_results::resolved::Tree;
 
 const STACKS: [&str; 4] = ["udp", "mqtt-qos1", "mqtt-qos2", "coap-con"];
 
@@ -240,7 +241,7 @@ fn a_fleet_without_rows_has_its_curve_from_the_quantiles() {
 #[test]
 fn devices_that_share_a_link_are_told() {
     let mut results = common::eight_stacks();
-    results.summary.scenario.shared_link = true;
+    results.summary.scenario.set("shared_link", Tree::Bool(true));
     let words = "150 devices sharing one link per cell";
     assert!(report(&results).unwrap().contains(words));
     assert!(table(&results.summary, &TableOptions::default()).contains(words));

@@ -1,175 +1,249 @@
-//! The scenario of a comparison with every default filled in.
+//! What a comparison was asked to do, as its results keep it: the keys of `scenario.resolved.yaml`.
+//!
+//! The options themselves know their keys (`wirecost-scenario`). A reader of results takes the few that it shows, and keeps the others.
 
-use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
 
-use crate::link_text::LinkText;
-
-/// A scenario with every default filled in, as in `scenario.resolved.yaml`. Quantities have their units.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ResolvedScenario {
-    /// `auto`, `sim` or `live`.
-    pub engine: String,
-    /// `builtin`, the name of a real server, or the URL of a server that was running already.
-    pub target: String,
-    /// How devices reached a server that was running already: `real` (no emulated link) or `relay` (a relay at the end of the
-    /// emulated link); absent where wirecost started the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// A file with the certificate authorities of a server that was running already; absent for those of the system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ca: Option<String>,
-    /// Whether any certificate of a server that was running already was accepted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub insecure: bool,
-    /// Names of the stacks, in order.
-    pub stacks: Vec<String>,
-    /// How connections start.
-    pub start: Vec<String>,
-    /// Payload sizes, e.g. `128B`; empty where messages carry readings.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub size: Vec<String>,
-    /// Readings per message; empty where messages carry pseudo-random bytes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub readings: Vec<u32>,
-    /// Encodings of readings; empty for the default, `json`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub encoding: Vec<String>,
-    /// Compressions of readings; empty for the default, `none`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compression: Vec<String>,
-    /// Every link.
-    pub links: Vec<LinkText>,
-    /// Samples (devices) per cell.
-    pub samples: u64,
-    /// Quiet time after each step of a sample, e.g. `1s`.
-    pub settle: String,
-    /// Time-out of an acknowledgement, e.g. `30s`.
-    pub timeout: String,
-    /// Whether devices speak IPv6.
-    pub ipv6: bool,
-    /// Seed of every random decision.
-    pub seed: u64,
-    /// MQTT topic, CoAP path.
-    pub resource: String,
-    /// MQTT client id prefix and keep-alive, e.g. `60s`.
-    pub keep_alive: String,
-    /// What a device does when its connection has ended before its last message: `as-needed` or `never`. A folder that does
-    /// not say it was written when devices never reconnected.
-    #[serde(default = "never")]
-    pub reconnect: String,
-    /// Messages per connection, the warm-up message not counted.
-    pub messages_per_connection: u64,
-    /// Whether a message goes before the measured ones on each connection.
-    #[serde(default = "yes")]
-    pub warm_up: bool,
-    /// Whether servers demand a certificate of devices.
-    #[serde(default)]
-    pub client_certificates: bool,
-    /// Whether DTLS servers ask for a cookie.
-    #[serde(default)]
-    pub dtls_cookie: bool,
-    /// Time between the intended sends of one device's messages; absent in the settled case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
-    /// Schedules, if there are several. The fields above are those of the first one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub schedules: Vec<ResolvedSchedule>,
-    /// Whether all devices of a cell share one link and one server.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub shared_link: bool,
-    /// Time over which the starts of devices that share a link are spread; absent where it is the interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<String>,
-    /// `tun` or `veth`; absent if wirecost chooses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_path: Option<String>,
-    /// Whether link and hosts share one CPU.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub one_cpu: bool,
-    /// The payload, if it is not pseudo-random bytes of the sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payload: Option<ResolvedPayload>,
-    /// The most bytes that a device gives to TCP at once, e.g. `1kB`; absent where a message is one write.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chunk: Option<String>,
-    /// Whether sockets left Nagle's algorithm on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub nagle: bool,
-    /// Whether packets were captured behind segmentation offload, so that they are not packets on the wire.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub offload: bool,
-    /// Further header fields of each HTTP request in the form of HTTP/1.1, e.g. `60B`; absent where requests have the least.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_headers: Option<String>,
-    /// Content of the server's HTTP answer to a message, e.g. `15kB`; absent where answers have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_body: Option<String>,
-    /// Contents of the capture.
-    #[serde(default, skip_serializing_if = "ResolvedRecord::is_default")]
-    pub record: ResolvedRecord,
-    /// Excluded cells: a cell is excluded if it has one of the values of each named dimension.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exclude: Vec<BTreeMap<String, Vec<String>>>,
+/// A value of a file, whose tables keep the order of their keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Tree {
+    /// Nothing.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// Keys with their values.
+    Table(Vec<(String, Self)>),
 }
 
-/// The bytes of each message of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedPayload {
-    /// Pairs of hexadecimal digits.
-    pub hex: String,
-}
+impl Tree {
+    /// The form in which a value is written.
+    pub fn of(value: &impl Serialize) -> Self {
+        // Texts, numbers and lists: there is nothing that JSON cannot hold.
+        let text = serde_json::to_string(value).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
 
-impl ResolvedPayload {
-    /// The payload of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self {
-            hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    /// A text.
+    pub fn text(value: impl Display) -> Self {
+        Self::Text(value.to_string())
+    }
+
+    /// A whole number.
+    pub fn number(value: u64) -> Self {
+        Self::Number(value.into())
+    }
+
+    /// The value of a key of a table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Table(entries) => entries
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, value)| value),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::List(_) => None,
+        }
+    }
+
+    /// The text; `None` of anything else.
+    const fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::List(_) | Self::Table(_) => None,
+        }
+    }
+
+    /// The text of a boolean, a number or a text.
+    pub fn scalar(&self) -> Option<String> {
+        match self {
+            Self::Bool(value) => Some(value.to_string()),
+            Self::Number(value) => Some(value.to_string()),
+            Self::Text(text) => Some(text.clone()),
+            Self::Null | Self::List(_) | Self::Table(_) => None,
         }
     }
 }
 
-/// Contents of the capture of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedRecord {
-    /// Whether it holds the secrets of its connections.
-    pub keys: bool,
-    /// Recorded devices per cell, in a run that is too long to record all.
-    pub hosts: u32,
-}
-
-impl Default for ResolvedRecord {
-    fn default() -> Self {
-        Self { keys: true, hosts: 1 }
+impl Serialize for Tree {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => to.serialize_unit(),
+            Self::Bool(value) => to.serialize_bool(*value),
+            Self::Number(value) => value.serialize(to),
+            Self::Text(text) => to.serialize_str(text),
+            Self::List(list) => to.collect_seq(list),
+            Self::Table(entries) => {
+                let mut map = to.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
     }
 }
 
-impl ResolvedRecord {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(TreeVisitor)
     }
 }
 
-/// The messages of one connection and their times, with units.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResolvedSchedule {
+struct TreeVisitor;
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Tree;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Tree, E> {
+        Ok(Tree::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
+        Ok(Tree::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
+        Ok(Tree::Number(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
+        Ok(Tree::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
+        Ok(Number::from_f64(value).map_or(Tree::Null, Tree::Number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
+        Ok(Tree::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Tree::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Tree, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = table.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Tree::Table(entries))
+    }
+}
+
+/// A comparison with every default filled in. Quantities have their units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Asked(Tree);
+
+impl Asked {
+    /// What options ask for.
+    pub fn of(options: &impl Serialize) -> Self {
+        Self(Tree::of(options))
+    }
+
+    /// The value of a key; `None` if the folder does not have it.
+    pub fn get(&self, key: &str) -> Option<&Tree> {
+        self.0.get(key)
+    }
+
+    /// Replaces the value of a key.
+    pub fn set(&mut self, key: &str, value: Tree) {
+        let Tree::Table(entries) = &mut self.0 else {
+            return;
+        };
+        match entries.iter_mut().find(|(name, _)| name == key) {
+            Some((_, found)) => *found = value,
+            None => entries.push((key.to_owned(), value)),
+        }
+    }
+
+    /// `auto`, `sim` or `live`.
+    pub fn engine(&self) -> &str {
+        self.text("engine")
+    }
+
+    /// `builtin`, the name of a real server, or the URL of a server that was running already.
+    pub fn target(&self) -> &str {
+        self.text("target")
+    }
+
+    /// The time between keep-alives, e.g. `60s`.
+    pub fn keep_alive(&self) -> &str {
+        self.text("keep_alive")
+    }
+
+    /// Names of the stacks, in order.
+    pub fn stacks(&self) -> Vec<&str> {
+        self.texts("stacks")
+    }
+
+    /// Payload sizes, e.g. `128B`; empty where messages carry readings.
+    pub fn sizes(&self) -> Vec<&str> {
+        self.texts("size")
+    }
+
+    /// Samples (devices) per cell.
+    pub fn samples(&self) -> u64 {
+        self.number("samples")
+    }
+
     /// Messages per connection, the warm-up message not counted.
-    pub messages_per_connection: u64,
-    /// Whether a message goes before the measured ones on each connection.
-    pub warm_up: bool,
-    /// Time between the intended sends of one device's messages; absent in the settled case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<String>,
-    /// Time between keep-alives; absent where it is that of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep_alive: Option<String>,
+    pub fn messages_per_connection(&self) -> u64 {
+        self.number("messages_per_connection")
+    }
+
+    /// Whether an option is on.
+    pub fn is(&self, key: &str) -> bool {
+        self.get(key) == Some(&Tree::Bool(true))
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.get(key).and_then(Tree::as_text).unwrap_or_default()
+    }
+
+    fn texts(&self, key: &str) -> Vec<&str> {
+        match self.get(key) {
+            Some(Tree::List(list)) => list.iter().filter_map(Tree::as_text).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn number(&self, key: &str) -> u64 {
+        match self.get(key) {
+            Some(Tree::Number(number)) => number.as_u64().unwrap_or_default(),
+            _ => 0,
+        }
+    }
 }
 
-fn never() -> String {
-    "never".into()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-const fn yes() -> bool {
-    true
+    #[test]
+    fn a_tree_is_written_as_it_was_read() {
+        let text = r#"{"b":[1,"x",{"z":null,"a":true}],"a":0.5}"#;
+        let tree: Tree = serde_json::from_str(text).expect("JSON");
+        assert_eq!(serde_json::to_string(&tree).expect("a tree"), text);
+    }
 }

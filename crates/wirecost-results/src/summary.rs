@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
 use crate::readings::Readings;
-use crate::resolved::ResolvedScenario;
+use crate::resolved::Asked;
 use crate::warning::Warning;
 
 /// The version of the format of `summary.json`.
@@ -22,7 +22,7 @@ pub struct Summary {
     /// The command that repeats the run.
     pub command: String,
     /// The scenario with every default filled in.
-    pub scenario: ResolvedScenario,
+    pub scenario: Asked,
     /// Seed of every random decision.
     pub seed: u64,
     /// Whether the run was interrupted before every cell had its samples.

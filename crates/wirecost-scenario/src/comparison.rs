@@ -1,11 +1,8 @@
 //! The keys of a comparison in a scenario, and how they are read.
 
 use std::path::Path;
-use std::time::Duration;
 
 use wirecost_link::LinkConfig;
-use wirecost_proto::ByteSize;
-use wirecost_security::Start;
 use wirecost_stack::{Stack, name};
 
 use super::edit::OF_COMPARISONS;
@@ -15,95 +12,20 @@ use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
-use crate::options::compare::{
-    Engine, Medium, Options, Reconnect, Running, Schedule, ServerPath, SharedLink, Target,
-};
-use crate::options::content::{self, Contents};
+use crate::options::compare::{Engine, Options, Running, Schedule, ServerPath, SharedLink, Target};
+use crate::options::content;
 use crate::options::load::LoadTarget;
-use crate::options::sending::Sending;
+use crate::options::row;
 use crate::plan;
 
-/// The keys of a comparison.
-pub const KEYS: [&str; 41] = [
-    "stack",
-    "stacks",
-    "start",
-    "size",
-    "payload",
-    "chunk",
-    "nagle",
-    "offload",
-    "request_headers",
-    "response_body",
-    "readings",
-    "encoding",
-    "compression",
-    "engine",
-    "target",
-    "path",
-    "ca",
-    "insecure",
-    "link",
-    "links",
-    "count",
-    "samples",
-    "settle",
-    "timeout",
-    "ipv6",
-    "seed",
-    "resource",
-    "keep_alive",
-    "messages_per_connection",
-    "warm_up",
-    "interval",
-    "schedules",
-    "reconnect",
-    "client_certificates",
-    "dtls_cookie",
-    "shared_link",
-    "spread",
-    "packet_path",
-    "one_cpu",
-    "record",
-    "exclude",
-];
 /// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
 /// The keys of a schedule.
 pub const SCHEDULE_KEYS: [&str; 4] = ["messages_per_connection", "warm_up", "interval", "keep_alive"];
 
-impl Options {
-    /// A comparison of stacks with every default filled in.
-    pub fn new(stacks: Vec<Stack>) -> Self {
-        Self {
-            engine: Engine::Auto,
-            stacks,
-            starts: vec![Start::Cold],
-            contents: Contents::Sizes(vec![ByteSize::from_bytes(128)]),
-            links: vec![LinkConfig::symmetric(link::DEFAULT_RTT)],
-            samples: 150,
-            settle: Duration::from_secs(1),
-            timeout: Duration::from_secs(30),
-            target: Target::Builtin,
-            running: None,
-            ipv6: false,
-            medium: None,
-            seed: 42,
-            resource: "test".into(),
-            keep_alive: 60,
-            schedules: vec![Schedule::default()],
-            keys: true,
-            client_certificates: false,
-            dtls_cookie: false,
-            record_hosts: 1,
-            one_cpu: false,
-            sending: Sending::default(),
-            reconnect: Reconnect::AsNeeded,
-            shared_link: None,
-            exclude: Vec::new(),
-            shard: None,
-        }
-    }
+/// The keys of a comparison.
+pub fn keys() -> Vec<&'static str> {
+    row::keys::<Options>()
 }
 
 /// Reads a comparison. Each key of the matrix has a value or a list.
@@ -111,28 +33,13 @@ impl Options {
 /// # Errors
 /// A key is unknown, has no value that it can have, or the comparison cannot be run.
 pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, ScenarioError> {
-    let table = Table::new(node, "", &KEYS)?;
+    let table = Table::new(node, "", &keys())?;
     let mut options = Options::new(stacks(&table)?);
+    row::read(&table, &mut options)?;
     matrix(&table, &mut options, inputs.folder)?;
     super::sending::read(&table, &mut options, inputs)?;
-    set(&mut options.engine, table.one("engine", parsed)?);
     options.settle_engine();
     target(&table, &mut options)?;
-    set(&mut options.samples, one_of(&table, "count", "samples", whole)?);
-    set(&mut options.settle, table.one("settle", time)?);
-    set(&mut options.timeout, table.one("timeout", time)?);
-    set(&mut options.ipv6, table.one("ipv6", flag)?);
-    set(&mut options.seed, table.one("seed", whole)?);
-    set(&mut options.resource, table.one("resource", text)?);
-    set(&mut options.keep_alive, table.one("keep_alive", keep_alive)?);
-    set(
-        &mut options.client_certificates,
-        table.one("client_certificates", flag)?,
-    );
-    set(&mut options.dtls_cookie, table.one("dtls_cookie", flag)?);
-    set(&mut options.reconnect, table.one("reconnect", parsed)?);
-    set(&mut options.medium, table.one("packet_path", medium)?);
-    set(&mut options.one_cpu, table.one("one_cpu", flag)?);
     options.shared_link = shared_link(&table)?;
     if let Some(node) = table.get("record") {
         let own = Table::new(node, "record.", &RECORD_KEYS)?;
@@ -145,8 +52,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
         let message = format!("there are {cells} cells, more than {MAX_CELLS}: shorten the lists");
         return Err(ScenarioError::new(&super::Place::File, message));
     }
-    let checked = options.validate();
-    checked.map_err(|why| ScenarioError::new(&super::Place::File, why.to_string()))?;
+    options.validate().map_err(|refusal| refusal.in_file(node))?;
     check_exclude(&table, &options)?;
     Ok(options)
 }
@@ -304,28 +210,6 @@ fn shared_link(table: &Table<'_>) -> Result<Option<SharedLink>, ScenarioError> {
         true => Ok(Some(SharedLink { spread })),
         false if spread.is_some() => Err(table.error("spread", "it belongs to shared_link: true")),
         false => Ok(None),
-    }
-}
-
-/// The value of a key that has a second name in the resolved form.
-fn one_of<T>(
-    table: &Table<'_>,
-    key: &str,
-    other: &str,
-    read: super::table::Read<T>,
-) -> Result<Option<T>, ScenarioError> {
-    match (table.one(key, read)?, table.one(other, read)?) {
-        (Some(_), Some(_)) => Err(table.error(other, format!("{key} says the same: leave out one of them"))),
-        (one, another) => Ok(one.or(another)),
-    }
-}
-
-fn medium(text: &str) -> Result<Option<Medium>, ValueError> {
-    match text {
-        "auto" => Ok(None),
-        "tun" => Ok(Some(Medium::Tun)),
-        "veth" => Ok(Some(Medium::Veth)),
-        _ => Err(ValueError::form(text, "one of auto, tun, veth")),
     }
 }
 

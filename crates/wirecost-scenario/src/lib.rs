@@ -55,7 +55,6 @@ pub mod thresholds;
 use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
-use wirecost_results::resolved::ResolvedScenario;
 
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
@@ -272,7 +271,7 @@ impl Serialize for Scenario {
     /// The form of the file, without passwords.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let work = match &self.work {
-            Work::Comparison(options) => FileWork::Comparison(Box::new(options.to_scenario())),
+            Work::Comparison(options) => FileWork::Comparison(options),
             Work::Nbiot(options) => FileWork::Nbiot(Box::new(nbiot::Resolved::new(options))),
             Work::Loads(loads) => FileWork::Loads {
                 loads: loads
@@ -309,7 +308,7 @@ struct File<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FileWork<'a> {
-    Comparison(Box<ResolvedScenario>),
+    Comparison(&'a Options),
     Nbiot(Box<nbiot::Resolved>),
     Loads { loads: Vec<Resolved<'a>> },
 }
@@ -357,10 +356,10 @@ fn check_version(root: &Node) -> Result<(), ScenarioError> {
 
 /// The keys of a kind of scenario at the top of a file.
 pub fn all_keys(kind: Kind) -> Vec<&'static str> {
-    let own: &[&'static str] = match kind {
-        Kind::Comparison => &comparison::KEYS,
-        Kind::Loads => &load::KEYS,
-        Kind::Nbiot => &nbiot::KEYS,
+    let own = match kind {
+        Kind::Comparison => comparison::keys(),
+        Kind::Loads => load::KEYS.to_vec(),
+        Kind::Nbiot => nbiot::KEYS.to_vec(),
     };
     let is_common = |key: &&str| match kind {
         Kind::Loads => true,

@@ -25,7 +25,6 @@ use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, reading
 use crate::options::content::READINGS_KEYS;
 use crate::options::load::settings::Settings;
 use crate::options::load::trace::Trace;
-use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
@@ -243,24 +242,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
 /// # Errors
 /// [`LoadOptions::validate`] refuses it.
 pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
-    let Err(Refusal { about, why }) = load.validate() else {
-        return Ok(());
-    };
-    let (key, place) = match about {
-        About::Key(key) => (key, node.get(key)),
-        About::Phase(index) => {
-            let phases = node.get("phases").map(|phases| &phases.value);
-            let phase = match phases {
-                Some(Value::List(phases)) => phases.get(index),
-                _ => None,
-            };
-            ("phases", phase)
-        }
-    };
-    Err(ScenarioError::new(
-        &place.unwrap_or(node).place,
-        format!("{key}: {why}"),
-    ))
+    load.validate().map_err(|refusal| refusal.in_file(node))
 }
 
 /// The stack: the named one, or that of the scheme of a URL.

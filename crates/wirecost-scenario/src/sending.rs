@@ -1,4 +1,4 @@
-//! The keys of a scenario that say how messages are handed to the network, and how they are read.
+//! The payload of a comparison, and how it is read.
 
 use wirecost_proto::ByteSize;
 
@@ -7,9 +7,9 @@ use crate::load::{self, ScenarioInputs};
 use crate::options::compare::Options;
 use crate::options::content::{Contents, READINGS_KEYS};
 use crate::options::load::Payload;
-use crate::table::{Table, flag, parsed, set};
+use crate::table::Table;
 
-/// Reads how messages are handed to the network. A payload stands for the sizes.
+/// Reads the payload of messages, which stands for the sizes.
 ///
 /// # Errors
 /// A value cannot be read, or the payload and the size differ.
@@ -18,11 +18,6 @@ pub(crate) fn read(
     options: &mut Options,
     inputs: ScenarioInputs<'_>,
 ) -> Result<(), ScenarioError> {
-    let sending = &mut options.sending;
-    sending.chunk = table.one("chunk", parsed)?;
-    set(&mut sending.nagle, table.one("nagle", flag)?);
-    set(&mut sending.offload, table.one("offload", flag)?);
-    sending.http = load::http_sizes(table)?;
     let Some(node) = table.get("payload") else {
         return Ok(());
     };

@@ -267,7 +267,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nsize: [1B, 1B]\n",
-            "size 2 of 2 has been asked for before",
+            "line 2: size: size 2 of 2 has been asked for before",
             "",
         ),
         ("wirecost: 1\nsize: []\n", "line 2: size: the list is empty", ""),
@@ -350,6 +350,157 @@ fn loads_are_told_apart_by_their_links() {
         error
             .to_string()
             .contains("nothing of this run is {link.rtt=41ms}"),
+        "{error}"
+    );
+}
+
+/// A reader finds what is wrong by the line and the key of the file; a flag would tell nothing to whoever wrote a file.
+#[test]
+fn each_refusal_of_a_comparison_has_the_line_and_the_key_of_the_file() {
+    for (lines, expected) in [
+        ("count: 0", "line 3: count must be at least 1"),
+        ("samples: 0", "line 3: samples must be at least 1"),
+        (
+            "count: 70000",
+            "line 3: count: a cell of 70000 samples is more than",
+        ),
+        (
+            "messages_per_connection: 0",
+            "line 3: messages_per_connection must be at least 1",
+        ),
+        (
+            "messages_per_connection: 2000000",
+            "line 3: messages_per_connection must be at most 1000000",
+        ),
+        (
+            "settle: 0s",
+            "line 3: settle must be above 0 ms and at most 1 h, got 0ms",
+        ),
+        (
+            "timeout: 2h",
+            "line 3: timeout must be above 0 ms and at most 1 h, got 120min",
+        ),
+        (
+            "interval: [1s, 0s]",
+            "line 3: interval must be above 0 ms and at most 1 h",
+        ),
+        (
+            "schedules: [{interval: 0s}]",
+            "line 3: schedules must be above 0 ms",
+        ),
+        (
+            "engine: sim\ntarget: mosquitto",
+            "line 4: target: the engine sim knows",
+        ),
+        (
+            "target: mosquitto\nclient_certificates: true",
+            "line 4: client_certificates: it works with",
+        ),
+        (
+            "link: nbiot\nengine: live",
+            "line 4: engine: the engine live cannot run a modelled",
+        ),
+        (
+            "link: nbiot\nshared_link: true",
+            "line 4: shared_link: it is about an emulated link",
+        ),
+        (
+            "shared_link: true",
+            "line 3: shared_link: it works in virtual time only",
+        ),
+        (
+            "engine: sim\nshared_link: true",
+            "line 4: shared_link: devices that share a link send at an interval",
+        ),
+        (
+            "engine: sim\nshared_link: true\ninterval: 1s\nstart: [resumed]",
+            "line 6: start: devices that share a link start cold",
+        ),
+        (
+            "engine: sim\nshared_link: true\ninterval: 1s\nreconnect: never",
+            "line 6: reconnect: devices that share a link connect again",
+        ),
+        (
+            "engine: sim\nshared_link: true\ninterval: 1s\nspread: 2h",
+            "line 6: spread must be at most 1 h, got 120min",
+        ),
+        ("chunk: 0B", "line 3: chunk must be at least 1B"),
+        ("request_headers: 1B", "line 3: request_headers must be "),
+        (
+            "engine: sim\noffload: true",
+            "line 4: offload: it keeps the segmentation offload of interfaces, and virtual time",
+        ),
+        (
+            "packet_path: tun\nengine: live\noffload: true",
+            "line 5: offload: it keeps the segmentation offload",
+        ),
+        ("size: 2GB", "line 3: size must be at most 1GB"),
+        ("size: 1GB\ncount: 1500", "line 4: count: this run would send"),
+        (
+            "link: {mtu: 600B}\nipv6: true",
+            "line 4: ipv6: IPv6 needs an MTU of at least 1280 B",
+        ),
+        (
+            "keep_alive: 1s",
+            "line 3: keep_alive: 1s leaves the link no 1s of quiet",
+        ),
+        (
+            "size: [1B, 1B]",
+            "line 3: size: size 2 of 2 has been asked for before",
+        ),
+        (
+            "start: [cold, cold]",
+            "line 3: start: start 2 of 2 has been asked for before",
+        ),
+        ("readings: [1, 1]", "line 3: readings: number of readings 2 of 2"),
+        (
+            "link: [lte, lte]",
+            "line 3: link: link 2 of 2 has been asked for before",
+        ),
+        (
+            "interval: [1s, 1s]",
+            "line 3: interval: interval with its messages per connection 2 of 2",
+        ),
+        ("target: caddy", "line 3: target: caddy speaks none of the stacks"),
+        (
+            "target: mqtt://host\nipv6: true",
+            "line 4: ipv6: mqtt://host/ says where the target is",
+        ),
+        (
+            "target: mqtt://host\none_cpu: true",
+            "line 4: one_cpu: it belongs to an emulated link",
+        ),
+        (
+            "target: mqtt://host\npacket_path: veth",
+            "line 4: packet_path: it belongs to an emulated link",
+        ),
+        (
+            "target: mqtt://host\nlink: lte\npath: real",
+            "line 5: path: the real path has no emulated link",
+        ),
+        (
+            "target: coap://host",
+            "line 3: target: coap://host/ does not name a server of mqtt-qos1",
+        ),
+    ] {
+        let text = format!("wirecost: 1\nstack: [mqtt-qos1]\n{lines}\n");
+        let error = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE)
+            .expect_err(&text)
+            .to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+        assert!(
+            !error.contains(" --") && !error.contains("-n "),
+            "a flag in a file: {error}"
+        );
+    }
+    let error = Scenario::read(
+        "wirecost: 1\nstack:\n  - udp\nnagle: true\n",
+        Edits::default(),
+        ScenarioInputs::NONE,
+    );
+    let error = error.expect_err("nothing to run").to_string();
+    assert!(
+        error.contains("stack: nothing to run: udp has no TCP connection"),
         "{error}"
     );
 }

@@ -20,6 +20,7 @@ mod probe;
 mod readings;
 mod refusal;
 mod results;
+mod rows;
 mod run;
 mod serve;
 mod shape;
@@ -32,8 +33,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
 pub use catalog::CatalogArguments;
@@ -52,7 +52,7 @@ pub use object::{
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
 pub use readings::{BatchArguments, ReadingsArguments};
-pub use refusal::refusal;
+pub use refusal::{of_flags, refusal};
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
@@ -88,13 +88,7 @@ impl Arguments {
         let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
         let answered = |error| guesses::answered(known(error), &texts().collect::<Vec<_>>());
         let matches = program().try_get_matches_from(&words).map_err(answered)?;
-        let mut arguments = Self::from_arg_matches(&matches)?;
-        if let (Command::Compare(compare), Some((_, matches))) =
-            (&mut arguments.command, matches.subcommand())
-        {
-            compare.given = given(matches);
-        }
-        Ok(arguments)
+        Self::from_arg_matches(&matches)
     }
 }
 
@@ -143,14 +137,6 @@ fn known(mut error: clap::Error) -> clap::Error {
         error.insert(kind, ContextValue::Strings(shown));
     }
     error
-}
-
-/// The names of the arguments that the user typed, without defaults.
-fn given(matches: &ArgMatches) -> Vec<String> {
-    let ids = matches.ids().map(clap::Id::as_str);
-    ids.filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
-        .map(str::to_owned)
-        .collect()
 }
 
 /// The commands.

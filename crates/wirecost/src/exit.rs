@@ -9,7 +9,6 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::foreign::TargetError;
 use wirecost_results::ResultsError;
 use wirecost_scenario::ScenarioError;
-use wirecost_scenario::options::compare::OptionsError;
 
 /// Success.
 pub const OK: u8 = 0;
@@ -90,12 +89,6 @@ impl Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-impl From<OptionsError> for Failure {
-    fn from(error: OptionsError) -> Self {
-        Self::usage(error)
     }
 }
 

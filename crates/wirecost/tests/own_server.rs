@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use wirecost_results::resolved::Tree;
 
 use serde_json::Value;
 use wirecost_results::summary::{Cell, Section};
@@ -200,7 +201,7 @@ fn results_say_which_path_was_measured() {
         (&cell.link.achieved, cell.first_message_round_trips),
         (&None, None)
     );
-    assert_eq!(real.summary.scenario.path.as_deref(), Some("real"));
+    assert_eq!(real.summary.scenario.get("path"), Some(&Tree::text("real")));
     assert_eq!(cell.target, format!("{url}/"));
     assert!(cell.outcomes.acknowledged == 5 && cell.agreement.is_none());
     let relayed = Run::compare(&format!("--target {url} --rtt 10ms {COMMON}"));

@@ -6,6 +6,7 @@ use wirecost_live::provenance::Before;
 use wirecost_results::assemble::{Collected, Part, agree_with};
 use wirecost_results::environment::{Emulator, MachineEnergy, PowerSamples};
 use wirecost_results::journal::{self, Entry};
+use wirecost_results::resolved::Asked;
 use wirecost_results::summary::SCHEMA;
 use wirecost_results::time::rfc3339;
 use wirecost_results::{CellFile, Environment, RunFolder, Summary};
@@ -71,7 +72,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         command: assembly.command.clone(),
-        scenario: options.to_scenario(),
+        scenario: Asked::of(options),
         seed: options.seed,
         interrupted: assembly.ended_early,
         cells,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use wirecost_link::{LinkConfig, Medium};
 use wirecost_proto::units::DisplayDuration;
-use wirecost_scenario::options::compare::OptionsError;
+use wirecost_scenario::options::compare::below_ipv6;
+use wirecost_scenario::options::refusal::{Checked, Refusal};
 use wirecost_stack::Stack;
 use wirecost_wire::ipv6;
 
@@ -54,18 +55,17 @@ impl Options {
     ///
     /// # Errors
     /// The first invalid option.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        self.link.validate()?;
+    pub fn validate(&self) -> Checked {
+        self.link
+            .validate()
+            .map_err(|error| Refusal::of("link", error.to_string()))?;
         let mtu = self.mtu();
         if self.ipv6 && mtu < ipv6::MIN_MTU {
-            return Err(OptionsError::MtuBelowIpv6(mtu));
+            return Err(Refusal::of("ipv6", below_ipv6(mtu)));
         }
         if self.settle > LONGEST_SETTLE {
-            return Err(OptionsError::TooLarge {
-                flag: "--settle",
-                most: "1 h",
-                got: DisplayDuration(self.settle).to_string(),
-            });
+            let got = DisplayDuration(self.settle);
+            return Err(Refusal::of("settle", format!("must be at most 1 h, got {got}")));
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl Intervals {
         };
         Some(Self {
             engine: sweep.engine,
-            keep_alive: summary.scenario.keep_alive.clone(),
+            keep_alive: summary.scenario.keep_alive().to_owned(),
             controls: controls.finish(),
             panels: drawn.iter().enumerate().map(panel).collect(),
         })

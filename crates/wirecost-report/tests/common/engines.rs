@@ -1,5 +1,6 @@
 //! A run of both engines.
 
+use wirecost_results::resolved::Tree;
 use wirecost_results::summary::{Agreement, Cpu};
 use wirecost_results::{Cell, Ladder, Results};
 
@@ -10,7 +11,7 @@ pub(crate) const DIFFERENCE: &str = "message down: 2 packets live, 1 simulated";
 pub(crate) fn both_engines() -> Results {
     let mut results = super::eight_stacks();
     let live = std::mem::take(&mut results.summary.cells);
-    results.summary.scenario.engine = "auto".into();
+    results.summary.scenario.set("engine", Tree::text("auto"));
     results.summary.cells = live
         .iter()
         .cloned()

@@ -1,5 +1,6 @@
 //! Simulated messages that are far apart, on kept connections and on one each.
 
+use wirecost_results::resolved::Tree;
 use wirecost_results::summary::{Bytes, Count};
 use wirecost_results::{Cell, Results, Section};
 
@@ -19,7 +20,7 @@ pub(crate) fn intervals(stacks: &[&'static str], seconds: &[u64], messages: &[u6
         .iter()
         .flat_map(|_| stacks.iter().map(|stack| (*stack, 128, 100)));
     let mut results = super::results(plan.collect());
-    results.summary.scenario.engine = "sim".into();
+    results.summary.scenario.set("engine", Tree::text("sim"));
     let points = points.iter().flat_map(|point| stacks.iter().map(move |_| *point));
     for (cell, (messages, seconds)) in results.summary.cells.iter_mut().zip(points) {
         *cell = simulated(cell.clone());

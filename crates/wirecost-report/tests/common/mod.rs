@@ -10,7 +10,7 @@ mod sweep;
 
 use serde_json::{Value, json};
 use wirecost_proto::Rng;
-use wirecost_results::resolved::ResolvedScenario;
+use wirecost_results::resolved::Asked;
 use wirecost_results::summary::{
     Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times,
 };
@@ -98,7 +98,7 @@ fn summary(cells: Vec<Cell>) -> Summary {
     }
 }
 
-fn scenario(cells: &[Cell]) -> ResolvedScenario {
+fn scenario(cells: &[Cell]) -> Asked {
     let distinct = |of: fn(&Cell) -> String| {
         let mut all: Vec<String> = Vec::new();
         cells.iter().map(of).for_each(|text| {

@@ -1,6 +1,7 @@
 //! Simulated sweeps over size, RTT and loss.
 
 use wirecost_proto::Rng;
+use wirecost_results::resolved::Tree;
 use wirecost_results::summary::CauseBytes;
 use wirecost_results::{Cell, Results, SampleRow};
 
@@ -18,11 +19,11 @@ pub(crate) fn sweep(stacks: &[&'static str], sizes: &[u64], rtts_ms: &[u64], los
         .iter()
         .flat_map(|(_, rtt, size)| stacks.iter().map(|stack| (*stack, *size, *rtt)));
     let mut results = super::results(plan.collect());
-    results.summary.scenario.engine = "sim".into();
+    results.summary.scenario.set("engine", Tree::text("sim"));
     let losses = points
         .iter()
         .flat_map(|(loss, _, _)| stacks.iter().map(|_| *loss));
-    let samples = results.summary.scenario.samples as usize;
+    let samples = results.summary.scenario.samples() as usize;
     let rows = results.samples.chunks_mut(samples);
     for (((cell, rows), loss), number) in results.summary.cells.iter_mut().zip(rows).zip(losses).zip(0..) {
         *cell = simulated(cell.clone());

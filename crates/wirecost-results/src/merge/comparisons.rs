@@ -75,7 +75,7 @@ fn cells(
             }
             let file = CellFile::read(source, &cell.key)?;
             let place = places.get(&cell.key).copied().unwrap_or(usize::MAX);
-            let entry = Entry::of_cell(place, cell, summary.scenario.samples);
+            let entry = Entry::of_cell(place, cell, summary.scenario.samples());
             cells.entry((place, cell.key.clone())).or_insert((entry, file));
         }
     }

@@ -119,10 +119,7 @@ fn what_cannot_be_run_is_refused_where_it_is_said() {
             "stack: tcp\nretain: true\n",
             "line 2: retain: tcp has no retained messages",
         ),
-        (
-            "stack: tcp\ntimeout: 0s\n",
-            "line 2: timeout: it must be above 0 s",
-        ),
+        ("stack: tcp\ntimeout: 0s\n", "line 2: timeout must be above 0 s"),
         (
             "stack: tcp\nsources: [127.0.0.2]\nlink: {rtt: 40ms}\n",
             "line 3: link: devices on an emulated link have its addresses",

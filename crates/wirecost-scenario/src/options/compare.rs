@@ -8,80 +8,224 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::Serialize;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, Medium, QueueLimit, Reorder,
 };
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::resolved::{ResolvedPayload, ResolvedRecord, ResolvedScenario, ResolvedSchedule};
+use wirecost_results::resolved::Tree;
 use wirecost_results::shard::Shard;
+use wirecost_results::value::ValueError;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
-use super::content::{Contents, ReadingsLists};
+use super::content::Contents;
+use crate::options::row::{Form, Kind, Named, Names, Seconds, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
 
-/// The options of a comparison, every default filled in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// The engine.
-    pub engine: Engine,
-    /// The stacks, in the order of the table.
-    pub stacks: Vec<Stack>,
-    /// How connections start.
-    pub starts: Vec<Start>,
-    /// What messages carry.
-    pub contents: Contents,
-    /// Links.
-    pub links: Vec<LinkConfig>,
-    /// Samples (devices) per cell.
-    pub samples: u32,
-    /// Quiet time that ends a step.
-    pub settle: Duration,
-    /// The time-out of an acknowledgement.
-    pub timeout: Duration,
-    /// The servers.
-    pub target: Target,
-    /// The server that runs already, if `target` is [`Target::Running`].
-    pub running: Option<Running>,
-    /// Whether devices speak IPv6.
-    pub ipv6: bool,
-    /// The packet path; `None` takes TUN if it is available.
-    pub medium: Option<Medium>,
-    /// Seed of every random decision.
-    pub seed: u64,
-    /// Topic, or path without its leading slash.
-    pub resource: String,
-    /// MQTT keep-alive in seconds.
-    pub keep_alive: u16,
-    /// How devices send.
-    pub schedules: Vec<Schedule>,
-    /// What a device does when its connection has ended before its last message.
-    pub reconnect: Reconnect,
-    /// Whether the capture holds the secrets of its connections.
-    pub keys: bool,
-    /// Whether servers demand a certificate of devices.
-    pub client_certificates: bool,
-    /// Whether DTLS servers ask for a cookie before they answer.
-    pub dtls_cookie: bool,
-    /// Recorded devices per cell, in a run that is too long to record all.
-    pub record_hosts: u32,
-    /// Whether link and hosts share one CPU, so that the kernel sends the same packets in every run; live only.
-    pub one_cpu: bool,
-    /// How devices hand their messages to the network.
-    pub sending: Sending,
-    /// The shared link of all devices of a cell; `None` if each device has its own link.
-    pub shared_link: Option<SharedLink>,
-    /// Excluded cells.
-    pub exclude: Vec<Selector>,
-    /// The shard that is run; `None` runs all cells.
-    pub shard: Option<Shard>,
+const MESSAGES: &str = "Messages";
+const CONNECTIONS: &str = "Connections and server";
+const MEASUREMENT: &str = "Measurement";
+
+options! {
+    /// The options of a comparison, every default filled in.
+    #[derive(Clone, Debug, PartialEq)]
+    Options by new(stacks: Vec<Stack>) {
+        /// Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine
+        /// allows it).
+        option engine: Engine as Named<Engine> = Engine::Auto
+            => Spec::under(MEASUREMENT).takes("ENGINE").always_written().dimension();
+        /// The server.
+        keys target by |options| Some(Tree::text(options.target_name())) => Spec::FILE.dimension();
+        /// How devices reach a server that runs already.
+        keys path by |options| Some(Tree::text(options.path()?.name())) => Spec::FILE.dimension();
+        /// A file with the certificate authorities that a server that runs already may have.
+        keys ca by |options| Some(Tree::text(options.running.as_ref()?.ca.as_ref()?.display())) => Spec::FILE.dimension();
+        /// Whether any certificate of a server that runs already is accepted.
+        keys insecure by |options| is_true(options.running.as_ref().is_some_and(|running| running.insecure))
+            => Spec::FILE.dimension();
+        /// The servers.
+        field target: Target = Target::Builtin, in ["target"];
+        /// The server that runs already, if `target` is [`Target::Running`].
+        field running: Option<Running> = None, in ["target", "path", "ca", "insecure"];
+        /// The stacks, in the order of the table.
+        field stacks: Vec<Stack> = stacks, in ["stacks"];
+        /// The stacks to compare.
+        keys stacks by |options| Some(texts(&options.stacks)) => Spec::FILE.also("stack").dimension();
+        /// How connections start.
+        field starts: Vec<Start> = vec![Start::Cold], in ["start"];
+        /// How connections start.
+        keys start by |options| Some(texts(&options.starts)) => Spec::FILE.dimension();
+        /// What messages carry.
+        field contents: Contents = Contents::Sizes(vec![ByteSize::from_bytes(128)]),
+            in ["size", "readings", "encoding", "compression"];
+        /// Payload of a message.
+        keys size by |options| some(texts(options.contents.sizes())) => Spec::FILE.dimension();
+        /// Readings of a sensor in each message.
+        keys readings by |options| some(Tree::of(&options.contents.lists()?.readings)) => Spec::FILE.dimension();
+        /// Encoding of the readings.
+        keys encoding by |options| some(texts(&options.contents.lists()?.encodings)) => Spec::FILE.dimension();
+        /// Compression of the readings.
+        keys compression by |options| some(texts(&options.contents.lists()?.compressions)) => Spec::FILE.dimension();
+        /// Links.
+        field links: Vec<LinkConfig> = vec![LinkConfig::symmetric(crate::link::DEFAULT_RTT)], in ["links"];
+        /// The emulated links.
+        keys links by |options| Some(Tree::of(&options.links.iter().copied().map(LinkText).collect::<Vec<_>>()))
+            => Spec::FILE.also("link").dimension();
+        /// Number of samples per cell; each sample is a device that connects, sends and closes.
+        option samples: u32 as u32 = 150
+            => Spec::under(MEASUREMENT).flag("count", Some('n')).takes("SAMPLES").also("count").always_written();
+        /// Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links
+        /// with a long RTT.
+        option settle: Duration as Duration = Duration::from_secs(1)
+            => Spec::under(MEASUREMENT).further().always_written();
+        /// Time after which an acknowledgement counts as late; after twice this time the device gives up.
+        option timeout: Duration as Duration = Duration::from_secs(30)
+            => Spec::under(MEASUREMENT).further().always_written();
+        /// Use IPv6 between devices and server.
+        option ipv6: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
+        /// Seed of all random decisions: the same seed repeats a simulated run exactly.
+        option seed: u64 as u64 = 42 => Spec::under(MEASUREMENT).takes("SEED").always_written();
+        /// MQTT topic, CoAP path and HTTP path.
+        option resource: String as String = "test".to_owned() => Spec::under(MESSAGES).further().always_written();
+        /// MQTT keep-alive interval; 0s turns it off.
+        option keep_alive: u16 as Seconds = 60 => Spec::under(MESSAGES).further().always_written();
+        /// What a device does when its connection has ended before its last message: as-needed (it connects again, by its start,
+        /// when the next message is due) or never (the remaining messages are not sent).
+        option reconnect: Reconnect as Named<Reconnect> = Reconnect::AsNeeded
+            => Spec::under(CONNECTIONS).takes("WHEN").always_written();
+        /// How devices send.
+        field schedules: Vec<Schedule> = vec![Schedule::default()],
+            in ["messages_per_connection", "warm_up", "interval", "schedules"];
+        /// Measured messages per connection.
+        keys messages_per_connection by |options| Some(Tree::number(options.schedules.first().map_or(0, |one| one.messages)))
+            => Spec::FILE.dimension();
+        /// Whether a message goes before the measured ones.
+        keys warm_up by |options| Some(Tree::Bool(options.schedules.first().is_some_and(|one| one.warm_up)))
+            => Spec::FILE.dimension();
+        /// Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key).
+        option client_certificates: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
+        /// DTLS servers request a cookie first, which costs one more round trip.
+        option dtls_cookie: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
+        /// Send the measured messages at this interval instead of letting each one settle.
+        keys interval by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
+            => Spec::FILE.dimension();
+        /// Pairs of messages per connection and interval, where there are several.
+        keys schedules by |options| (options.schedules.len() > 1).then(|| {
+            Tree::of(&options.schedules.iter().map(resolved_schedule).collect::<Vec<_>>())
+        }) => Spec::FILE.dimension();
+        /// The shared link of all devices of a cell; `None` if each device has its own link.
+        field shared_link: Option<SharedLink> = None, in ["shared_link", "spread"];
+        /// Whether all devices of a cell share one link and one server.
+        keys shared_link by |options| is_true(options.shared_link.is_some()) => Spec::FILE.dimension();
+        /// Time over which the starts of devices that share a link are spread.
+        keys spread by |options| Some(Tree::text(DisplayDuration(options.shared_link?.spread?))) => Spec::FILE;
+        /// The packet path; `None` takes TUN if it is available.
+        field medium: Option<Medium> = None, in ["packet_path"];
+        /// How packets leave the network namespaces: auto (TUN where it can), tun (TUN devices), or veth (veth pairs, if /dev/net/tun
+        /// is closed to you).
+        option packet_path at medium: PacketPath
+            => Spec::under(MEASUREMENT).further().takes("PATH").changes_nothing();
+        /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts.
+        option one_cpu: bool as bool = false => Spec::under(MEASUREMENT).further();
+        /// How devices hand their messages to the network.
+        field sending: Sending = Sending::default(),
+            in ["payload", "chunk", "nagle", "offload", "request_headers", "response_body"];
+        /// The bytes of each message.
+        keys payload by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
+        /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS.
+        option chunk at sending.chunk: Option<ByteSize> => Spec::under(MESSAGES).further();
+        /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged.
+        option nagle at sending.nagle: bool => Spec::under(CONNECTIONS).further();
+        /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
+        /// does (engine live).
+        option offload at sending.offload: bool => Spec::under(MEASUREMENT).further();
+        /// Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1.
+        option request_headers at sending.http.request_headers: Option<ByteSize> => Spec::under(MESSAGES).further();
+        /// Body of the built-in server's HTTP answer to a message, from 1B on.
+        option response_body at sending.http.response_body: Option<ByteSize> => Spec::under(MESSAGES).further();
+        /// Whether the capture holds the secrets of its connections.
+        field keys: bool = true, in ["record"];
+        /// Recorded devices per cell, in a run that is too long to record all.
+        field record_hosts: u32 = 1, in ["record"];
+        /// Contents of the capture.
+        keys record by record => Spec::FILE.changes_nothing();
+        /// Excluded cells.
+        field exclude: Vec<Selector> = Vec::new(), in ["exclude"];
+        /// What is left out.
+        keys exclude by |options| {
+            some(Tree::of(&options.exclude.iter().map(Selector::to_table).collect::<Vec<_>>()))
+        } => Spec::FILE.changes_nothing();
+        /// The shard that is run; `None` runs all cells.
+        field shard: Option<Shard> = None, in [];
+    }
+}
+
+fn is_true(flag: bool) -> Option<Tree> {
+    flag.then_some(Tree::Bool(true))
+}
+
+/// A list that is not empty.
+fn some(list: Tree) -> Option<Tree> {
+    (list != Tree::List(Vec::new())).then_some(list)
+}
+
+fn texts<T: fmt::Display>(list: &[T]) -> Tree {
+    Tree::List(list.iter().map(Tree::text).collect())
+}
+
+fn record(options: &Options) -> Option<Tree> {
+    let entries = [
+        ("keys", Tree::Bool(options.keys)),
+        ("hosts", Tree::number(options.record_hosts.into())),
+    ];
+    let is_default = options.keys && options.record_hosts == 1;
+    (!is_default).then(|| Tree::Table(entries.map(|(key, value)| (key.to_owned(), value)).into()))
+}
+
+/// The name of a packet path in files and flags.
+pub const fn medium_name(medium: Medium) -> &'static str {
+    match medium {
+        Medium::Tun => "tun",
+        Medium::Veth => "veth",
+    }
+}
+
+/// `auto`, or the medium that packets take.
+#[derive(Debug)]
+pub struct PacketPath;
+
+impl Form for PacketPath {
+    type Value = Option<Medium>;
+    const KIND: Kind = Kind::Name(&["auto", "tun", "veth"]);
+
+    fn read(text: &str) -> Result<Option<Medium>, ValueError> {
+        match text {
+            "auto" => Ok(None),
+            "tun" => Ok(Some(Medium::Tun)),
+            "veth" => Ok(Some(Medium::Veth)),
+            _ => Err(ValueError::form(text, "one of auto, tun, veth")),
+        }
+    }
+
+    fn write(medium: &Option<Medium>) -> Option<Tree> {
+        medium.map(medium_name).map(Tree::text)
+    }
+}
+
+impl Names for Engine {
+    const NAMES: &'static [&'static str] = &["auto", "sim", "live"];
+}
+
+impl Names for Reconnect {
+    const NAMES: &'static [&'static str] = &["as-needed", "never"];
 }
 
 /// Devices that share a link.
@@ -152,136 +296,9 @@ impl Default for Schedule {
     }
 }
 
-/// Why a comparison cannot be run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum OptionsError {
-    /// The target does not speak any of the stacks.
-    #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
-    TargetSpeaksNone {
-        /// The target.
-        target: Target,
-        /// The stacks that it speaks.
-        speaks: &'static str,
-    },
-    /// A number is zero.
-    #[error("{0} must be at least 1")]
-    Zero(&'static str),
-    /// A time is zero or too long.
-    #[error("{flag} must be above 0 ms and at most {} h, got {}", .most.as_secs() / 3_600, DisplayDuration(*got))]
-    Time {
-        /// The flag.
-        flag: &'static str,
-        /// The time.
-        got: Duration,
-        /// The longest that is allowed; of an interval, 31 days in virtual time.
-        most: Duration,
-    },
-    /// A number, a size or a time is too large.
-    #[error("{flag} must be at most {most}, got {got}")]
-    TooLarge {
-        /// The flag.
-        flag: &'static str,
-        /// The largest value.
-        most: &'static str,
-        /// The value.
-        got: String,
-    },
-    /// Client certificates with a server that does not ask for one.
-    #[error("--client-certificates works with the built-in servers: no other server asks for a certificate")]
-    ClientCertificates,
-    /// Offload where packets are not captured on kernel interfaces.
-    #[error("--offload keeps the segmentation offload of interfaces, and {0}")]
-    Offload(&'static str),
-    /// A size of HTTP that cannot be.
-    #[error("{key}: {why}")]
-    Http {
-        /// Its key.
-        key: &'static str,
-        /// What it must be.
-        why: String,
-    },
-    /// A real server in virtual time.
-    #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
-    SimulatedTarget(String),
-    /// A server that runs already cannot be measured in this way.
-    #[error("{0}")]
-    Running(String),
-    /// More devices than one run has addresses for.
-    #[error(
-        "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{instead}"
-    )]
-    TooManyDevices {
-        /// Samples of a cell.
-        samples: u64,
-        /// Devices of one run.
-        most: u64,
-        /// What else to do.
-        instead: &'static str,
-    },
-    /// Devices share a link outside virtual time.
-    #[error("--shared-link works in virtual time only, so far: add --engine sim")]
-    SharedLinkLive,
-    /// Devices that share a link do not send at an interval.
-    #[error("devices that share a link send at an interval: add --interval")]
-    SharedLinkSettles,
-    /// Devices that share a link do not start cold.
-    #[error("devices that share a link start cold, so far: leave out --start")]
-    SharedLinkStart,
-    /// Devices that share a link would not reconnect.
-    #[error("devices that share a link connect again as needed: leave out --reconnect never")]
-    SharedLinkNever,
-    /// No stack can start as asked; why the first one cannot.
-    #[error("nothing to run: {0}")]
-    NothingToRun(String),
-    /// The payloads of all messages take more than a day.
-    #[error(
-        "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
-         lower -n, --size, --readings or --messages-per-connection"
-    )]
-    TooMuchPayload {
-        /// The payload of the run.
-        gigabytes: u64,
-    },
-    /// PINGREQs follow one another faster than the link settles.
-    #[error(
-        "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
-        DisplayDuration(*keep_alive),
-        DisplayDuration(*settle)
-    )]
-    KeepAlive {
-        /// The keep-alive.
-        keep_alive: Duration,
-        /// The settle time.
-        settle: Duration,
-    },
-    /// Two cells would be the same.
-    #[error("{what} {position} of {count} has been asked for before: name each {what} once")]
-    Twice {
-        /// What a list is of.
-        what: &'static str,
-        /// The position in the list, from 1.
-        position: usize,
-        /// The length of the list.
-        count: usize,
-    },
-    /// The link cannot exist.
-    #[error(transparent)]
-    Link(#[from] wirecost_link::ConfigError),
-    /// A modelled cell outside virtual time.
-    #[error("the engine live cannot run a modelled NB-IoT cell ({}), which exists in virtual time only", cell_text(.0))]
-    CellLive(Box<LinkText>),
-    /// Devices that share an emulated link cannot be in a modelled cell.
-    #[error(
-        "--shared-link is about an emulated link: the devices of a modelled NB-IoT cell share it with --cell-load"
-    )]
-    CellShared,
-    /// IPv6 on a link that cannot carry it.
-    #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
-    MtuBelowIpv6(u16),
-}
-
-fn cell_text(link: &LinkText) -> String {
-    link.0.cell.map_or_else(String::new, |cell| cell.to_string())
+/// Why IPv6 cannot cross a link with this MTU in bytes.
+pub fn below_ipv6(mtu: u16) -> String {
+    format!("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {mtu} B")
 }
 
 impl Options {
@@ -301,7 +318,17 @@ impl Options {
 
     /// Whether a link is a modelled NB-IoT cell.
     pub fn has_cell(&self) -> bool {
-        self.links.iter().any(|link| link.cell.is_some())
+        self.cell().is_some()
+    }
+
+    /// The first link that is a modelled NB-IoT cell.
+    fn cell(&self) -> Option<&LinkConfig> {
+        self.links.iter().find(|link| link.cell.is_some())
+    }
+
+    /// The modelled NB-IoT cell that is asked for on kernel sockets, which cannot run it.
+    pub fn live_cell(&self) -> Option<&LinkConfig> {
+        self.cell().filter(|_| self.engine.goes_live())
     }
 
     /// Takes the only possible engine where it is left open: sim on a modelled link, live with offload.
@@ -328,76 +355,6 @@ impl Options {
         let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
         let pace = intervals.max().unwrap_or_default();
         (self.settle + waiting + pace).saturating_mul(steps)
-    }
-
-    /// The scenario in its resolved form.
-    pub fn to_scenario(&self) -> ResolvedScenario {
-        let duration = |duration: Duration| DisplayDuration(duration).to_string();
-        let no_lists = ReadingsLists::default();
-        let (sizes, lists) = match &self.contents {
-            Contents::Sizes(sizes) => (sizes.as_slice(), &no_lists),
-            Contents::Readings(lists) => ([].as_slice(), lists),
-        };
-        let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
-        let first = schedules.first().cloned().unwrap_or_default();
-        ResolvedScenario {
-            engine: self.engine.to_string(),
-            target: self.target_name(),
-            path: self.path().map(|path| path.name().to_owned()),
-            ca: self
-                .running
-                .as_ref()
-                .and_then(|running| Some(running.ca.as_ref()?.display().to_string())),
-            insecure: self.running.as_ref().is_some_and(|running| running.insecure),
-            stacks: self.stacks.iter().map(Stack::to_string).collect(),
-            start: self.starts.iter().map(Start::to_string).collect(),
-            size: sizes.iter().map(ByteSize::to_string).collect(),
-            readings: lists.readings.clone(),
-            encoding: lists.encodings.iter().map(ToString::to_string).collect(),
-            compression: lists.compressions.iter().map(ToString::to_string).collect(),
-            links: self.links.iter().copied().map(LinkText).collect(),
-            samples: u64::from(self.samples),
-            settle: duration(self.settle),
-            timeout: duration(self.timeout),
-            ipv6: self.ipv6,
-            seed: self.seed,
-            resource: self.resource.clone(),
-            keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
-            reconnect: self.reconnect.to_string(),
-            messages_per_connection: first.messages_per_connection,
-            warm_up: first.warm_up,
-            client_certificates: self.client_certificates,
-            dtls_cookie: self.dtls_cookie,
-            interval: first.interval,
-            schedules: if schedules.len() > 1 {
-                schedules
-            } else {
-                Vec::new()
-            },
-            shared_link: self.shared_link.is_some(),
-            spread: self.shared_link.and_then(|shared| shared.spread).map(duration),
-            packet_path: self.medium.map(|medium| medium_name(medium).to_owned()),
-            one_cpu: self.one_cpu,
-            payload: self.sending.payload.as_deref().map(ResolvedPayload::of),
-            chunk: self.sending.chunk.map(|chunk| chunk.to_string()),
-            nagle: self.sending.nagle,
-            offload: self.sending.offload,
-            request_headers: self.sending.http.request_headers.map(|size| size.to_string()),
-            response_body: self.sending.http.response_body.map(|size| size.to_string()),
-            record: ResolvedRecord {
-                keys: self.keys,
-                hosts: self.record_hosts,
-            },
-            exclude: self.exclude.iter().map(Selector::to_table).collect(),
-        }
-    }
-}
-
-/// The name of a packet path in files and flags.
-pub const fn medium_name(medium: Medium) -> &'static str {
-    match medium {
-        Medium::Tun => "tun",
-        Medium::Veth => "veth",
     }
 }
 
@@ -428,6 +385,32 @@ impl Schedule {
         };
         intervals.iter().flat_map(of_interval).collect()
     }
+}
+
+/// The bytes of each message as a file has them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Hex {
+    /// Pairs of hexadecimal digits.
+    pub(crate) hex: String,
+}
+
+impl Hex {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self {
+            hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+/// A schedule as a file has it, with units.
+#[derive(Debug, Serialize)]
+pub(crate) struct ResolvedSchedule {
+    messages_per_connection: u64,
+    warm_up: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep_alive: Option<String>,
 }
 
 pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {

@@ -169,6 +169,22 @@ impl Contents {
         }
     }
 
+    /// The sizes; none where messages carry readings.
+    pub(crate) fn sizes(&self) -> &[ByteSize] {
+        match self {
+            Self::Sizes(sizes) => sizes,
+            Self::Readings(_) => &[],
+        }
+    }
+
+    /// The lists of readings; `None` where messages carry pseudo-random bytes.
+    pub(crate) const fn lists(&self) -> Option<&ReadingsLists> {
+        match self {
+            Self::Sizes(_) => None,
+            Self::Readings(lists) => Some(lists),
+        }
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         match self {

@@ -33,7 +33,7 @@ use wirecost_wire::ipv6;
 use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
-use crate::options::compare::OptionsError;
+use crate::options::compare::below_ipv6;
 use crate::options::sending::{self, Connection, HttpSizes};
 use crate::table::ValueError;
 
@@ -201,7 +201,7 @@ impl LoadOptions {
         }
         let mtu = link.up.mtu.min(link.down.mtu);
         if self.ipv6 && mtu < ipv6::MIN_MTU {
-            return Some(OptionsError::MtuBelowIpv6(mtu).to_string());
+            return Some(below_ipv6(mtu));
         }
         self.stack.cannot_cross(mtu, self.ipv6)
     }
@@ -213,7 +213,7 @@ impl LoadOptions {
         };
         let stray = url.stray_percent()?;
         Some(format!(
-            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (--resource), and a \
+            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (resource), and a \
              percent sign in a URL is %25"
         ))
     }

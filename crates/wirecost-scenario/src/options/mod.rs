@@ -5,4 +5,6 @@ pub mod content;
 pub mod life;
 pub mod load;
 pub mod nbiot;
+pub mod refusal;
+pub mod row;
 pub mod sending;

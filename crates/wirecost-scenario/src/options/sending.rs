@@ -113,12 +113,12 @@ impl HttpSizes {
         let least = LEAST_FIELD_BYTES as u64;
         let headers = self.request_headers.map(ByteSize::bytes);
         if headers.is_some_and(|bytes| !(least..=MOST_FIELD_BYTES).contains(&bytes)) {
-            let text = format!("it must be {least}B (the shortest field) to {MOST_FIELD_BYTES}B");
+            let text = format!("must be {least}B (the shortest field) to {MOST_FIELD_BYTES}B");
             return Some(("request_headers", text));
         }
         let body = self.response_body.map(ByteSize::bytes)?;
         if !(1..=MOST_BODY_BYTES).contains(&body) {
-            return Some(("response_body", "it must be 1B to 16MiB".to_owned()));
+            return Some(("response_body", "must be 1B to 16MiB".to_owned()));
         }
         let text = "only the built-in server answers with a body of a given size: leave out the target";
         (!is_builtin).then(|| ("response_body", text.to_owned()))

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::resolved::{ResolvedPayload, ResolvedSchedule};
+use wirecost_results::resolved::Tree;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
 use super::PlannedCell;
 use crate::labels::labels_of_link;
-use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
+use crate::options::compare::{Hex, Options, Reconnect, ResolvedSchedule, Schedule, resolved_schedule};
 use crate::options::content::Content;
-use crate::options::sending::HttpSizes;
+use crate::options::row::{Changes, Row, Rows};
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -30,38 +31,84 @@ struct Question {
     schedule: ResolvedSchedule,
 }
 
-/// Everything that the figures of a cell depend on, in a fixed order of fields.
-#[derive(Debug, Serialize)]
+/// Everything that the figures of a cell depend on: the cell, and each option that changes figures and is not among its
+/// dimensions. An option is left out only if its row says so.
 struct Identity<'a> {
-    question: Question,
+    options: &'a Options,
+    cell: Dimensions,
     engine: &'a str,
-    target: String,
-    version: &'a str,
-    seed: u64,
-    samples: u32,
-    settle: String,
-    timeout: String,
-    ipv6: bool,
-    resource: &'a str,
-    keep_alive_s: u16,
-    client_certificates: bool,
-    dtls_cookie: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    spread: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    one_cpu: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    never_reconnects: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payload: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chunk: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    nagle: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    offload: bool,
-    #[serde(flatten)]
-    http: HttpSizes,
+}
+
+/// The options of the first release, in the order in which keys have them. The options since then follow in the order of their
+/// rows, where they are not the default, so that older folders keep their names.
+const FIRST: [&str; 18] = [
+    "seed",
+    "samples",
+    "settle",
+    "timeout",
+    "ipv6",
+    "resource",
+    "keep_alive",
+    "client_certificates",
+    "dtls_cookie",
+    "spread",
+    "one_cpu",
+    "reconnect",
+    "payload",
+    "chunk",
+    "nagle",
+    "offload",
+    "request_headers",
+    "response_body",
+];
+
+impl Serialize for Identity<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            options,
+            cell,
+            engine,
+        } = *self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("question", &question(options, cell))?;
+        map.serialize_entry("engine", engine)?;
+        map.serialize_entry("target", &target_of(options, engine))?;
+        map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
+        let named = |key: &&str| Options::ROWS.iter().find(|row| row.key == *key);
+        let is_later =
+            |row: &&Row<Options>| row.spec.changes == Changes::Figures && !FIRST.contains(&row.key);
+        let first = FIRST.iter().filter_map(named);
+        for row in first.chain(Options::ROWS.iter().filter(is_later)) {
+            if let Some((key, value)) = in_key(row, options, cell) {
+                map.serialize_entry(key, &value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// An option as the key of a cell has it: as the resolved file does, but for four.
+fn in_key(row: &Row<Options>, options: &Options, cell: Dimensions) -> Option<(&'static str, Tree)> {
+    let text = |duration: Duration| Tree::text(DisplayDuration(duration));
+    match row.key {
+        "keep_alive" => {
+            let seconds = options.keep_alive_of(&cell.schedule);
+            Some(("keep_alive_s", Tree::number(seconds.into())))
+        }
+        "spread" => {
+            let spread = options.shared_link?.spread;
+            Some(("spread", spread.map_or_else(|| Tree::text("interval"), text)))
+        }
+        "reconnect" => {
+            let never = options.reconnect == Reconnect::Never;
+            never.then_some(("never_reconnects", Tree::Bool(true)))
+        }
+        "payload" => {
+            let bytes = options.sending.payload.as_deref()?;
+            Some(("payload", Tree::number(key_of(&Hex::of(bytes).hex))))
+        }
+        key => Some((key, row.resolved(options)?)),
+    }
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -76,46 +123,23 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
 
 /// The key of a cell that is not planned yet.
 pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
-    let text = |duration: Duration| DisplayDuration(duration).to_string();
-    // Virtual time has only the built-in servers.
-    let target = if engine == "sim" {
-        Target::Builtin.to_string()
-    } else {
-        let path = options
-            .path()
-            .map_or_else(String::new, |path| format!(" {}", path.name()));
-        options.target_name() + &path
-    };
-    let sending = &options.sending;
     let identity = Identity {
-        question: question(options, cell),
+        options,
+        cell,
         engine,
-        target,
-        version: env!("CARGO_PKG_VERSION"),
-        seed: options.seed,
-        samples: options.samples,
-        settle: text(options.settle),
-        timeout: text(options.timeout),
-        ipv6: options.ipv6,
-        resource: &options.resource,
-        keep_alive_s: options.keep_alive_of(&cell.schedule),
-        client_certificates: options.client_certificates,
-        dtls_cookie: options.dtls_cookie,
-        spread: options
-            .shared_link
-            .map(|shared| shared.spread.map_or("interval".into(), text)),
-        one_cpu: options.one_cpu,
-        never_reconnects: options.reconnect == Reconnect::Never,
-        payload: sending
-            .payload
-            .as_deref()
-            .map(|bytes| key_of(&ResolvedPayload::of(bytes).hex)),
-        chunk: sending.chunk.map(|chunk| chunk.to_string()),
-        nagle: sending.nagle,
-        offload: sending.offload,
-        http: sending.http,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
+}
+
+/// The target of the cells of an engine. Virtual time has only the built-in servers.
+fn target_of(options: &Options, engine: &str) -> String {
+    if engine == "sim" {
+        return Target::Builtin.to_string();
+    }
+    let path = options
+        .path()
+        .map_or_else(String::new, |path| format!(" {}", path.name()));
+    options.target_name() + &path
 }
 
 /// The dimensions of a cell of a comparison.
@@ -183,9 +207,10 @@ mod tests {
     use wirecost_proto::ByteSize;
 
     use super::*;
-    use crate::options::compare::Schedule;
     use crate::options::compare::tests::options;
+    use crate::options::compare::{Schedule, SharedLink};
     use crate::options::content::{Contents, ReadingsLists};
+    use crate::options::row::Kind;
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
@@ -195,14 +220,65 @@ mod tests {
         plan.cells.iter().map(|cell| key(&options, cell, "sim")).collect()
     }
 
+    /// The names of the cells of earlier folders follow from it, which are to be resumed.
     #[test]
     fn a_key_is_what_it_was_and_16_digits() {
-        let keys = keys(|_| {});
-        assert_eq!(keys.len(), 2);
-        assert!(
-            keys.iter()
-                .all(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        );
+        assert_eq!(keys(|_| {}), ["473b43e49d649a77", "b356034dc16b9062"]);
+        let all = keys(|options| {
+            options.one_cpu = true;
+            options.reconnect = Reconnect::Never;
+            options.shared_link = Some(SharedLink { spread: None });
+            options.sending.nagle = true;
+            options.sending.offload = true;
+            options.sending.chunk = Some(ByteSize::from_bytes(100));
+            options.sending.payload = Some(vec![7; 128].into());
+            options.sending.http.request_headers = Some(ByteSize::from_bytes(100));
+            options.sending.http.response_body = Some(ByteSize::from_bytes(100));
+        });
+        assert_eq!(all, ["ec2163a2728210ba", "4c53e16563b54592"]);
+    }
+
+    /// Of every row there is and will be: a value that is not the default changes the key, unless no figure depends on it.
+    #[test]
+    fn a_row_changes_the_key_unless_it_says_that_no_figure_depends_on_it() {
+        let plain = keys(|_| {});
+        for row in Options::ROWS {
+            let (Some(read), Some(kind)) = (row.read, row.kind) else {
+                continue;
+            };
+            let other = match kind {
+                Kind::Flag => "true",
+                Kind::Number | Kind::Count => "7",
+                Kind::Time => "7s",
+                Kind::Size => "77B",
+                Kind::Text => "other",
+                Kind::Name(names) => names.last().copied().unwrap_or_default(),
+            };
+            let changed = keys(|options| read(other, options).expect(row.key));
+            match row.spec.changes {
+                Changes::Figures => assert_ne!(changed, plain, "{}", row.key),
+                Changes::Nothing | Changes::Dimension => assert_eq!(changed, plain, "{}", row.key),
+            }
+        }
+    }
+
+    /// A field that no key of the resolved file contains would be lost with the folder, and in the key of a cell.
+    #[test]
+    fn each_field_is_in_keys_that_there_are() {
+        for (field, keys) in Options::BY_HAND {
+            let is_known = |key: &&str| Options::ROWS.iter().any(|row| row.key == *key);
+            assert!(keys.iter().all(is_known), "{field}");
+            assert!(!keys.is_empty() || *field == "shard", "{field}");
+        }
+        let unread = Options::ROWS.iter().filter(|row| row.read.is_none());
+        for row in unread {
+            let holds = |(_, keys): &(&str, &[&str])| keys.contains(&row.key);
+            assert!(Options::BY_HAND.iter().any(holds), "{}", row.key);
+        }
+        let first = FIRST
+            .iter()
+            .all(|key| Options::ROWS.iter().any(|row| row.key == *key));
+        assert!(first);
     }
 
     #[test]
@@ -222,8 +298,15 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 15] = [
+        let changes: [fn(&mut Options); 22] = [
             |options| options.seed = 43,
+            |options| options.timeout = Duration::from_secs(2),
+            |options| options.ipv6 = true,
+            |options| options.resource = "other".into(),
+            |options| options.client_certificates = true,
+            |options| options.dtls_cookie = true,
+            |options| options.one_cpu = true,
+            |options| options.shared_link = Some(SharedLink { spread: None }),
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
             |options| options.keep_alive = 30,

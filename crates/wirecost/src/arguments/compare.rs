@@ -8,15 +8,15 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::{CellProfile, LinkLists, cell_load, coupling_loss};
 use wirecost_scenario::load;
-use wirecost_scenario::options::compare::{Engine, Reconnect};
+use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadTarget;
-use wirecost_scenario::table::{clients, whole};
+use wirecost_scenario::table::clients;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::count::at_least_one;
-use super::http::HttpArguments;
-use super::{PacketPath, ReadingsArguments, TableArguments};
+use super::rows::{Given, Typed};
+use super::{ReadingsArguments, TableArguments};
 
 /// `wirecost compare`.
 #[derive(Debug, Args)]
@@ -27,6 +27,11 @@ use super::{PacketPath, ReadingsArguments, TableArguments};
     13 some cells failed or none could be run, 14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
+    /// The names of the arguments that the user typed. clap takes the arguments of a field out of what was typed, so that this
+    /// one is the first.
+    #[command(flatten)]
+    pub given: Given,
+
     /// Stacks to compare: an application, then +cose and +CHANNEL if you want them. Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, mqttsn-qos-1 to 2, coap-non, coap-con, coap-tcp, amqp-settled, amqp-unsettled,
     /// http1, http3, postgres, mariadb, mongodb. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, coap-tcp, amqp and http1; +dtls1.3, +dtls1.2, +dtls1.2-psk and
     /// +dtls1.2-cid on udp, mqttsn, coap-non and coap-con; +oscore on coap-non and coap-con; http3 includes TLS 1.3.
@@ -55,57 +60,9 @@ pub struct CompareArguments {
     #[arg(long, alias = "payload", value_name = "FILE", conflicts_with_all = ["size", "readings", "encoding", "compression"])]
     pub payload_file: Option<PathBuf>,
 
-    /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-    pub chunk: Option<ByteSize>,
-
-    /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
-    #[arg(long)]
-    pub nagle: bool,
-
+    /// The options of rows.
     #[command(flatten)]
-    pub http: HttpArguments,
-
-    /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
-    /// does (engine live)
-    #[arg(long)]
-    pub offload: bool,
-
-    /// Number of samples per cell; each sample is a device that connects, sends and closes
-    #[arg(
-        short = 'n',
-        long = "count",
-        value_name = "SAMPLES",
-        default_value_t = 150,
-        value_parser = at_least_one::<u32>,
-        allow_hyphen_values = true
-    )]
-    pub count: u32,
-
-    /// Seed of all random decisions: the same seed repeats a simulated run exactly
-    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
-    pub seed: u64,
-
-    /// Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links
-    /// with a long RTT
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "1s",
-        value_parser = parse_duration,
-        allow_hyphen_values = true
-    )]
-    pub settle: Duration,
-
-    /// Time after which an acknowledgement counts as late; after twice this time the device gives up
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        value_parser = parse_duration,
-        allow_hyphen_values = true
-    )]
-    pub timeout: Duration,
+    pub typed: Typed<Options>,
 
     /// How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
@@ -120,14 +77,6 @@ pub struct CompareArguments {
     #[arg(long)]
     pub no_keys: bool,
 
-    /// Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
-    #[arg(long)]
-    pub client_certificates: bool,
-
-    /// DTLS servers request a cookie first, which costs one more round trip
-    #[arg(long)]
-    pub dtls_cookie: bool,
-
     /// Send the measured messages at this interval: the life of a device, in which nothing warms up or settles
     #[arg(
         long,
@@ -138,32 +87,14 @@ pub struct CompareArguments {
     )]
     pub interval: Vec<Duration>,
 
-    /// What a device does when its connection has ended before its last message: as-needed (it connects again when the next
-    /// message is due, by --start) or never (the remaining messages are not sent)
-    #[arg(long, value_name = "WHEN", default_value_t = Reconnect::AsNeeded)]
-    pub reconnect: Reconnect,
-
     /// Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<u32>, allow_hyphen_values = true)]
     pub record_hosts: u32,
-
-    /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
-    #[arg(long)]
-    pub one_cpu: bool,
-
-    /// Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine
-    /// allows it)
-    #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
-    pub engine: Engine,
 
     /// Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss=
     /// readings= encoding= compression= link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
-
-    /// The names of the arguments that the user typed.
-    #[arg(skip)]
-    pub given: Vec<String>,
 
     /// All devices of a cell share one link and one server, to see how they compete (engine sim)
     #[arg(long)]
@@ -200,28 +131,6 @@ pub struct CompareArguments {
     /// per second to another machine
     #[arg(long)]
     pub i_own_this_target: bool,
-
-    /// Use IPv6 between devices and server
-    #[arg(long)]
-    pub ipv6: bool,
-
-    /// How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
-    #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
-    pub packet_path: PacketPath,
-
-    /// MQTT topic, CoAP path and HTTP path
-    #[arg(long, value_name = "NAME", default_value = "test")]
-    pub resource: String,
-
-    /// MQTT keep-alive interval
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "60s",
-        value_parser = parse_duration,
-        allow_hyphen_values = true
-    )]
-    pub keep_alive: Duration,
 
     /// Load of the cell of --link nbiot by other devices: 1/s, 30/min, in reports per second and cell [default: unloaded]
     #[arg(long, value_name = "RATE", value_parser = cell_load, allow_hyphen_values = true)]

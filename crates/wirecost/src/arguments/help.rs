@@ -74,35 +74,18 @@ const COMPARE: &[Group] = &[
     Group {
         heading: "Messages",
         common: &["size", "readings", "interval", "messages_per_connection"],
-        further: &[
-            "encoding",
-            "compression",
-            "payload_file",
-            "chunk",
-            "request_headers",
-            "response_body",
-            "resource",
-            "keep_alive",
-        ],
+        further: &["encoding", "compression", "payload_file"],
     },
     Group {
         heading: "Connections and server",
-        common: &["start", "target", "reconnect"],
-        further: &[
-            "cacert",
-            "insecure",
-            "i_own_this_target",
-            "client_certificates",
-            "dtls_cookie",
-            "nagle",
-            "ipv6",
-        ],
+        common: &["start", "target"],
+        further: &["cacert", "insecure", "i_own_this_target"],
     },
     LINK,
     Group {
         heading: "Measurement",
-        common: &["count", "engine", "vary", "seed"],
-        further: &["settle", "timeout", "jobs", "one_cpu", "packet_path", "offload"],
+        common: &["vary"],
+        further: &["jobs"],
     },
     Group {
         heading: "Modelled NB-IoT cell (--link nbiot)",
@@ -323,13 +306,26 @@ pub fn arranged(program: Command) -> Command {
         .arg(option("help-all", ArgAction::HelpLong).help("Print help with every option and all details"))
 }
 
-/// Puts the options of a command under their headings. Options of no group stay where they are.
+/// Puts the options of a command under their headings, with those that have this heading by themselves. Options of no group stay
+/// where they are.
 fn grouped(mut command: Command, groups: &[Group]) -> Command {
     let mut place = 0;
     for group in groups {
-        let common = group.common.iter().map(|name| (name, false));
-        let further = group.further.iter().map(|name| (name, true));
-        for (name, is_further) in common.chain(further) {
+        let of_rows = |is_further: bool| {
+            let belongs = move |option: &&Arg| {
+                option.get_help_heading() == Some(group.heading)
+                    && option.is_hide_short_help_set() == is_further
+            };
+            let names = command.get_arguments().filter(belongs);
+            names
+                .map(|option| option.get_id().to_string())
+                .collect::<Vec<_>>()
+        };
+        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let common = [own(group.common), of_rows(false)].concat();
+        let further = [own(group.further), of_rows(true)].concat();
+        let all = common.into_iter().map(|name| (name, false));
+        for (name, is_further) in all.chain(further.into_iter().map(|name| (name, true))) {
             place += 1;
             command = command.mut_arg(name, |option| {
                 let option = option.help_heading(group.heading).display_order(place);

@@ -2,6 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use wirecost_scenario::options::refusal::{About, Refusal};
 use wirecost_stack::name::is_near;
 
 use super::program;
@@ -19,6 +20,33 @@ pub fn refusal(error: &clap::Error, words: &[String]) -> Option<Failure> {
         misplaced(error, words)
             .unwrap_or_else(|| Failure::usage(sentence(error)).with_hint(hint(error, words)))
     })
+}
+
+/// Keys that have no single flag: a link is made of many, and a target may be a word by itself.
+const OF_MANY_FLAGS: [&str; 2] = ["link", "target"];
+
+/// The failure for options that cannot be run, by the flag of the command that says what is refused.
+pub fn of_flags(command: &str, refusal: &Refusal) -> Failure {
+    match refusal.about {
+        About::Key(key) => match flag(command, key) {
+            Some(flag) => Failure::usage(refusal.said_of(&flag)),
+            None if refusal.why.starts_with("must ") => Failure::usage(refusal),
+            None => Failure::usage(&refusal.why),
+        },
+        About::Phase(_) => Failure::usage(&refusal.why),
+    }
+}
+
+/// The flag of a key; `None` where the command has none of this name.
+fn flag(command: &str, key: &str) -> Option<String> {
+    let long = key.replace('_', "-");
+    let program = program();
+    let command = program.find_subcommand(command)?;
+    let has = |option: &clap::Arg| {
+        option.get_long() == Some(&long) || option.get_all_aliases().is_some_and(|all| all.contains(&&*long))
+    };
+    let is_known = command.get_arguments().any(has);
+    (is_known && !OF_MANY_FLAGS.contains(&key)).then(|| format!("--{long}"))
 }
 
 /// The refusal of a word that is at another's place: a file or an address where a stack is expected.

@@ -24,8 +24,9 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
-use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError};
+use wirecost_scenario::options::compare::{Engine, LinkConfig, Options};
 use wirecost_scenario::options::life::DEVICES_UNDER_LOSS;
+use wirecost_scenario::options::refusal::About;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
@@ -33,7 +34,7 @@ use super::command_line;
 use super::cost::files;
 use super::folder::of_command;
 use super::link_flags::links;
-use crate::arguments::ChooseArguments;
+use crate::arguments::{ChooseArguments, of_flags};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
@@ -283,17 +284,10 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
 
 /// Whether a comparison can be simulated, whose interval comes from `--every`.
 pub fn valid(options: &Options) -> Result<(), Failure> {
-    options.validate().map_err(|error| match error {
-        OptionsError::Time {
-            flag: "--interval",
-            got,
-            most,
-        } => {
-            let flag = "--every";
-            Failure::usage(OptionsError::Time { flag, got, most })
-                .with_hint("write the time from one reading to the next, e.g. 15min")
-        }
-        other => other.into(),
+    options.validate().map_err(|refusal| match refusal.about {
+        About::Key("interval") => Failure::usage(refusal.said_of("--every"))
+            .with_hint("write the time from one reading to the next, e.g. 15min"),
+        About::Key(_) | About::Phase(_) => of_flags("choose", &refusal),
     })
 }
 

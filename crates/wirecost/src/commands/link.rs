@@ -14,7 +14,7 @@ use super::folder::of_run;
 use super::link_flags::emulated;
 use super::object::files::{self, Readers};
 use super::{pcap, serve};
-use crate::arguments::LinkRunArguments;
+use crate::arguments::{LinkRunArguments, of_flags};
 use crate::exit::{self, Failure};
 use crate::output;
 
@@ -28,7 +28,7 @@ pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
     let why = "stdout belongs to the program that is run";
     output::refuse_stdout("--json", arguments.json.as_deref(), why)?;
     let options = options(arguments)?;
-    options.validate()?;
+    options.validate().map_err(|refusal| of_flags("link", &refusal))?;
     let out = of_run(arguments.out.as_deref())?;
     let folder = RunFolder::create_with(&out, &["capture"])?;
     let quiet = arguments.quiet;

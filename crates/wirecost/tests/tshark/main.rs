@@ -133,7 +133,7 @@ fn check_prefixes(run: &Run, books: &BTreeMap<String, Books>) {
     if !run.summary.cells.iter().any(|cell| cell.stack == "tcp") {
         return;
     }
-    let address = if run.summary.scenario.ipv6 {
+    let address = if run.summary.scenario.is("ipv6") {
         "ipv6.src"
     } else {
         "ip.src"
@@ -211,13 +211,13 @@ fn check_cells(summary: &Summary, books: &BTreeMap<String, Books>) {
         let devices: Vec<&Books> = books.values().filter(of_cell).collect();
         assert_eq!(
             devices.len() as u64,
-            summary.scenario.samples,
+            summary.scenario.samples(),
             "devices of {} {}",
             cell.stack,
             cell.payload_bytes
         );
         accounted += devices.len();
-        check_cell(cell, &devices, summary.scenario.messages_per_connection);
+        check_cell(cell, &devices, summary.scenario.messages_per_connection());
         check_outcomes(cell);
     }
     assert_eq!(accounted, books.len(), "every device belongs to a cell");

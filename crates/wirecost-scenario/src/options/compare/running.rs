@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use wirecost_stack::url::{Scheme, Url};
 use wirecost_stack::{Channel, Stack};
 
-use super::{Options, OptionsError};
+use super::Options;
+use crate::options::refusal::{About, Checked, refuse};
 
 /// A server that wirecost has not started.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +68,8 @@ impl Running {
         }
         if self.path == ServerPath::Real && !stack.is_answered() {
             return Err(format!(
-                "{stack} has no answers, and on the real path the arrival of a message is not seen: add --rtt, for a relay behind \
-                 an emulated link"
+                "{stack} has no answers, and on the real path the arrival of a message is not seen: add a link, for a \
+                 relay behind it"
             ));
         }
         if url.names(stack)
@@ -89,7 +90,7 @@ impl Running {
             let at = url.by(other);
             return Err(format!(
                 "the port of {stack} is not known, because {url} names another one than the registered one: compare with \
-                 --target {at} and its port"
+                 the target {at} and its port"
             ));
         }
         Ok(other.port())
@@ -132,35 +133,32 @@ impl Options {
     }
 
     /// Checks what only a server that runs already limits.
-    pub(super) fn validate_running(&self) -> Result<(), OptionsError> {
+    pub(super) fn validate_running(&self) -> Checked {
         let Some(running) = &self.running else {
             return Ok(());
         };
         let url = &running.url;
-        if self.ipv6 && url.host.parse::<std::net::Ipv6Addr>().is_err() {
-            let text =
-                format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
-            return Err(OptionsError::Running(text));
+        let is_unnamed = self.ipv6 && url.host.parse::<std::net::Ipv6Addr>().is_err();
+        let why = || format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
+        refuse(About::Key("ipv6"), is_unnamed.then(why))?;
+        let is_real = running.path == ServerPath::Real;
+        for (key, is_asked) in [("one_cpu", self.one_cpu), ("packet_path", self.medium.is_some())] {
+            let why = "it belongs to an emulated link: add a link, or leave it out";
+            refuse(About::Key(key), (is_real && is_asked).then_some(why))?;
         }
-        if running.path == ServerPath::Real && (self.one_cpu || self.medium.is_some()) {
-            let text = "--one-cpu and --packet-path belong to an emulated link: add --rtt, or leave them out";
-            return Err(OptionsError::Running(text.to_owned()));
-        }
-        if running.path == ServerPath::Real && self.links != [wirecost_link::LinkConfig::default()] {
-            let text = "the real path has no emulated link: leave out path, or the link";
-            return Err(OptionsError::Running(text.to_owned()));
-        }
+        let has_link = self.links != [wirecost_link::LinkConfig::default()];
+        let why = "the real path has no emulated link: leave out path, or the link";
+        refuse(About::Key("path"), (is_real && has_link).then_some(why))?;
         let reasons: Vec<String> = self
             .stacks
             .iter()
             .filter_map(|stack| running.port_of(*stack).err())
             .collect();
-        match reasons.into_iter().next() {
-            Some(reason) if self.stacks.iter().all(|stack| running.port_of(*stack).is_err()) => {
-                Err(OptionsError::Running(reason))
-            }
-            _ => Ok(()),
-        }
+        let is_none_left = reasons.len() == self.stacks.len();
+        refuse(
+            About::Key("target"),
+            reasons.into_iter().next().filter(|_| is_none_left),
+        )
     }
 }
 

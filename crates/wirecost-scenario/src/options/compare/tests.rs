@@ -28,24 +28,24 @@ fn what_can_be_run_is_valid() {
 }
 
 #[test]
-fn more_than_memory_or_a_day_holds_is_refused_by_the_flags_name() {
+fn more_than_memory_or_a_day_holds_is_refused_by_the_keys_name() {
     let size = refusal(|options| options.contents = size_of(100_000_000_000));
-    assert!(size.contains("--size must be at most 1GB"), "{size}");
+    assert!(size.contains("size must be at most 1GB"), "{size}");
     let messages = refusal(|options| options.schedules[0].messages = u64::MAX);
-    assert!(messages.contains("--messages-per-connection"), "{messages}");
+    assert!(messages.contains("messages_per_connection must be"), "{messages}");
     let payload = refusal(|options| {
         options.contents = size_of(1_000_000_000);
         options.samples = 1_000;
     });
     assert!(payload.contains("2000 GB"), "{payload}");
     let devices = refusal(|options| options.samples = u32::MAX);
-    assert!(devices.contains("lower -n"), "{devices}");
+    assert!(devices.contains("take fewer"), "{devices}");
 }
 
 #[test]
 fn a_keep_alive_must_let_the_link_settle() {
     let short = refusal(|options| options.keep_alive = 1);
-    assert!(short.contains("--keep-alive 1s"), "{short}");
+    assert!(short.contains("keep_alive: 1s leaves"), "{short}");
     let mut never = options(&["mqtt-qos1"]);
     never.keep_alive = 0;
     assert_eq!(never.validate(), Ok(()));
@@ -61,7 +61,7 @@ fn virtual_time_knows_no_foreign_servers() {
         options.target = Target::Mosquitto;
     });
     assert!(
-        text.contains("leave out --target mosquitto, or take --engine live"),
+        text.contains("leave out mosquitto, or take the engine live"),
         "{text}"
     );
 }
@@ -70,11 +70,11 @@ fn virtual_time_knows_no_foreign_servers() {
 fn devices_share_a_link_in_virtual_time_only() {
     let shared = Some(SharedLink { spread: None });
     let text = refusal(|options| options.shared_link = shared);
-    assert!(text.contains("add --engine sim"), "{text}");
+    assert!(text.contains("take the engine sim"), "{text}");
     let mut simulated = options(&["coap-con"]);
     (simulated.engine, simulated.shared_link, simulated.samples) = (Engine::Sim, shared, 100_000);
     let text = simulated.validate().expect_err("no interval").to_string();
-    assert!(text.contains("add --interval"), "{text}");
+    assert!(text.contains("at an interval: give them one"), "{text}");
     simulated.schedules[0].interval = Some(Duration::from_secs(60));
     assert_eq!(simulated.validate(), Ok(()));
 }
@@ -93,7 +93,7 @@ fn differences_are_said_field_by_field() {
     let mut now = options(&["tcp", "udp"]);
     now.seed = 1;
     now.links[0].up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
-    let text = |options: &Options| serde_saphyr::to_string(&options.to_scenario()).expect("YAML");
+    let text = |options: &Options| serde_saphyr::to_string(options).expect("YAML");
     let (earlier, now) = (text(&earlier), text(&now));
     assert_eq!(
         wirecost_results::resume::scenario_differences(&earlier, &earlier),

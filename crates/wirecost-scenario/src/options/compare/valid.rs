@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link_text::LinkText;
 use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
-use super::Contents;
-use super::{Engine, Medium, Options, OptionsError, Reconnect, ServerPath, SharedLink};
+use super::{Contents, Engine, Medium, Options, Reconnect, Schedule, ServerPath, SharedLink, below_ipv6};
+use crate::options::content::Content;
+use crate::options::refusal::{About, Checked, Refusal, refuse};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -35,120 +35,154 @@ impl Options {
     ///
     /// # Errors
     /// The first reason why it cannot be run.
-    pub fn validate(&self) -> Result<(), OptionsError> {
-        if self.samples == 0 {
-            return Err(OptionsError::Zero("-n"));
-        }
-        if self.schedules.iter().any(|schedule| schedule.messages == 0) {
-            return Err(OptionsError::Zero("--messages-per-connection"));
-        }
+    pub fn validate(&self) -> Checked {
+        let zero = |is_zero: bool| is_zero.then_some("must be at least 1");
+        refuse(About::Key("count"), zero(self.samples == 0))?;
+        let is_silent = self.schedules.iter().any(|schedule| schedule.messages == 0);
+        refuse(About::Key("messages_per_connection"), zero(is_silent))?;
         self.validate_engine()?;
+        self.validate_times()?;
+        let is_foreign = self.client_certificates && !self.target.is_builtin();
+        let why = "it works with the built-in servers: no other server asks for a certificate";
+        refuse(About::Key("client_certificates"), is_foreign.then_some(why))?;
+        self.validate_running()?;
+        self.validate_sending()?;
+        self.validate_amount()?;
+        self.validate_links()?;
+        self.validate_keep_alive()?;
+        self.validate_starts()?;
+        once("stack", "stack", &self.stacks)?;
+        once("start", "start", &self.starts)?;
+        self.validate_contents()?;
+        once("link", "link", &self.links)?;
+        once(
+            "interval",
+            "interval with its messages per connection",
+            &self.schedules,
+        )?;
+        let speaks = |stack: &Stack| self.target.speaks(*stack);
+        let is_mute = !self.stacks.iter().any(speaks);
+        let (target, spoken) = (self.target, self.target.spoken());
+        let why = || format!("{target} speaks none of the stacks asked for; it speaks {spoken}");
+        refuse(About::Key("target"), is_mute.then(why))
+    }
+
+    /// Times that a run can wait for.
+    fn validate_times(&self) -> Checked {
         let mut times = vec![
-            ("--settle", self.settle, LONGEST_WAIT),
-            ("--timeout", self.timeout, LONGEST_WAIT),
+            ("settle", self.settle, LONGEST_WAIT),
+            ("timeout", self.timeout, LONGEST_WAIT),
         ];
         let longest = match self.engine {
             Engine::Sim => LONGEST_SIMULATED_INTERVAL,
             Engine::Auto | Engine::Live => LONGEST_WAIT,
         };
         let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
-        times.extend(intervals.map(|interval| ("--interval", interval, longest)));
+        times.extend(intervals.map(|interval| ("interval", interval, longest)));
         let is_wrong = |(_, time, most): &(&str, Duration, Duration)| time.is_zero() || time > most;
-        if let Some((flag, got, most)) = times.into_iter().find(is_wrong) {
-            return Err(OptionsError::Time { flag, got, most });
-        }
-        if self.client_certificates && !self.target.is_builtin() {
-            return Err(OptionsError::ClientCertificates);
-        }
-        self.validate_running()?;
-        self.validate_sending()?;
-        self.validate_amount()?;
+        let Some((key, got, most)) = times.into_iter().find(is_wrong) else {
+            return Ok(());
+        };
+        let (hours, got) = (most.as_secs() / 3_600, DisplayDuration(got));
+        let why = format!("must be above 0 ms and at most {hours} h, got {got}");
+        Err(Refusal::of(key, why))
+    }
+
+    /// Links that can be, and can carry what is to cross them.
+    fn validate_links(&self) -> Checked {
         for link in &self.links {
-            link.validate()?;
+            link.validate()
+                .map_err(|error| Refusal::of("link", error.to_string()))?;
             let mtu = link.up.mtu.min(link.down.mtu);
-            if self.ipv6 && mtu < ipv6::MIN_MTU {
-                return Err(OptionsError::MtuBelowIpv6(mtu));
-            }
-        }
-        self.validate_keep_alive()?;
-        self.validate_starts()?;
-        once("stack", &self.stacks)?;
-        once("start", &self.starts)?;
-        self.validate_contents()?;
-        once("link", &self.links)?;
-        once("interval with its messages per connection", &self.schedules)?;
-        if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
-            return Err(OptionsError::TargetSpeaksNone {
-                target: self.target,
-                speaks: self.target.spoken(),
-            });
+            let is_small = self.ipv6 && mtu < ipv6::MIN_MTU;
+            refuse(About::Key("ipv6"), is_small.then(|| below_ipv6(mtu)))?;
         }
         Ok(())
     }
 
     /// Each content is named once.
-    fn validate_contents(&self) -> Result<(), OptionsError> {
+    fn validate_contents(&self) -> Checked {
         match &self.contents {
-            Contents::Sizes(sizes) => once("size", sizes),
+            Contents::Sizes(sizes) => once("size", "size", sizes),
             Contents::Readings(lists) => {
-                once("number of readings", &lists.readings)?;
-                once("encoding", &lists.encodings)?;
-                once("compression", &lists.compressions)
+                once("readings", "number of readings", &lists.readings)?;
+                once("encoding", "encoding", &lists.encodings)?;
+                once("compression", "compression", &lists.compressions)
             }
         }
     }
 
     /// The engine must be able to run what is asked for.
-    fn validate_engine(&self) -> Result<(), OptionsError> {
+    fn validate_engine(&self) -> Checked {
         if self.engine == Engine::Sim && !self.target.is_builtin() {
-            return Err(OptionsError::SimulatedTarget(self.target_name()));
+            let target = self.target_name();
+            let why = format!(
+                "the engine sim knows the built-in servers only: leave out {target}, or take the engine live"
+            );
+            return Err(Refusal::of("target", why));
         }
         let (samples, most) = (u64::from(self.samples), self.max_samples());
         if samples > most {
             let instead = if self.engine.goes_live() {
-                ", or take --engine sim"
+                ", or take the engine sim"
             } else {
                 ""
             };
-            return Err(OptionsError::TooManyDevices {
-                samples,
-                most,
-                instead,
-            });
+            let why = format!(
+                "a cell of {samples} samples is more than the {most} devices that one run holds: take fewer{instead}"
+            );
+            return Err(Refusal::of("count", why));
         }
-        if let Some(cell) = self.links.iter().find(|link| link.cell.is_some()) {
-            if self.engine.goes_live() {
-                return Err(OptionsError::CellLive(Box::new(LinkText(*cell))));
+        let cell = self.live_cell().and_then(|link| link.cell);
+        let why = |cell| {
+            format!(
+                "the engine live cannot run a modelled NB-IoT cell ({cell}), which exists in virtual time only"
+            )
+        };
+        refuse(About::Key("engine"), cell.map(why))?;
+        self.shared_link
+            .map_or(Ok(()), |shared| self.validate_shared_link(shared))
+    }
+
+    /// Devices that share a link: in virtual time, over an emulated link, at an interval, with cold starts.
+    fn validate_shared_link(&self, shared: SharedLink) -> Checked {
+        let settles = |schedule: &Schedule| schedule.interval.is_none();
+        let (key, why) = match () {
+            () if self.has_cell() => (
+                "shared_link",
+                "it is about an emulated link: the devices of a modelled NB-IoT cell share it by the load of the cell",
+            ),
+            () if self.engine != Engine::Sim => (
+                "shared_link",
+                "it works in virtual time only, so far: take the engine sim",
+            ),
+            () if self.schedules.iter().any(settles) => (
+                "shared_link",
+                "devices that share a link send at an interval: give them one",
+            ),
+            () if self.starts != [Start::Cold] => (
+                "start",
+                "devices that share a link start cold, so far: leave out the start",
+            ),
+            () if self.reconnect == Reconnect::Never => (
+                "reconnect",
+                "devices that share a link connect again as needed: leave out never",
+            ),
+            () => {
+                let late = shared.spread.filter(|spread| *spread > LONGEST_WAIT);
+                let why = |spread| format!("must be at most 1 h, got {}", DisplayDuration(spread));
+                return refuse(About::Key("spread"), late.map(why));
             }
-            if self.shared_link.is_some() {
-                return Err(OptionsError::CellShared);
-            }
-        }
-        match self.shared_link {
-            Some(_) if self.engine != Engine::Sim => Err(OptionsError::SharedLinkLive),
-            Some(_) if self.schedules.iter().any(|schedule| schedule.interval.is_none()) => {
-                Err(OptionsError::SharedLinkSettles)
-            }
-            Some(_) if self.starts != [Start::Cold] => Err(OptionsError::SharedLinkStart),
-            Some(_) if self.reconnect == Reconnect::Never => Err(OptionsError::SharedLinkNever),
-            Some(SharedLink { spread: Some(spread) }) if spread > LONGEST_WAIT => {
-                Err(OptionsError::TooLarge {
-                    flag: "--spread",
-                    most: "1 h",
-                    got: DisplayDuration(spread).to_string(),
-                })
-            }
-            _ => Ok(()),
-        }
+        };
+        Err(Refusal::of(key, why))
     }
 
     /// A chunk has bytes, and offload belongs to the interfaces of the emulated link.
-    fn validate_sending(&self) -> Result<(), OptionsError> {
-        if self.sending.chunk.is_some_and(|chunk| chunk.bytes() == 0) {
-            return Err(OptionsError::Zero("--chunk"));
-        }
+    fn validate_sending(&self) -> Checked {
+        let is_empty = self.sending.chunk.is_some_and(|chunk| chunk.bytes() == 0);
+        refuse(About::Key("chunk"), is_empty.then_some("must be at least 1B"))?;
         if let Some((key, why)) = self.sending.http.problem(self.target.is_builtin()) {
-            return Err(OptionsError::Http { key, why });
+            return Err(Refusal::of(key, why));
         }
         if !self.sending.offload {
             return Ok(());
@@ -156,9 +190,9 @@ impl Options {
         let corrupts = |link: &LinkConfig| !link.up.corrupt.is_zero() || !link.down.corrupt.is_zero();
         let translates = |link: &LinkConfig| link.nat != wirecost_link::NatTimeouts::default();
         let why = match () {
-            () if self.engine != Engine::Live => "virtual time has none: leave out --engine, or take live",
+            () if self.engine != Engine::Live => "virtual time has none: take the engine live",
             () if self.path() == Some(ServerPath::Real) => "the real path has its own: leave out one of them",
-            () if self.medium == Some(Medium::Tun) => "a TUN device has none: leave out --packet-path tun",
+            () if self.medium == Some(Medium::Tun) => "a TUN device has none: leave out the packet path tun",
             () if self.links.iter().any(corrupts) => {
                 "a packet that is cut after its corruption has a correct checksum: leave out the corruption"
             }
@@ -167,7 +201,8 @@ impl Options {
             }
             () => return Ok(()),
         };
-        Err(OptionsError::Offload(why))
+        let why = format!("it keeps the segmentation offload of interfaces, and {why}");
+        Err(Refusal::of("offload", why))
     }
 
     const fn max_samples(&self) -> u64 {
@@ -179,7 +214,7 @@ impl Options {
     }
 
     /// At least one combination of stack and start must be possible.
-    fn validate_starts(&self) -> Result<(), OptionsError> {
+    fn validate_starts(&self) -> Checked {
         let mut refusals = Vec::new();
         for (stack, start) in self.ways() {
             let refusal = stack
@@ -195,7 +230,7 @@ impl Options {
             .into_iter()
             .next()
             .unwrap_or_else(|| "no stack and no start is asked for".into());
-        Err(OptionsError::NothingToRun(reason))
+        Err(Refusal::of("stack", format!("nothing to run: {reason}")))
     }
 
     /// Why devices of a stack cannot share a link; `None` if they can, or do not share one.
@@ -211,22 +246,20 @@ impl Options {
     }
 
     /// The payloads must fit into memory, and the run into a day.
-    fn validate_amount(&self) -> Result<(), OptionsError> {
+    fn validate_amount(&self) -> Checked {
         let messages = self.schedules.iter().map(|schedule| schedule.messages);
         if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
-            return Err(OptionsError::TooLarge {
-                flag: "--messages-per-connection",
-                most: "1000000",
-                got: messages.to_string(),
-            });
+            let why = format!("must be at most {MAX_MESSAGES}, got {messages}");
+            return Err(Refusal::of("messages_per_connection", why));
         }
         let contents = self.contents.each();
         if let Some(content) = contents.iter().find(|content| content.most_bytes() > MAX_SIZE) {
-            return Err(OptionsError::TooLarge {
-                flag: "--size",
-                most: "1GB",
-                got: content.to_string(),
-            });
+            let key = match (&self.sending.payload, content) {
+                (Some(_), _) => "payload",
+                (None, Content::Size(_)) => "size",
+                (None, Content::Readings(_)) => "readings",
+            };
+            return Err(Refusal::of(key, format!("must be at most 1GB, got {content}")));
         }
         let sizes: u64 = contents.iter().map(|content| content.most_bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
@@ -237,13 +270,17 @@ impl Options {
         let payload = sizes.saturating_mul(messages);
         if payload > MAX_PAYLOAD {
             let gigabytes = payload / 1_000_000_000;
-            return Err(OptionsError::TooMuchPayload { gigabytes });
+            let why = format!(
+                "this run would send {gigabytes} GB of payload, more than 1,000 GB: take fewer samples, fewer messages of each, \
+                 or less in each"
+            );
+            return Err(Refusal::of("count", why));
         }
         Ok(())
     }
 
     /// A step ends when the link is quiet. PINGREQs that follow one another faster keep it busy.
-    fn validate_keep_alive(&self) -> Result<(), OptionsError> {
+    fn validate_keep_alive(&self) -> Checked {
         let own = self.schedules.iter().filter_map(|schedule| schedule.keep_alive);
         let shortest = own.chain([self.keep_alive]).filter(|seconds| *seconds > 0).min();
         let keep_alive = Duration::from_secs(shortest.unwrap_or_default().into());
@@ -255,22 +292,22 @@ impl Options {
         {
             return Ok(());
         }
-        Err(OptionsError::KeepAlive {
-            keep_alive,
-            settle: self.settle,
-        })
+        let why = format!(
+            "{} leaves the link no {} of quiet: raise it, set it to 0s, or lower the settle time",
+            DisplayDuration(keep_alive),
+            DisplayDuration(self.settle)
+        );
+        Err(Refusal::of("keep_alive", why))
     }
 }
 
 /// Refuses a list with duplicates: their cells would be equal.
-fn once<T: PartialEq>(what: &'static str, list: &[T]) -> Result<(), OptionsError> {
+fn once<T: PartialEq>(key: &'static str, what: &str, list: &[T]) -> Checked {
     let mut places = list.iter().enumerate();
     let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
         return Ok(());
     };
-    Err(OptionsError::Twice {
-        what,
-        position: place + 1,
-        count: list.len(),
-    })
+    let (position, count) = (place + 1, list.len());
+    let why = format!("{what} {position} of {count} has been asked for before: name each {what} once");
+    Err(Refusal::of(key, why))
 }

@@ -11,34 +11,14 @@ use wirecost_stack::{Channel, Pattern};
 use crate::options::load::{
     Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
 };
+use crate::options::refusal::{About, Checked, refuse};
 use crate::options::sending;
-
-/// Why a load cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct Refusal {
-    /// The cause.
-    pub about: About,
-    /// The reason, in one sentence.
-    pub why: String,
-}
-
-/// The cause of a refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// The value of this key.
-    Key(&'static str),
-    /// The phase with this index.
-    Phase(usize),
-}
-
-type Checked = Result<(), Refusal>;
 
 impl LoadOptions {
     /// Whether the load can be run.
     ///
     /// # Errors
-    /// [`Refusal`] is the first reason why it cannot be run.
+    /// The first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
         refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
@@ -72,7 +52,7 @@ impl LoadOptions {
         let is_builtin = self.target == LoadTarget::Started(Target::Builtin);
         let devices = self.clients.saturating_add(self.receivers());
         for (key, is_refused, why) in [
-            ("workers", self.workers == 0, "it must be above 0"),
+            ("workers", self.workers == 0, "must be above 0"),
             (
                 "target",
                 !is_builtin,
@@ -265,7 +245,7 @@ impl LoadOptions {
         is_in_vain.then(|| {
             format!(
                 "each device connects once, and {} needs an earlier connection: let devices connect again, by handshakes \
-                (--connect-only) or a reconnect phase (--reconnect-storm)",
+                or by a phase that reconnects",
                 self.start
             )
         })
@@ -279,7 +259,7 @@ impl LoadOptions {
         ] {
             refuse(
                 About::Key(key),
-                time.is_zero().then(|| "it must be above 0 s".to_owned()),
+                time.is_zero().then(|| "must be above 0 s".to_owned()),
             )?;
         }
         for (key, number) in [
@@ -289,11 +269,11 @@ impl LoadOptions {
         ] {
             refuse(
                 About::Key(key),
-                (number == Some(0)).then(|| "it must be above 0".to_owned()),
+                (number == Some(0)).then(|| "must be above 0".to_owned()),
             )?;
         }
         let has_rest = |time: Duration| time.subsec_nanos() > 0;
-        let why = "it must be whole seconds, the unit of MQTT";
+        let why = "must be whole seconds, the unit of MQTT";
         let rest = self.session_expiry.is_some_and(has_rest).then(|| why.to_owned());
         refuse(About::Key("session_expiry"), rest)
     }
@@ -349,7 +329,7 @@ impl LoadOptions {
         let is_foreign = matches!(&self.target, LoadTarget::Started(target) if !target.is_builtin());
         match asked.poll {
             None => is_http.then(|| {
-                format!("{} pushes nothing: say how often each subscriber asks, like poll: 500ms (--poll 500ms)", self.stack)
+                format!("{} pushes nothing: say how often each subscriber asks, by poll, like 500ms", self.stack)
             }),
             Some(_) if !is_http => Some(format!("{} pushes its messages, and polls are HTTP's: leave out poll", self.stack)),
             Some(interval) if interval.is_zero() => Some("poll must be above 0 s".to_owned()),
@@ -456,10 +436,6 @@ impl Offer {
         (!self.warm_up.is_zero() && self.warm_up >= length)
             .then(|| "the warm-up must be shorter than the time in which messages are offered".into())
     }
-}
-
-fn refuse(about: About, why: Option<String>) -> Checked {
-    why.map_or(Ok(()), |why| Err(Refusal { about, why }))
 }
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ pub(super) fn verify(
         schedules: vec![Schedule::default()],
         ..options.clone()
     };
-    live.validate()?;
+    live.validate()
+        .map_err(|refusal| crate::arguments::of_flags("choose", &refusal))?;
     let scenario = Scenario::comparison(live.clone());
     let (summary, _) = play(
         inputs.arguments.quiet,

@@ -4,15 +4,14 @@ use wirecost_lab::compare::in_cell::EchoFigures;
 use wirecost_proto::ByteSize;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
-    Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
+    Engine, LinkConfig, Options, Running, Schedule, ServerPath, SharedLink, Target,
 };
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::load::LoadTarget;
-use wirecost_scenario::options::sending::Sending;
+use wirecost_scenario::options::refusal::{About, Refusal};
 use wirecost_stack::url::{Url, percent_decoded};
 
-use crate::arguments::CompareArguments;
-use crate::commands::keep_alive_seconds;
+use crate::arguments::{CompareArguments, of_flags};
 use crate::commands::link_flags::links;
 use crate::commands::payload_of;
 use crate::exit::Failure;
@@ -20,35 +19,22 @@ use crate::exit::Failure;
 /// The options of these arguments.
 pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
     let mut options = Options {
-        engine: arguments.engine,
-        stacks: arguments.stacks.clone(),
         contents: Contents::of(&arguments.size, &arguments.readings.lists()),
         links: links(&lists(arguments))?,
-        samples: arguments.clients.unwrap_or(arguments.count),
-        settle: arguments.settle,
-        timeout: arguments.timeout,
-        target: Target::Builtin,
-        running: None,
-        ipv6: arguments.ipv6,
-        medium: arguments.packet_path.medium(),
-        one_cpu: arguments.one_cpu,
-        sending: sending(arguments)?,
-        seed: arguments.seed,
-        resource: arguments.resource.clone(),
-        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         starts: arguments.start.clone(),
         schedules: Schedule::every(&arguments.interval, &arguments.messages_per_connection, None),
-        reconnect: arguments.reconnect,
         keys: !arguments.no_keys,
-        client_certificates: arguments.client_certificates,
-        dtls_cookie: arguments.dtls_cookie,
         record_hosts: arguments.record_hosts,
         shared_link: arguments.shared_link.then_some(SharedLink {
             spread: arguments.spread,
         }),
-        exclude: Vec::new(),
-        shard: None,
+        ..Options::new(arguments.stacks.clone())
     };
+    arguments.typed.set(&mut options)?;
+    if let Some(clients) = arguments.clients {
+        options.samples = clients;
+    }
+    options.sending.payload = arguments.payload_file.as_deref().map(payload_of).transpose()?;
     if let Some(payload) = &options.sending.payload {
         options.contents = Contents::Sizes(vec![ByteSize::from_bytes(payload.len() as u64)]);
     }
@@ -62,19 +48,10 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         let text = "--cacert, --insecure and --i-own-this-target go with a URL: --target mqtts://HOST";
         return Err(Failure::usage(text));
     }
-    options.validate().map_err(refused)?;
+    options
+        .validate()
+        .map_err(|refusal| refused(&options, &refusal))?;
     Ok(options)
-}
-
-/// How messages are handed to the network.
-fn sending(arguments: &CompareArguments) -> Result<Sending, Failure> {
-    Ok(Sending {
-        payload: arguments.payload_file.as_deref().map(payload_of).transpose()?,
-        chunk: arguments.chunk,
-        nagle: arguments.nagle,
-        offload: arguments.offload,
-        http: arguments.http.sizes(),
-    })
 }
 
 /// The settings of the links, those of a modelled cell included.
@@ -87,24 +64,27 @@ fn lists(arguments: &CompareArguments) -> LinkLists {
 }
 
 /// A refusal; that of a modelled cell on the engine live says which emulated link comes near, from the cell's own echoes.
-fn refused(error: OptionsError) -> Failure {
-    let OptionsError::CellLive(link) = &error else {
-        return error.into();
+fn refused(options: &Options, refusal: &Refusal) -> Failure {
+    let failure = of_flags("compare", refusal);
+    let Some(link) = options
+        .live_cell()
+        .filter(|_| refusal.about == About::Key("engine"))
+    else {
+        return failure;
     };
-    let hint = match EchoFigures::of(&link.0) {
+    failure.with_hint(match EchoFigures::of(link) {
         Ok(figures) => format!(
             "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
              --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",
             figures.echoes, figures.bytes, figures.connected_ms, figures.idle_ms
         ),
         Err(error) => format!("take --engine sim ({error})"),
-    };
-    Failure::usage(error).with_hint(hint)
+    })
 }
 
 /// Takes a server that runs already as the target: on the real path, or with options of a link behind a relay.
 fn running(arguments: &CompareArguments, url: &Url, options: &mut Options) {
-    let is_given = |name: &str| arguments.given.iter().any(|given| given == name);
+    let is_given = |name: &str| arguments.given.has(name);
     let path = match arguments.link.is_given() {
         true => ServerPath::Relay,
         false => ServerPath::Real,

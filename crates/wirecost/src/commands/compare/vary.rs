@@ -115,7 +115,7 @@ fn is_given(arguments: &CompareArguments, key: &str) -> bool {
         "stack" => "stacks".to_owned(),
         key => key.replace('-', "_"),
     };
-    arguments.given.contains(&name)
+    arguments.given.has(&name)
 }
 
 fn unknown(key: &str) -> Failure {

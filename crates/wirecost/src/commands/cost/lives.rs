@@ -79,7 +79,9 @@ pub fn simulated(
     let options = run.lives(asked);
     let translated = asked.translator.check(&options.links);
     translated.map_err(link_flags::refused)?;
-    options.validate()?;
+    options
+        .validate()
+        .map_err(|refusal| crate::arguments::of_flags("cost", &refusal))?;
     let plan = Plan::new(&options);
     let cells = played(&options, &plan)?;
     let lives = Lives {

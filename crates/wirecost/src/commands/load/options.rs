@@ -6,7 +6,6 @@ use wirecost_proto::ByteSize;
 use wirecost_scenario::edit::MAX_COMBINATIONS;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::{Content, Contents};
-use wirecost_scenario::options::load::valid::{About, Refusal};
 use wirecost_scenario::options::load::{Arrivals, BatchBytes, LoadOptions, LoadTarget, Offer, Payload};
 use wirecost_scenario::table::combined;
 use wirecost_security::Start;
@@ -14,7 +13,7 @@ use wirecost_stack::url::{Login, Url};
 use wirecost_stack::{Application, Stack};
 
 use super::shape;
-use crate::arguments::LoadArguments;
+use crate::arguments::{LoadArguments, of_flags};
 use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::emulated;
 use crate::exit::Failure;
@@ -237,18 +236,8 @@ fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure
     {
         return Err(Failure::usage("--duration must be above 0s, and above --warmup"));
     }
-    options.validate().map_err(refused)?;
+    options.validate().map_err(|refusal| of_flags("load", &refusal))?;
     consent(options)
-}
-
-/// The refusal with its option, if it concerns one option.
-fn refused(refusal: Refusal) -> Failure {
-    match refusal.about {
-        About::Key(key @ ("timeout" | "connect_timeout" | "session_expiry" | "size")) => {
-            Failure::usage(format!("--{}: {refusal}", key.replace('_', "-")))
-        }
-        About::Key(_) | About::Phase(_) => Failure::usage(refusal),
-    }
 }
 
 /// Prevents loading a foreign server by mistake.

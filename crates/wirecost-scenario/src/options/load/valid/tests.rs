@@ -3,6 +3,7 @@ use wirecost_stack::target::Target;
 
 use super::*;
 use crate::options::load::{Arrivals, Backoff, Subscribers, Will};
+use crate::options::refusal::Refusal;
 
 fn load(stack: &str) -> LoadOptions {
     let stack = stack.parse().expect("a stack");
@@ -136,7 +137,7 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
         refusal(stack, |load| load.subscribers = subscribers)
     };
     let about = About::Key("subscribers");
-    let asks = "http1 pushes nothing: say how often each subscriber asks, like poll: 500ms (--poll 500ms)";
+    let asks = "http1 pushes nothing: say how often each subscriber asks, by poll, like 500ms";
     assert_eq!(subscribed("http1", "x", None), (about, asks.into()));
     assert!(subscribed("coap-con", "x", Some("g")).1.contains("shared"));
     assert!(subscribed("mqtt-qos1", "a/#/b", None).1.contains("ill-formed"));

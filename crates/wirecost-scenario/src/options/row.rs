@@ -1,0 +1,551 @@
+//! One row per option: its key in files, its flag, what it takes, its default and its help.
+//!
+//! From the rows of a command come the fields and defaults of its options, the keys of a scenario and how they are read, the resolved
+//! file, the key of a cell, the flags with their help, the properties of the JSON Schema and the table of docs/scenarios.md.
+//! `options!` declares them. A value that depends on others (links, contents, schedules) is a field
+//! that is read by hand; its keys are rows that are only written.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::Serializer;
+use serde::ser::SerializeMap;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::DisplayDuration;
+use wirecost_results::resolved::Tree;
+use wirecost_results::value::ValueError;
+
+use crate::error::{Place, ScenarioError};
+use crate::table::{self, Table};
+
+/// One option of the options `O`.
+#[derive(Debug)]
+pub struct Row<O> {
+    /// Its key in scenarios and in resolved files.
+    pub key: &'static str,
+    /// What it is for, as the help, the schema and the documentation say it.
+    doc: &'static str,
+    /// What else is known of it.
+    pub spec: Spec,
+    /// What it takes; `None` if it is read together with others.
+    pub kind: Option<Kind>,
+    /// Reads its value from text; `None` if it is read together with others.
+    pub read: Option<ReadRow<O>>,
+    /// Its value, whether or not it is the default; `None` if there is none.
+    pub value: fn(&O) -> Option<Tree>,
+}
+
+/// Sets an option to the value of a text.
+pub type ReadRow<O> = fn(&str, &mut O) -> Result<(), ValueError>;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`; on the command line, there or not.
+    Flag,
+    /// A whole number from 0 on.
+    Number,
+    /// A whole number from 1 on.
+    Count,
+    /// A time with its unit.
+    Time,
+    /// A number of bytes with its unit.
+    Size,
+    /// Any text.
+    Text,
+    /// One of these names.
+    Name(&'static [&'static str]),
+}
+
+impl Kind {
+    /// What stands for the value in the help.
+    const fn placeholder(self) -> &'static str {
+        match self {
+            Self::Flag => "",
+            Self::Number | Self::Count => "N",
+            Self::Time => "TIME",
+            Self::Size => "SIZE",
+            Self::Text | Self::Name(_) => "NAME",
+        }
+    }
+}
+
+/// What depends on an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Figures: its value is in the key of a cell.
+    Figures,
+    /// Figures, and the key has it as a dimension of the cell, or as its engine or target.
+    Dimension,
+    /// No figure.
+    Nothing,
+}
+
+/// Where an option is, and what depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The heading of the help; `None` if it has no flag of its own.
+    pub heading: Option<&'static str>,
+    /// Whether only `--help-all` shows it.
+    pub is_further: bool,
+    /// Its flag, where that is not its key.
+    flag: Option<&'static str>,
+    /// Its short flag.
+    pub short: Option<char>,
+    placeholder: Option<&'static str>,
+    /// Its key in files that people write, where the resolved form has another one.
+    pub also: Option<&'static str>,
+    is_always_written: bool,
+    /// What depends on it.
+    pub changes: Changes,
+}
+
+impl Spec {
+    /// An option without a flag of its own.
+    pub const FILE: Self = Self {
+        heading: None,
+        is_further: false,
+        flag: None,
+        short: None,
+        placeholder: None,
+        also: None,
+        is_always_written: false,
+        changes: Changes::Figures,
+    };
+
+    /// An option with a flag under this heading of the help.
+    pub const fn under(heading: &'static str) -> Self {
+        Self {
+            heading: Some(heading),
+            ..Self::FILE
+        }
+    }
+
+    /// The same, which only `--help-all` shows.
+    pub const fn further(self) -> Self {
+        Self {
+            is_further: true,
+            ..self
+        }
+    }
+
+    /// The same with another flag than its key.
+    pub const fn flag(self, flag: &'static str, short: Option<char>) -> Self {
+        Self {
+            flag: Some(flag),
+            short,
+            ..self
+        }
+    }
+
+    /// The same with another word for its value in the help.
+    pub const fn takes(self, placeholder: &'static str) -> Self {
+        Self {
+            placeholder: Some(placeholder),
+            ..self
+        }
+    }
+
+    /// The same with another key in files that people write.
+    pub const fn also(self, key: &'static str) -> Self {
+        Self {
+            also: Some(key),
+            ..self
+        }
+    }
+
+    /// The same, which the resolved file has even where it is the default.
+    pub const fn always_written(self) -> Self {
+        Self {
+            is_always_written: true,
+            ..self
+        }
+    }
+
+    /// The same, which changes no figure.
+    pub const fn changes_nothing(self) -> Self {
+        Self {
+            changes: Changes::Nothing,
+            ..self
+        }
+    }
+
+    /// The same, which the key of a cell has as a dimension, an engine or a target.
+    pub const fn dimension(self) -> Self {
+        Self {
+            changes: Changes::Dimension,
+            ..self
+        }
+    }
+}
+
+/// Options that are declared by rows.
+pub trait Rows: Sized + 'static {
+    /// The rows, in the order of the resolved file.
+    const ROWS: &'static [Row<Self>];
+
+    /// Every default.
+    fn defaults() -> Self;
+}
+
+impl<O: Rows> Row<O> {
+    /// The parts of a row, as `options!` has them.
+    pub const fn new(
+        (key, doc, spec): (&'static str, &'static str, Spec),
+        kind: Option<Kind>,
+        read: Option<ReadRow<O>>,
+        value: fn(&O) -> Option<Tree>,
+    ) -> Self {
+        Self {
+            key,
+            doc,
+            spec,
+            kind,
+            read,
+            value,
+        }
+    }
+
+    /// What it is for, without a full stop.
+    pub fn help(&self) -> &'static str {
+        let text = self.doc.trim();
+        text.strip_suffix('.').unwrap_or(text)
+    }
+
+    /// Its key in files that people write.
+    pub fn written_key(&self) -> &'static str {
+        self.spec.also.unwrap_or(self.key)
+    }
+
+    /// Its flag without dashes; `None` if it has none.
+    pub fn flag(&self) -> Option<String> {
+        self.spec.heading?;
+        Some(
+            self.spec
+                .flag
+                .map_or_else(|| self.key.replace('_', "-"), str::to_owned),
+        )
+    }
+
+    /// Its default as text; `None` if there is none.
+    pub fn default_text(&self) -> Option<String> {
+        (self.value)(&O::defaults()).and_then(|value| value.scalar())
+    }
+
+    /// Its value in the resolved file; `None` if it is left out there.
+    pub fn resolved(&self, options: &O) -> Option<Tree> {
+        let value = (self.value)(options)?;
+        let is_default = || (self.value)(&O::defaults()).as_ref() == Some(&value);
+        (self.spec.is_always_written || self.read.is_none() || !is_default()).then_some(value)
+    }
+
+    /// The option of the command line; `None` if it has no flag.
+    pub fn argument(&'static self) -> Option<clap::Arg> {
+        let (flag, kind, heading) = (self.flag()?, self.kind?, self.spec.heading?);
+        let argument = clap::Arg::new(self.key)
+            .long(flag)
+            .help(self.help())
+            .help_heading(heading)
+            .hide_short_help(self.spec.is_further);
+        let argument = match self.spec.short {
+            Some(short) => argument.short(short),
+            None => argument,
+        };
+        if kind == Kind::Flag {
+            return Some(argument.action(clap::ArgAction::SetTrue));
+        }
+        let parser = move |text: &str| self.checked(text);
+        let argument = argument
+            .value_name(self.spec.placeholder.unwrap_or_else(|| kind.placeholder()))
+            .allow_hyphen_values(true)
+            .value_parser(parser);
+        Some(match self.default_text() {
+            Some(default) => argument.default_value(default),
+            None => argument,
+        })
+    }
+
+    /// Sets it, as the command line has it.
+    ///
+    /// # Errors
+    /// The text is no value of it.
+    pub fn set(&self, text: &str, options: &mut O) -> Result<(), ScenarioError> {
+        let Some(read) = self.read else { return Ok(()) };
+        let flag = self.flag().unwrap_or_else(|| self.key.to_owned());
+        let place = Place::Flag(format!("--{flag} {text}").into());
+        read(text, options).map_err(|error| ScenarioError::new(&place, error.to_string()))
+    }
+
+    /// The text of a value that the option can have.
+    fn checked(&self, text: &str) -> Result<String, ValueError> {
+        if let Some(read) = self.read {
+            read(text, &mut O::defaults())?;
+        }
+        Ok(text.to_owned())
+    }
+}
+
+/// The keys of rows in a file, with those of the resolved form.
+pub fn keys<O: Rows>() -> Vec<&'static str> {
+    let of_row = |row: &Row<O>| row.spec.also.into_iter().chain([row.key]);
+    O::ROWS.iter().flat_map(of_row).collect()
+}
+
+/// Reads every option that is read by itself.
+///
+/// # Errors
+/// A value cannot be read, or an option has two names.
+pub(crate) fn read<O: Rows>(table: &Table<'_>, options: &mut O) -> Result<(), ScenarioError> {
+    for row in O::ROWS {
+        let Some(read) = row.read else { continue };
+        let names = [Some(row.written_key()), row.spec.also.map(|_| row.key)];
+        let mut given = names
+            .into_iter()
+            .flatten()
+            .filter(|name| table.get(name).is_some());
+        let Some(name) = given.next() else { continue };
+        if let Some(other) = given.next() {
+            return Err(table.error(other, format!("{name} says the same: leave out one of them")));
+        }
+        if let Some(text) = table.one(name, table::text)? {
+            read(&text, options).map_err(|error| table.error(name, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the resolved form.
+pub(crate) fn serialize<O: Rows, S: Serializer>(options: &O, to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(None)?;
+    for row in O::ROWS {
+        if let Some(value) = row.resolved(options) {
+            map.serialize_entry(row.key, &value)?;
+        }
+    }
+    map.end()
+}
+
+/// How the value of an option is read and written.
+pub trait Form {
+    /// The value.
+    type Value;
+    /// What it is.
+    const KIND: Kind;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The text is no such value.
+    fn read(text: &str) -> Result<Self::Value, ValueError>;
+
+    /// Writes it; `None` where there is none.
+    fn write(value: &Self::Value) -> Option<Tree>;
+}
+
+impl Form for bool {
+    type Value = Self;
+    const KIND: Kind = Kind::Flag;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::flag(text)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::Bool(*value))
+    }
+}
+
+impl Form for u64 {
+    type Value = Self;
+    const KIND: Kind = Kind::Number;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::whole(text)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::number(*value))
+    }
+}
+
+impl Form for u32 {
+    type Value = Self;
+    const KIND: Kind = Kind::Count;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::whole(text)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::number(u64::from(*value)))
+    }
+}
+
+impl Form for Duration {
+    type Value = Self;
+    const KIND: Kind = Kind::Time;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::time(text)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::text(DisplayDuration(*value)))
+    }
+}
+
+impl Form for String {
+    type Value = Self;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::text(text)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::text(value))
+    }
+}
+
+impl Form for Option<ByteSize> {
+    type Value = Self;
+    const KIND: Kind = Kind::Size;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        table::parsed(text).map(Some)
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        value.map(Tree::text)
+    }
+}
+
+/// Whole seconds.
+#[derive(Debug)]
+pub struct Seconds;
+
+impl Form for Seconds {
+    type Value = u16;
+    const KIND: Kind = Kind::Time;
+
+    fn read(text: &str) -> Result<u16, ValueError> {
+        table::keep_alive(text)
+    }
+
+    fn write(value: &u16) -> Option<Tree> {
+        Some(Tree::text(DisplayDuration(Duration::from_secs((*value).into()))))
+    }
+}
+
+/// A value with a name.
+pub trait Names: FromStr<Err: Display> + Display {
+    /// Every name.
+    const NAMES: &'static [&'static str];
+}
+
+/// The name of a value.
+#[derive(Debug)]
+pub struct Named<T>(PhantomData<T>);
+
+impl<T: Names> Form for Named<T> {
+    type Value = T;
+    const KIND: Kind = Kind::Name(T::NAMES);
+
+    fn read(text: &str) -> Result<T, ValueError> {
+        table::parsed(text)
+    }
+
+    fn write(value: &T) -> Option<Tree> {
+        Some(Tree::text(value))
+    }
+}
+
+/// Declares options with their rows, in the order of the resolved file:
+///
+/// - `option NAME: TYPE as FORM = DEFAULT => SPEC;` a field, read and written by itself; its comment is its help
+/// - `option NAME at PATH: FORM => SPEC;` the same for a field of a field
+/// - `keys NAME by VALUE => SPEC;` a key that is read together with others
+/// - `field NAME: TYPE = DEFAULT, in KEYS;` a field that these keys contain
+macro_rules! options {
+    ($(#[$meta:meta])* $name:ident by new($argument:ident: $of:ty) { $($entries:tt)* }) => {
+        $crate::options::row::options!(@next ([$(#[$meta])*] $name $argument $of) [] [] [] [] $($entries)*);
+    };
+    (@next $head:tt [$($field:tt)*] [$($default:tt)*] [$($row:tt)*] $held:tt
+        $(#[doc = $doc:literal])+ option $key:ident: $of:ty as $form:ty = $value:expr => $spec:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head
+            [$($field)* $(#[doc = $doc])+ pub $key: $of,]
+            [$($default)* $key: $value,]
+            [$($row)* {
+                (stringify!($key), concat!($($doc),+), $spec),
+                Some(<$form as $crate::options::row::Form>::KIND),
+                Some(|text, options| {
+                    options.$key = <$form as $crate::options::row::Form>::read(text)?;
+                    Ok(())
+                }),
+                |options| <$form as $crate::options::row::Form>::write(&options.$key)
+            }]
+            $held $($rest)*);
+    };
+    (@next $head:tt $field:tt $default:tt [$($row:tt)*] $held:tt
+        $(#[doc = $doc:literal])+ option $key:ident at $($path:ident).+: $form:ty => $spec:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head $field $default
+            [$($row)* {
+                (stringify!($key), concat!($($doc),+), $spec),
+                Some(<$form as $crate::options::row::Form>::KIND),
+                Some(|text, options| {
+                    options.$($path).+ = <$form as $crate::options::row::Form>::read(text)?;
+                    Ok(())
+                }),
+                |options| <$form as $crate::options::row::Form>::write(&options.$($path).+)
+            }]
+            $held $($rest)*);
+    };
+    (@next $head:tt $field:tt $default:tt [$($row:tt)*] $held:tt
+        $(#[doc = $doc:literal])+ keys $key:ident by $value:expr => $spec:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head $field $default
+            [$($row)* { (stringify!($key), concat!($($doc),+), $spec), None, None, $value }]
+            $held $($rest)*);
+    };
+    (@next $head:tt [$($field:tt)*] [$($default:tt)*] $row:tt [$($held:tt)*]
+        $(#[doc = $doc:literal])+ field $key:ident: $of:ty = $value:expr, in $keys:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head
+            [$($field)* $(#[doc = $doc])+ pub $key: $of,]
+            [$($default)* $key: $value,]
+            $row [$($held)* (stringify!($key), &$keys),] $($rest)*);
+    };
+    (@next ([$(#[$meta:meta])*] $name:ident $argument:ident $of:ty)
+        [$($field:tt)*] [$($default:tt)*] [$({ $($row:tt)* })*] [$($held:tt)*]) => {
+        $(#[$meta])*
+        pub struct $name { $($field)* }
+
+        impl $name {
+            /// Every default filled in.
+            pub fn new($argument: $of) -> Self {
+                Self { $($default)* }
+            }
+
+            /// The fields that are read by hand, with the keys that contain them.
+            #[cfg(test)]
+            pub(crate) const BY_HAND: &'static [(&'static str, &'static [&'static str])] = &[$($held)*];
+        }
+
+        impl $crate::options::row::Rows for $name {
+            const ROWS: &'static [$crate::options::row::Row<Self>] = &[
+                $($crate::options::row::Row::new($($row)*),)*
+            ];
+
+            fn defaults() -> Self {
+                Self::new(Default::default())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                $crate::options::row::serialize(self, to)
+            }
+        }
+    };
+}
+pub(crate) use options;
