@@ -21,20 +21,6 @@ use crate::settings::Wake;
 use crate::tap::ip_header_bytes;
 use crate::tap::{Tap, Transport};
 
-/// The two ends of a connection, by the direction in which they send.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    spans: [StreamSpans; 2],
-    sockets: [Option<Box<Socket>>; 2],
-}
-
-impl Streams {
-    /// Whether neither end is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.sockets.iter().all(Option::is_none)
-    }
-}
-
 impl Flow {
     /// The end that sends in `direction`.
     pub(crate) fn socket_mut(&mut self, direction: Direction) -> Option<&mut Socket> {
