@@ -53,7 +53,7 @@ pub struct ResolvedScenario {
     pub seed: u64,
     /// MQTT topic, CoAP path.
     pub resource: String,
-    /// MQTT client id prefix and keep-alive, e.g. `60s`.
+    /// The time between keep-alives of a connection, e.g. `60s`.
     pub keep_alive: String,
     /// What a device does when its connection has ended before its last message: `as-needed` or `never`. A folder that does
     /// not say it was written when devices never reconnected.

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_what_it_was_and_16_digits() {
+    fn a_key_has_16_hexadecimal_digits() {
         let keys = keys(|_| {});
         assert_eq!(keys.len(), 2);
         assert!(
