@@ -156,8 +156,8 @@ fn burst_band(probability: f64, trials: u64, inflation: f64) -> (u64, u64) {
     })
 }
 
-/// The smallest range of counts outside which a count falls with at most half of [`FALSE_ALARM`] on each side.
-/// `none` is the probability of 0, and `ratio` leads from that of a count to that of the next.
+/// The narrowest range that a count leaves, on either side, with a probability of at most [`FALSE_ALARM`] / 2. `none` is
+/// P(0), and `ratio(k)` is P(k + 1) / P(k).
 fn summed_band(none: f64, trials: u64, ratio: impl Fn(u64) -> f64) -> (u64, u64) {
     let mut term = none;
     let mut below = 0.0;

@@ -42,7 +42,7 @@ pub enum Verdict {
 pub struct Finding {
     /// The ability.
     pub what: &'static str,
-    /// Whether it works.
+    /// How the trial ended.
     pub verdict: Verdict,
     /// The observation.
     pub detail: String,

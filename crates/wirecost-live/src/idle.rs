@@ -45,7 +45,7 @@ impl KeepAwake {
         Self(demanded.ok())
     }
 
-    /// Whether the demand succeeded.
+    /// The state in which the demand has left idle CPUs: awake if it succeeded.
     pub const fn idle_cpus(&self) -> IdleCpus {
         match self.0 {
             Some(_) => IdleCpus::Awake,

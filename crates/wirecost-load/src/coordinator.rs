@@ -73,7 +73,7 @@ pub struct Coordinator<'a> {
     fresh: Interval,
     /// Counts of the phase so far without its warm-up, if thresholds need them.
     so_far: Interval,
-    /// The state of each part: whether its phase is over, its open connections, its loop's CPU time.
+    /// What each part has said about itself so far.
     part_states: Vec<PartState>,
     outcome: LoadOutcome,
     began: Instant,

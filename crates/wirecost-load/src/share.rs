@@ -52,8 +52,8 @@ pub struct Share {
     pub devices: Range<u32>,
     /// Its subscribers among all subscribers.
     pub subscribers: Range<u32>,
-    /// What the clock of the machine shows more than the one on which the part counts time, in nanoseconds: 0 unless the
-    /// coordinator is on another machine.
+    /// How far this machine's clock is ahead of the clock that the part counts on, in nanoseconds: 0 unless the coordinator
+    /// is on another machine.
     pub offset_ns: i64,
     /// How far the clocks of two parts may be apart, in nanoseconds: 0 on one machine.
     pub clock_error_ns: u64,

@@ -11,6 +11,7 @@
 //! - `parts`: its part and its target, as the coordinator sees them
 
 mod bridges;
+mod counted;
 mod parts;
 mod setting;
 

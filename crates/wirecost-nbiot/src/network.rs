@@ -366,7 +366,7 @@ impl Network {
         facts
     }
 
-    /// Whether the device has a connection; `None` where it is not in the network.
+    /// The state of the device's connection (TS 36.331); `None` where it is not in the network.
     pub fn rrc_state(&self, ue: UeId) -> Option<RrcState> {
         self.ues.get(ue).map(|device| device.rrc)
     }

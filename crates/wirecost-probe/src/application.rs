@@ -1,6 +1,7 @@
 //! What the protocols' clients and their layers report, as events of a probe.
 
 use wirecost_amqp::client as amqp;
+use wirecost_amqp::codec::condition::OwnedCondition;
 use wirecost_coap::client as coap;
 use wirecost_coap::code::Code;
 use wirecost_coap::option::{Format, OptionNumber, OptionValue};
@@ -28,7 +29,7 @@ impl From<mqtt::Event> for ProbeEvent {
                 session_present,
                 server,
             } => ProbeEvent::Ready(connack(session_present, &server)),
-            mqtt::Event::Refused { reason } => Trouble::Rejected(server_reason("CONNACK", &reason)).into(),
+            mqtt::Event::Rejected { reason } => Trouble::Rejected(server_reason("CONNACK", &reason)).into(),
             mqtt::Event::Disconnected { reason } => {
                 Trouble::Rejected(server_reason("DISCONNECT", &reason)).into()
             }
@@ -38,7 +39,7 @@ impl From<mqtt::Event> for ProbeEvent {
             mqtt::Event::Acknowledged { reason, .. } => {
                 ProbeEvent::Answered(vec![Fact::new("message", named(reason))])
             }
-            mqtt::Event::Rejected { reason, .. } => ProbeEvent::Refused(reason_code("PUBLISH", reason)),
+            mqtt::Event::Refused { reason, .. } => ProbeEvent::Refused(reason_code("PUBLISH", reason)),
             mqtt::Event::Sent { .. } => ProbeEvent::Sent,
             mqtt::Event::Failed(error) => Trouble::Foreign(error.to_string()).into(),
             mqtt::Event::Closed => Trouble::Closed.into(),
@@ -110,13 +111,13 @@ impl From<sn::Event> for ProbeEvent {
     fn from(event: sn::Event) -> Self {
         match event {
             sn::Event::Connected => ProbeEvent::Ready(vec![Fact::new("CONNACK", "accepted")]),
-            sn::Event::Refused { by, code } => {
+            sn::Event::Rejected { by, code } => {
                 let reason = format!("{} {code}", by.name());
                 Trouble::Rejected(Refusal::new(RefusalKind::Other, reason)).into()
             }
             sn::Event::Sent { .. } => ProbeEvent::Sent,
             sn::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "accepted")]),
-            sn::Event::Rejected { code, .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, code)),
+            sn::Event::Refused { code, .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, code)),
             sn::Event::Unsent { .. } => {
                 let reason = "the message is longer than MQTT-SN can frame, 65,535 B";
                 ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
@@ -223,9 +224,7 @@ impl From<amqp::Event> for ProbeEvent {
             }
             amqp::Event::Failed(failure) => amqp_failure(&failure),
             amqp::Event::Closed { error: None } => Trouble::Closed.into(),
-            amqp::Event::Closed { error: Some(error) } => {
-                Trouble::Rejected(condition(&error.to_string())).into()
-            }
+            amqp::Event::Closed { error: Some(error) } => Trouble::Rejected(condition(&error)).into(),
             amqp::Event::Reset(reason) => Trouble::Broken(reason).into(),
             amqp::Event::Discarded { .. } => ProbeEvent::Other,
         }
@@ -246,7 +245,7 @@ fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
         ))
         .into(),
         amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
-            Trouble::Rejected(condition(&error.to_string())).into()
+            Trouble::Rejected(condition(error)).into()
         }
         amqp::Failure::FrameTooLarge(_) => Trouble::TooLong(failure.to_string()).into(),
         failure => Trouble::Foreign(failure.to_string()).into(),
@@ -254,13 +253,12 @@ fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
 }
 
 /// A refusal by an error condition (AMQP 1.0, section 2.8.15).
-fn condition(text: &str) -> Refusal {
-    let kind = if text.contains("unauthorized-access") {
-        RefusalKind::Authentication
-    } else {
-        RefusalKind::Other
+fn condition(error: &OwnedCondition) -> Refusal {
+    let kind = match error.name.as_str() {
+        "amqp:unauthorized-access" => RefusalKind::Authentication,
+        _ => RefusalKind::Other,
     };
-    Refusal::new(kind, text)
+    Refusal::new(kind, error)
 }
 
 impl From<store::Event> for ProbeEvent {

@@ -112,12 +112,12 @@ impl From<mqtt::Event> for Event {
     fn from(event: mqtt::Event) -> Self {
         match event {
             mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
-            mqtt::Event::Refused { reason } => Event::rejected(format!("CONNACK {reason}")),
+            mqtt::Event::Rejected { reason } => Event::rejected(format!("CONNACK {reason}")),
             mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => {
                 Event::refused(message, reason)
             }
             mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
-            mqtt::Event::Rejected { message, reason } => Event::refused(message, reason),
+            mqtt::Event::Refused { message, reason } => Event::refused(message, reason),
             mqtt::Event::Discarded { message } => Event::TimedOut { message },
             mqtt::Event::Disconnected { reason } => Event::rejected(format!("DISCONNECT {reason}")),
             mqtt::Event::Failed(error) => Event::rejected(error),
@@ -147,10 +147,10 @@ impl From<sn::Event> for Event {
     fn from(event: sn::Event) -> Self {
         match event {
             sn::Event::Connected => READY,
-            sn::Event::Refused { by, code } => Event::rejected(format!("{} {code}", by.name())),
+            sn::Event::Rejected { by, code } => Event::rejected(format!("{} {code}", by.name())),
             sn::Event::Sent { message } => Event::Sent { message },
             sn::Event::Acknowledged { message } => Event::Acknowledged { message },
-            sn::Event::Rejected { message, code } => Event::refused(message, code),
+            sn::Event::Refused { message, code } => Event::refused(message, code),
             sn::Event::Unsent { message } => {
                 Event::refused(message, "longer than a message of MQTT-SN, 65,535 B")
             }

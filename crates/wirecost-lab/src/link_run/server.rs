@@ -25,11 +25,9 @@ use wirecost_stack::server::{Clients, Discard};
 use wirecost_stack::{Credentials, Server, Stack};
 
 use super::error::{ServerDeath, doing};
-use super::words::{Places, split};
+use super::words::{AUTHORITY, Places, split};
 use super::{LinkError, Options, ServerChoice, keys, look};
 
-/// The certificate of the built-in server's issuer, in the results folder.
-pub(super) const AUTHORITY: &str = "authority.pem";
 /// The output of the server's command, in the results folder.
 const LOG: &str = "server.log";
 /// How long a server may take to end by itself.

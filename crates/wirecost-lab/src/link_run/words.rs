@@ -6,7 +6,9 @@ use std::path::Path;
 use wirecost_proto::hosts::{device_address, server_address};
 
 use super::RESIDENT;
-use super::server::AUTHORITY;
+
+/// The certificate of the built-in server's issuer, in the results folder.
+pub(super) const AUTHORITY: &str = "authority.pem";
 
 /// A command line that no shell would accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

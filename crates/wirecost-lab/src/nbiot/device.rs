@@ -25,6 +25,8 @@ use super::reporter::{Arrival, Before, Reporter};
 use super::variant::Variant;
 use super::way::{self, DeviceWorld, Task, Unprepared, Way};
 
+/// How long a device tries before it leaves without success (MODEL 2.7).
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The largest IP packet of an NB-IoT bearer here, in bytes.
 const MTU: u16 = 1_500;
 /// Bytes of the headers of IPv4 and TCP, and of IPv6 and TCP.
@@ -232,7 +234,7 @@ impl Maker {
         let channels = ClientChannels::simulated(&self.credentials, self.channel_options(), secrets);
         let config = ClientConfig {
             describes_received: false,
-            answer_timeout: Some(super::population::PATIENCE),
+            answer_timeout: Some(PATIENCE),
             start: self.variant.start,
             keep_alive: match self.keeps_connections() {
                 true => u16::try_from(self.keep_alive.as_secs()).unwrap_or(u16::MAX),

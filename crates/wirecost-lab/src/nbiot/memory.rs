@@ -4,7 +4,7 @@
 use wirecost_stack::kind::Application;
 use wirecost_stack::{Channel, Stack};
 
-use super::population::PATIENCE;
+use super::device::PATIENCE;
 
 /// Bytes of memory per device in an overloaded network: peak resident memory over the largest number of devices at once, of
 /// runs at 10 reports/s per cell with 5,000 to 12,000 devices, rounded up (x86-64). 17 to 27 kB were measured without

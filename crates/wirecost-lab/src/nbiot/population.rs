@@ -17,7 +17,7 @@ use wirecost_sim::cells::CellEvent;
 use wirecost_sim::{Cells, Decision};
 
 use super::NbiotError;
-use super::device::Maker;
+use super::device::{Maker, PATIENCE};
 use super::figures::{Leaver, RunCounter};
 use super::options::Options;
 use super::recorded::{Recorded, Recorder};
@@ -25,8 +25,6 @@ use super::way::{Device, Task};
 
 /// Delay of the internet between the cells and the servers, each way (study nbiot, section 2.2).
 const INTERNET: Duration = Duration::from_millis(4);
-/// How long a device tries before it leaves without success (MODEL 2.7).
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The number of the first device that keeps its connection alive; those of reports count from 0.
 const FIRST_KEEP_ALIVE: HostIndex = 1 << 31;
 /// How often a device that is done looks whether its connection is released, where no event tells.
@@ -41,7 +39,7 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 pub(super) struct RunInput<'a> {
     pub(super) options: &'a Options,
     pub(super) maker: &'a Maker,
-    /// Whether something answers the report.
+    /// The size of a report.
     pub(super) size_bytes: usize,
     /// Reports per second and cell.
     pub(super) load: f64,

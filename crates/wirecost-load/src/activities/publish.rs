@@ -40,7 +40,7 @@ pub struct Publishing {
     pub per_message: bool,
     /// The transport of the connections.
     pub transport: Transport,
-    /// Whether the messages carry payloads or request them.
+    /// What a message is: a payload or a request for one.
     pub kind: Kind,
     /// The trace of the first of all devices, if it has one.
     pub trace: Option<Trace>,

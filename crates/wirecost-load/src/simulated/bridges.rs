@@ -28,7 +28,7 @@ use wirecost_stack::message::Template;
 use wirecost_stack::server::ServerEvent;
 use wirecost_stack::{Command, Event, Outgoing, Server};
 
-use super::setting::Counted;
+use super::counted::Counted;
 use crate::devices::Devices;
 use crate::sink::counter::Counter;
 

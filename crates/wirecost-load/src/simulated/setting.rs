@@ -15,14 +15,14 @@ use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address, site_address};
 use wirecost_proto::path::{Delivery, Direction, Fate, Links};
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Path, Rng};
+use wirecost_proto::{Instant, Path, Rng};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::sites::Placement;
 use wirecost_security::{Start, certificate};
 use wirecost_sim::{Settings, Tap, Workers, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::server::{Clients, Server};
-use wirecost_stack::{Client, ClientConfig, Command, Credentials, Event};
+use wirecost_stack::{Client, ClientConfig, Credentials};
 
 use crate::clock::Origin;
 use crate::destination::Destination;
@@ -34,6 +34,7 @@ use crate::shared::SharedEndpoints;
 use crate::sink::counter::Counter;
 
 use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
+use super::counted::Counted;
 
 pub(super) type LoadWorld<T> = World<Counted, Directed, Station, SharedLink, T, Arrivals>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
@@ -343,32 +344,5 @@ impl Path for SharedLink {
 
     fn own_port(&self, end: (Transport, IpAddr), seen: u16) -> u16 {
         self.links.own_port(end, seen)
-    }
-}
-
-/// A client that counts its bytes as sockets do in a live load.
-pub(super) struct Counted {
-    client: Client,
-    traffic: Arc<Traffic>,
-}
-
-impl Endpoint for Counted {
-    type Command = Command;
-    type Event = Event;
-    type Error = <Client as Endpoint>::Error;
-
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Self::Error> {
-        if let Input::Received { bytes, .. } = &input {
-            self.traffic.add_received(bytes.len());
-        }
-        self.client.handle_input(input, now)
-    }
-
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        let output = self.client.poll_output(out);
-        if let Output::Transmit { .. } = &output {
-            self.traffic.add_sent(out.bytes().len());
-        }
-        output
     }
 }

@@ -347,7 +347,7 @@ impl MessageTracker {
         self.intervals.of(key).reason(reason);
     }
 
-    /// Counts a message as sent at a time. Returns its intended time.
+    /// Counts a message as sent at `at`, which it returns.
     fn count_sent(&mut self, slot: u32, at: Instant) -> Instant {
         self.go(slot, Stage::Sent(at));
         let message = *self.records.at(slot);

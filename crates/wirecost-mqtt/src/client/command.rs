@@ -336,7 +336,7 @@ pub enum Event {
         server: Box<ServerProperties>,
     },
     /// The server refused the connection.
-    Refused {
+    Rejected {
         /// The reason.
         reason: Box<ServerReason>,
     },
@@ -353,7 +353,7 @@ pub enum Event {
         reason: ReasonCode,
     },
     /// A message breaks a limit of the server. It was not sent.
-    Rejected {
+    Refused {
         /// Its number.
         message: u64,
         /// The limit.

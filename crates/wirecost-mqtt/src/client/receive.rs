@@ -50,7 +50,7 @@ impl Client {
             return;
         }
         if self.is_refused_by_an_older_server(frame) {
-            self.report(Event::Refused {
+            self.report(Event::Rejected {
                 reason: Box::new(ServerReason::UNACCEPTABLE_VERSION),
             });
             return self.end();
@@ -105,7 +105,7 @@ impl Client {
         let reason = connack.reason;
         if reason.is_failure() {
             let reason = ServerReason::new(reason, self.version, connack.properties);
-            self.report(Event::Refused {
+            self.report(Event::Rejected {
                 reason: Box::new(reason),
             });
             self.end();

@@ -118,7 +118,7 @@ impl Client {
         let mut publish = outgoing.publish(Delivery::new(qos, PacketId::MAX));
         let version = self.version;
         if let Err(reason) = limits.allow(&publish, version) {
-            return Some(Output::Event(Event::Rejected { message, reason }));
+            return Some(Output::Event(Event::Refused { message, reason }));
         }
         let may_alias = limits.allow_alias(&publish, version);
         if let Some(aliases) = limits.aliases.as_mut().filter(|_| may_alias) {
@@ -133,7 +133,7 @@ impl Client {
         };
         if emitted.is_err() {
             let reason = ReasonCode::PacketTooLarge;
-            return Some(Output::Event(Event::Rejected { message, reason }));
+            return Some(Output::Event(Event::Refused { message, reason }));
         }
         if qos != QoS::AtMostOnce {
             self.outbound.publish(qos, Subject::Message(outgoing))?;

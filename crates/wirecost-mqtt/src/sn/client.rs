@@ -89,7 +89,7 @@ pub enum Event {
     /// The client may send messages.
     Connected,
     /// The gateway refused the CONNECT, or the registration that is a part of the connect.
-    Refused {
+    Rejected {
         /// CONNACK or REGACK.
         by: MessageType,
         /// The reason.
@@ -106,7 +106,7 @@ pub enum Event {
         message: u64,
     },
     /// The gateway refused a message, or the registration of its topic.
-    Rejected {
+    Refused {
         /// Its number.
         message: u64,
         /// The reason.

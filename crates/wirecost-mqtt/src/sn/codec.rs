@@ -211,7 +211,7 @@ pub enum Message<'a> {
         topic_id: u16,
         /// Message id of the REGISTER.
         message_id: u16,
-        /// Whether the topic is registered.
+        /// Accepted, or why the topic is not registered.
         code: ReturnCode,
     },
     /// PUBLISH.
@@ -222,7 +222,7 @@ pub enum Message<'a> {
         topic: [u8; 2],
         /// Message id of the PUBLISH.
         message_id: u16,
-        /// Whether it is accepted.
+        /// Accepted, or why the message is refused.
         code: ReturnCode,
     },
     /// PUBREC, PUBREL, PUBCOMP or UNSUBACK, which have nothing but a message id.

@@ -209,7 +209,7 @@ fn a_client_rejects_messages_beyond_the_servers_limits() {
         ReasonCode::PacketTooLarge,
     ];
     for (message, reason) in (0..).zip(rejected) {
-        assert!(events(&pair).contains(&&Event::Rejected { message, reason }));
+        assert!(events(&pair).contains(&&Event::Refused { message, reason }));
     }
     assert_eq!(events(&pair).last(), Some(&&Event::Sent { message: 3 }));
     assert_eq!(pair.server.stats().published, 1);
@@ -250,6 +250,6 @@ fn a_refused_client_reports_the_reason() {
             version,
             reference: None,
         });
-        assert_eq!(events(&pair), [&Event::Refused { reason }, &Event::Closed]);
+        assert_eq!(events(&pair), [&Event::Rejected { reason }, &Event::Closed]);
     }
 }

@@ -127,7 +127,7 @@ fn a_packet_above_the_clients_limit_is_refused() {
 fn a_server_of_3_1_1_refuses_version_5_in_its_own_words() {
     let mut harness = ClientHarness::new(of_version(Version::V5));
     harness.receive("2002 00 01");
-    let Some(Event::Refused { reason }) = harness.events.last() else {
+    let Some(Event::Rejected { reason }) = harness.events.last() else {
         panic!("{:?}", harness.events);
     };
     assert_eq!(reason.to_string(), "1 Unsupported Protocol Version");

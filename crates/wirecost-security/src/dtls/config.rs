@@ -13,14 +13,15 @@ use self::engine::{Engine, EngineSettings, engine_certificate};
 pub use self::server::{Accept, ServerConfig};
 use super::connection::Connection;
 use super::dimpl::Dimpl;
-use super::peer::Verifier;
+use super::error::ConfigError;
+use super::peer::{Trust, Verifier};
 use super::psk::{self, Session};
-use crate::certificate::{self, Authority, Identity};
-use crate::entropy::{Entropy, NoEntropy};
+use super::version::{Psk, Version};
+use crate::certificate::{Authority, Identity};
+use crate::entropy::Entropy;
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::start::Start;
-use crate::tls;
 
 /// UDP payload of a packet of 1,500 bytes on IPv4: the default MTU.
 pub const DEFAULT_MTU: usize = 1500 - 28;
@@ -31,77 +32,6 @@ pub const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(40);
 /// The default time until the first retransmission of a flight. Each further one waits twice as long (RFC 9147
 /// section 5.8.2, RFC 6347 section 4.2.4.1). dimpl varies each by up to a quarter.
 pub const DEFAULT_FLIGHT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Why DTLS with certificates has no resumption: the reason of a cell that is not run.
-pub const NO_RESUMPTION: &str = "dimpl 0.9, which does DTLS with certificates, has no session resumption";
-
-/// Why DTLS 1.2 has no early data.
-pub const NO_EARLY_DATA: &str = "DTLS 1.2 has no 0-RTT (RFC 9147, section 5.6)";
-
-/// A version of DTLS and its kind of credentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
-    /// DTLS 1.3 with certificates (RFC 9147): TLS_AES_128_GCM_SHA256 on X25519.
-    Dtls13,
-    /// DTLS 1.2 with certificates (RFC 6347): TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 on X25519.
-    Dtls12,
-    /// DTLS 1.2 with a pre-shared key (RFC 4279): TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
-    Dtls12Psk,
-    /// The same with connection IDs (RFC 9146).
-    Dtls12Cid,
-}
-
-impl Version {
-    /// Every version.
-    pub const ALL: [Self; 4] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk, Self::Dtls12Cid];
-
-    /// The name in error messages, before and after the version is negotiated.
-    pub(super) const fn name(version: Option<Self>) -> &'static str {
-        match version {
-            None => "DTLS",
-            Some(Self::Dtls13) => "DTLS 1.3",
-            Some(Self::Dtls12) => "DTLS 1.2",
-            Some(Self::Dtls12Psk) => "DTLS 1.2 (pre-shared key)",
-            Some(Self::Dtls12Cid) => "DTLS 1.2 (connection ID)",
-        }
-    }
-
-    /// Why connections of the version cannot have a start; `None` if they can.
-    pub const fn cannot_start(self, start: Start) -> Option<&'static str> {
-        match (start, self) {
-            (Start::Cold, _) | (Start::Resumed, Self::Dtls12Psk | Self::Dtls12Cid) => None,
-            (Start::ZeroRtt, Self::Dtls12 | Self::Dtls12Psk | Self::Dtls12Cid) => Some(NO_EARLY_DATA),
-            (Start::Resumed | Start::ZeroRtt, _) => Some(NO_RESUMPTION),
-        }
-    }
-}
-
-/// A pre-shared key and its identity.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Psk {
-    /// The identity, which the client sends unencrypted.
-    pub identity: Vec<u8>,
-    /// The key.
-    pub key: Vec<u8>,
-}
-
-impl Psk {
-    /// The key under the identity `wc`.
-    pub fn new(key: impl Into<Vec<u8>>) -> Self {
-        Self {
-            identity: b"wc".to_vec(),
-            key: key.into(),
-        }
-    }
-}
-
-impl std::fmt::Debug for Psk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Psk")
-            .field("identity", &self.identity.escape_ascii().to_string())
-            .finish_non_exhaustive()
-    }
-}
 
 /// Settings of either end.
 #[derive(Clone, Debug)]
@@ -209,21 +139,6 @@ pub struct Certificates {
     pub identity: Option<Identity>,
 }
 
-/// The servers that a client accepts. Only the server's own certificate is checked, because the engine does not
-/// return the rest of the chain. So an authority must have issued it directly.
-#[derive(Clone, Debug)]
-pub enum Trust {
-    /// Servers with a valid certificate from one of these authorities for this name (a host name or an IP address).
-    Authorities {
-        /// The certificates of the authorities in DER.
-        certificates: Vec<Vec<u8>>,
-        /// The server's name.
-        server_name: String,
-    },
-    /// Any server.
-    Anyone,
-}
-
 /// A client's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ClientConfig {
@@ -243,35 +158,6 @@ enum ClientCredentials {
         verifier: Option<Arc<Verifier>>,
     },
     Psk(Arc<psk::Settings>),
-}
-
-/// Why a configuration cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// The engine rejects a setting.
-    #[error("cannot configure DTLS: {0}")]
-    Engine(String),
-    /// A certificate cannot be generated.
-    #[error(transparent)]
-    Certificate(#[from] certificate::Error),
-    /// A trusted certificate or name cannot be used.
-    #[error(transparent)]
-    Trust(#[from] tls::ConfigError),
-    /// The engine does not support the kind of private key.
-    #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
-    PrivateKey(String),
-    /// A pre-shared key or its identity is longer than the handshake can say.
-    #[error("a pre-shared key and its identity must have at most 65535 B each")]
-    PskTooLong,
-    /// There is no secret for cookies.
-    #[error(transparent)]
-    Entropy(#[from] NoEntropy),
-    /// A server has neither a certificate nor a pre-shared key.
-    #[error("a server needs a certificate or a pre-shared key, got neither")]
-    NoCredentials,
-    /// A server requests certificates but has none of its own.
-    #[error("a server that requests client certificates needs a certificate of its own")]
-    NoIdentity,
 }
 
 impl ClientConfig {

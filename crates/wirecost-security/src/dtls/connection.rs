@@ -2,33 +2,17 @@
 
 use wirecost_proto::Instant;
 
-use super::config::Version;
 use super::cookie::Asked;
 use super::cover::{self, CCM_8_TAG_BYTES, Classified, GCM_TAG_BYTES};
 use super::dimpl::Dimpl;
+use super::event::ConnectionEvent;
 use super::proof::{self, Unproven};
 use super::provider::Note;
 use super::psk::{self, Session};
 use super::record::{Pieces, client_hello, content, records_with};
+use super::version::Version;
 use crate::layer::Fault;
 use crate::start::Start;
-
-/// An output of the engine. Its bytes are at the start of the given buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConnectionEvent {
-    /// A datagram to send.
-    Datagram(usize),
-    /// The plaintext of an application data record.
-    Plaintext(usize),
-    /// The peer's certificate, not verified yet.
-    Certificate(usize),
-    /// The handshake is complete.
-    Connected,
-    /// The peer sent close_notify.
-    CloseNotify,
-    /// No more output now.
-    Wait,
-}
 
 /// The engine of a connection.
 enum Machine {

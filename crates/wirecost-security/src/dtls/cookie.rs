@@ -18,7 +18,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use wirecost_proto::{Instant, Peer};
 
-use super::psk::{Reader, header, push_vector};
+use super::fields::{Reader, header, push_vector};
 use super::record::{HEADER_BYTES, Record, content, records};
 use crate::entropy::{Entropy, NoEntropy};
 

@@ -6,10 +6,10 @@ use dimpl::{Dtls, Error, Output, ProtocolVersion, SecurityError};
 use rustls::AlertDescription;
 use wirecost_proto::Instant;
 
-use super::config::Version;
-use super::connection::ConnectionEvent;
 use super::cookie::Asked;
+use super::event::ConnectionEvent;
 use super::provider::{Note, Observer};
+use super::version::Version;
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;

@@ -11,20 +11,18 @@ use std::time::Duration;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Peer, ResetReason};
 
 use self::routes::Routes;
-use super::config::Version;
 use super::connection::Connection;
 use super::cover::Classified;
 use super::inner::{Inner, InnerRequest, Ready};
 use super::psk::Session;
+use super::record::MAX_PLAINTEXT_BYTES;
 use super::role::Role;
+use super::version::Version;
 use crate::layer::{Event, Fault};
 
 /// How long a client that closes a DTLS 1.2 connection waits for the peer's close_notify (RFC 5246 section 7.2.1). If the
 /// client closed its socket at once, an ICMP error would answer the close_notify.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// The most plaintext bytes of a record (RFC 6347 section 4.1, RFC 8446 section 5.1). Longer datagrams are not sent.
-pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
 
 /// The most clients that have yet to return a cookie and of which an engine is kept, because a cookie cannot say enough about
 /// them: their ClientHello is in fragments, or what they send next is another one.

@@ -23,6 +23,9 @@ mod connection;
 mod cookie;
 mod cover;
 mod dimpl;
+mod error;
+mod event;
+mod fields;
 mod flows;
 mod inner;
 mod peer;
@@ -33,12 +36,15 @@ pub mod record;
 mod role;
 #[cfg(test)]
 mod tests;
+mod version;
 
 pub use config::{
-    Accept, Certificates, ClientConfig, Common, ConfigError, DEFAULT_FLIGHT_TIMEOUT,
-    DEFAULT_HANDSHAKE_TIMEOUT, DEFAULT_MTU, NO_EARLY_DATA, NO_RESUMPTION, Offer, Psk, ServerConfig, Trust,
-    Version,
+    Accept, Certificates, ClientConfig, Common, DEFAULT_FLIGHT_TIMEOUT, DEFAULT_HANDSHAKE_TIMEOUT,
+    DEFAULT_MTU, Offer, ServerConfig,
 };
 pub use cover::{describe, describe_psk};
-pub use flows::{Client, Flows, MAX_PLAINTEXT_BYTES, Server, Stats};
-pub use psk::CONNECTION_ID_BYTES;
+pub use error::ConfigError;
+pub use flows::{Client, Flows, Server, Stats};
+pub use peer::Trust;
+pub use record::{CONNECTION_ID_BYTES, MAX_PLAINTEXT_BYTES};
+pub use version::{NO_EARLY_DATA, NO_RESUMPTION, Psk, Version};

@@ -8,10 +8,25 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 
-use super::config::{ConfigError, Trust};
+use super::error::ConfigError;
 use crate::layer::Fault;
 use crate::tls;
 use crate::tls::fault::certificate::complaint;
+
+/// The servers that a client accepts. Only the server's own certificate is checked, because the engine does not
+/// return the rest of the chain. So an authority must have issued it directly.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Servers with a valid certificate from one of these authorities for this name (a host name or an IP address).
+    Authorities {
+        /// The certificates of the authorities in DER.
+        certificates: Vec<Vec<u8>>,
+        /// The server's name.
+        server_name: String,
+    },
+    /// Any server.
+    Anyone,
+}
 
 /// Verifies the peer's certificate.
 #[derive(Debug)]

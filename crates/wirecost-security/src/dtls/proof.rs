@@ -4,7 +4,7 @@
 use wirecost_proto::Instant;
 
 use super::cookie::extensions;
-use super::psk::Reader;
+use super::fields::Reader;
 use super::record::records;
 
 /// The type of a ServerHello.

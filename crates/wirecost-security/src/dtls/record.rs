@@ -1,11 +1,17 @@
 //! A view of the records in a datagram: DTLS 1.2 (RFC 6347 section 4.1) and DTLS 1.3 (RFC 9147 section 4).
 
-use super::psk::CONNECTION_ID_BYTES;
+use super::fields::HEADER_BYTES as MESSAGE_HEADER_BYTES;
+
+/// Bytes of a connection ID that our server asks for. It is random, so that it collides with another one of a million
+/// connections in less than one case in 10^8. Our client asks for an ID of zero bytes: it has one connection and needs
+/// none (RFC 9146 section 3).
+pub const CONNECTION_ID_BYTES: usize = 6;
+
+/// The most plaintext bytes of a record (RFC 6347 section 4.1, RFC 8446 section 5.1). Longer datagrams are not sent.
+pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
 
 /// Bytes of a DTLS 1.2 record header, which plaintext records of DTLS 1.3 have as well.
 pub const HEADER_BYTES: usize = 13;
-/// Bytes of a handshake message's header (RFC 6347 section 4.2.2).
-const MESSAGE_HEADER_BYTES: usize = 12;
 
 /// Content types that are distinguished (RFC 9147 section 4.1).
 pub mod content {

@@ -1,11 +1,10 @@
 //! UDP: datagrams above the MTU travel in fragments. The loss of one fragment loses the datagram.
 
-use std::ops::Range;
-
 use wirecost_proto::{Direction, Span};
 use wirecost_wire::{icmp, udp};
 
 use super::in_flight::Content;
+use super::stream_spans::cut;
 use super::{Entering, Network};
 use crate::carrier::Carrier;
 use crate::tap::ip_header_bytes;
@@ -200,20 +199,5 @@ const fn fragment_header_bytes(flow: &super::flow::Flow) -> usize {
         header_bytes + FRAGMENT_HEADER_BYTES
     } else {
         header_bytes
-    }
-}
-
-/// Appends to `out` the spans of the bytes in `range`.
-pub(super) fn cut(spans: &[Span], range: &Range<usize>, out: &mut Vec<Span>) {
-    let mut start = 0;
-    for span in spans {
-        let end = start + span.len as usize;
-        let len = end.min(range.end).saturating_sub(start.max(range.start));
-        if len > 0 {
-            // No longer than the span itself.
-            let len = len as u32;
-            out.push(Span { len, ..*span });
-        }
-        start = end;
     }
 }

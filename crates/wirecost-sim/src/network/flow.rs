@@ -6,7 +6,8 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::{BothWays, Direction, FlowId, Instant, Phase};
 
-use super::streams::Streams;
+use super::socket::Socket;
+use super::stream_spans::StreamSpans;
 
 /// A connection, or the datagrams between a device's UDP port and a service.
 #[derive(Debug)]
@@ -41,6 +42,20 @@ pub(crate) enum Body {
         is_open: bool,
     },
     Stream(Box<Streams>),
+}
+
+/// The two ends of a connection, by the direction in which they send.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    pub(super) spans: BothWays<StreamSpans>,
+    pub(super) sockets: BothWays<Option<Box<Socket>>>,
+}
+
+impl Streams {
+    /// Whether neither end is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.sockets.iter().all(Option::is_none)
+    }
 }
 
 /// A flow as a service knows it.

@@ -8,7 +8,6 @@ use wirecost_proto::{Phase, Span};
 use wirecost_tcp::Segment;
 use wirecost_wire::tcp::Flags;
 
-use super::datagrams::cut;
 use crate::tap::Placement;
 
 /// The sequence numbers of a direction, and the spans of the bytes that are not acknowledged yet.
@@ -121,5 +120,20 @@ impl StreamSpans {
     /// The position of a sequence number; 0 for one before the SYN.
     fn position(&self, sequence: u32) -> u64 {
         self.sequence.position(sequence).unwrap_or(0)
+    }
+}
+
+/// Appends to `out` the spans of the bytes in `range`.
+pub(super) fn cut(spans: &[Span], range: &Range<usize>, out: &mut Vec<Span>) {
+    let mut start = 0;
+    for span in spans {
+        let end = start + span.len as usize;
+        let len = end.min(range.end).saturating_sub(start.max(range.start));
+        if len > 0 {
+            // No longer than the span itself.
+            let len = len as u32;
+            out.push(Span { len, ..*span });
+        }
+        start = end;
     }
 }

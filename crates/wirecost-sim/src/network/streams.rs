@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::driver::Writing;
-use wirecost_proto::{BothWays, Buffer, Direction, Instant, ResetReason};
+use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::receive::Reader;
@@ -20,20 +20,6 @@ use crate::queue::Event;
 use crate::settings::Wake;
 use crate::tap::ip_header_bytes;
 use crate::tap::{Tap, Transport};
-
-/// The two ends of a connection, by the direction in which they send.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    spans: BothWays<StreamSpans>,
-    sockets: BothWays<Option<Box<Socket>>>,
-}
-
-impl Streams {
-    /// Whether neither end is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.sockets.iter().all(Option::is_none)
-    }
-}
 
 impl Flow {
     /// The end that sends in `direction`.

@@ -196,7 +196,7 @@ impl crypto::Session for Session {
         initial_keys(self.initial, dst_cid, side, &self.tap)
     }
 
-    /// Whether an earlier session was resumed.
+    /// A `bool`: whether an earlier session was resumed.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let kind = self.tls.as_ref()?.handshake_kind()?;
         Some(Box::new(kind == HandshakeKind::Resumed))

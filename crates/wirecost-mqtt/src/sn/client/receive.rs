@@ -65,7 +65,7 @@ impl Client {
         self.finish();
         self.timers.stop(Timer::Connack);
         if code.is_refusal() {
-            self.fail(Event::Refused {
+            self.fail(Event::Rejected {
                 by: MessageType::Connack,
                 code,
             });
@@ -94,10 +94,10 @@ impl Client {
         } else if self.is_ready {
             if let Some(outgoing) = self.requests.pop_front() {
                 let message = outgoing.message;
-                self.report(Event::Rejected { message, code });
+                self.report(Event::Refused { message, code });
             }
         } else {
-            self.fail(Event::Refused {
+            self.fail(Event::Rejected {
                 by: MessageType::Regack,
                 code,
             });
@@ -119,7 +119,7 @@ impl Client {
         let message = self.finish().and_then(|exchange| exchange.message());
         if let Some(message) = message {
             self.report(match code.is_refusal() {
-                true => Event::Rejected { message, code },
+                true => Event::Refused { message, code },
                 false => Event::Acknowledged { message },
             });
         }

@@ -84,8 +84,8 @@ impl Matrix {
     }
 }
 
-/// The indexes of the loads to draw, and which they are if not all are: the first ones, or one at each relevant bound of
-/// each search.
+/// The indexes of the loads to draw, and a caption if some are left out: the first ones are drawn, or one load at each
+/// relevant bound of each search.
 fn chosen(summary: &LoadSummary) -> (Vec<usize>, Option<String>) {
     let count = summary.loads.len();
     if !summary.searches.is_empty() {

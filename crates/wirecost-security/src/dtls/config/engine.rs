@@ -8,10 +8,12 @@ use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup};
 
 use wirecost_proto::Instant;
 
-use super::{Common, ConfigError, Version};
+use super::Common;
 use crate::Epoch;
 use crate::certificate::Identity;
+use crate::dtls::error::ConfigError;
 use crate::dtls::provider::{Observer, provider};
+use crate::dtls::version::Version;
 
 /// Settings of dimpl's configuration.
 pub(super) struct EngineSettings {

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Peer};
 
+use super::Common;
 use super::engine::{Engine, EngineSettings, engine_certificate};
-use super::{Common, ConfigError, Psk, Version};
 use crate::certificate::Identity;
 use crate::dtls::connection::Connection;
 use crate::dtls::cookie::{Asked, Cookies, Meeting};
 use crate::dtls::dimpl::Dimpl;
+use crate::dtls::error::ConfigError;
 use crate::dtls::peer::Verifier;
 use crate::dtls::psk;
 use crate::dtls::record::records;
+use crate::dtls::version::{Psk, Version};
 
 /// What a server accepts. With a certificate it accepts DTLS 1.3 and 1.2. With a pre-shared key it accepts DTLS 1.2
 /// on that key.

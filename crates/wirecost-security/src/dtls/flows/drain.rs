@@ -3,10 +3,11 @@
 use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
 
 use super::{Flows, Stage, Status};
-use crate::dtls::config::Version;
-use crate::dtls::connection::{Connection, ConnectionEvent};
+use crate::dtls::connection::Connection;
 use crate::dtls::cover;
+use crate::dtls::event::ConnectionEvent;
 use crate::dtls::inner::Ready;
+use crate::dtls::version::Version;
 use crate::layer::{Event, Fault};
 use crate::start::Start;
 

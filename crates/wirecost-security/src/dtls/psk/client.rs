@@ -10,7 +10,7 @@ use super::incoming::Message;
 use super::message::{self, ServerHello, client_key_exchange, kind};
 use super::prf::{Master, extended_master, plain_master, premaster};
 use super::sessions::Session;
-use crate::dtls::config::Psk;
+use crate::dtls::version::Psk;
 use crate::entropy::Entropy;
 use crate::layer::Fault;
 use crate::start::Start;

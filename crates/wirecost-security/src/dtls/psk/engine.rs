@@ -15,10 +15,11 @@ use super::protection::KeyPair;
 use super::record_layer::{Opened, Out, RecordLayer};
 use super::server::Server;
 use super::sessions::{Session, Sessions};
-use crate::dtls::config::{Psk, Version};
-use crate::dtls::connection::ConnectionEvent;
+use crate::dtls::event::ConnectionEvent;
+use crate::dtls::fields::header;
 use crate::dtls::provider::Note;
 use crate::dtls::record::{content, records_with};
+use crate::dtls::version::{Psk, Version};
 use crate::entropy::Entropy;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;
@@ -314,7 +315,7 @@ impl Engine {
     pub(super) fn message(&mut self, epoch: u8, kind: u8, body: Vec<u8>) -> Part {
         let number = self.next_message;
         self.next_message += 1;
-        let head = super::message::header(kind, body.len(), number, 0, body.len());
+        let head = header(kind, body.len(), number, 0, body.len());
         self.transcript.extend_from_slice(&head);
         self.transcript.extend_from_slice(&body);
         Part::Message {

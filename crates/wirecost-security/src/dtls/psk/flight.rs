@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::message::{HEADER_BYTES, header};
 use super::record_layer::RecordLayer;
+use crate::dtls::fields::{HEADER_BYTES, header};
 use crate::dtls::record::content;
 
 /// The longest time between two transmissions (RFC 6347 section 4.2.4.1: no less than 60 s).

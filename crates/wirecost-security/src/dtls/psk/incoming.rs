@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::message::{HEADER_BYTES, header, kind};
+use super::message::kind;
+use crate::dtls::fields::{HEADER_BYTES, header};
 
 /// The largest message that is put together. The largest of our handshakes, a ClientHello with a long list of suites,
 /// has a few hundred bytes.

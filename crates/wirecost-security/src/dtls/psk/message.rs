@@ -1,6 +1,7 @@
 //! Handshake messages (RFC 5246 section 7.4, RFC 6347 section 4.2).
 
 use super::protection::VERSION;
+use crate::dtls::fields::{Reader, push_vector};
 
 /// Types of handshake messages.
 pub(super) mod kind {
@@ -18,9 +19,6 @@ pub(super) const PSK_AES_128_CCM_8: u16 = 0xc0a8;
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV (RFC 5746 section 3.3).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
 
-/// Bytes of a handshake message's header.
-pub(super) const HEADER_BYTES: usize = 12;
-
 /// Numbers of extensions.
 mod extension {
     /// RFC 7627 section 5.1.
@@ -31,52 +29,6 @@ mod extension {
     pub(super) const CONNECTION_ID: u16 = 54;
     /// RFC 5746 section 3.2.
     pub(super) const RENEGOTIATION_INFO: u16 = 0xff01;
-}
-
-/// Reads fields from the front of bytes.
-pub(in crate::dtls) struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub(in crate::dtls) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    pub(in crate::dtls) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    /// A number of `width` bytes.
-    fn number(&mut self, width: usize) -> Option<usize> {
-        let bytes = self.take(width)?;
-        Some(
-            bytes
-                .iter()
-                .fold(0, |number, byte| number << 8 | usize::from(*byte)),
-        )
-    }
-
-    /// Bytes after their length of `width` bytes.
-    pub(in crate::dtls) fn vector(&mut self, width: usize) -> Option<&'a [u8]> {
-        let length = self.number(width)?;
-        self.take(length)
-    }
-
-    pub(in crate::dtls) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-}
-
-/// Appends bytes after their length of `width` bytes.
-pub(in crate::dtls) fn push_vector(width: usize, bytes: &[u8], out: &mut Vec<u8>) {
-    let length = bytes.len().to_be_bytes();
-    out.extend_from_slice(&length[length.len() - width..]);
-    out.extend_from_slice(bytes);
 }
 
 /// The numbers of two bytes in a list.
@@ -100,19 +52,19 @@ pub(super) struct Extensions<'a> {
 impl<'a> Extensions<'a> {
     fn parse(mut reader: Reader<'a>) -> Option<Self> {
         let mut found = Self::default();
-        if reader.0.is_empty() {
+        if reader.is_empty() {
             return Some(found);
         }
-        let mut list = Reader(reader.vector(2)?);
-        while !list.0.is_empty() {
+        let mut list = Reader::new(reader.vector(2)?);
+        while !list.is_empty() {
             let number = u16::try_from(list.number(2)?).ok()?;
             let body = list.vector(2)?;
             match number {
                 extension::EXTENDED_MASTER_SECRET => found.extended_master_secret = true,
-                extension::CONNECTION_ID => found.connection_id = Some(Reader(body).vector(1)?),
+                extension::CONNECTION_ID => found.connection_id = Some(Reader::new(body).vector(1)?),
                 extension::RENEGOTIATION_INFO => found.renegotiation_info = true,
                 extension::SUPPORTED_VERSIONS => {
-                    let versions = Reader(body).vector(1).unwrap_or_default();
+                    let versions = Reader::new(body).vector(1).unwrap_or_default();
                     found.dtls_13 = pairs(versions).any(|version| version == 0xfefc);
                 }
                 _ => {}
@@ -159,7 +111,7 @@ pub(super) struct ClientHello<'a> {
 impl<'a> ClientHello<'a> {
     /// Parses the body of a whole message.
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader(body);
+        let mut reader = Reader::new(body);
         Some(Self {
             version: reader.array()?,
             random: reader.array()?,
@@ -243,7 +195,7 @@ pub(super) struct ServerHello<'a> {
 impl<'a> ServerHello<'a> {
     /// Parses the body of a whole message.
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader(body);
+        let mut reader = Reader::new(body);
         Some(Self {
             version: reader.array()?,
             random: reader.array()?,
@@ -293,7 +245,7 @@ pub(super) fn hello_verify_request(cookie: &[u8]) -> Vec<u8> {
 
 /// The cookie of a HelloVerifyRequest.
 pub(super) fn cookie(body: &[u8]) -> Option<&[u8]> {
-    Reader(body.get(2..)?).vector(1)
+    Reader::new(body.get(2..)?).vector(1)
 }
 
 /// The body of a ClientKeyExchange: the identity (RFC 4279 section 2).
@@ -305,22 +257,5 @@ pub(super) fn client_key_exchange(identity: &[u8]) -> Vec<u8> {
 
 /// The identity of a ClientKeyExchange.
 pub(super) fn identity(body: &[u8]) -> Option<&[u8]> {
-    Reader(body).vector(2)
-}
-
-/// A message's header: type, length, number, and the offset and length of the fragment.
-pub(in crate::dtls) fn header(
-    kind: u8,
-    length: usize,
-    number: u16,
-    offset: usize,
-    fragment: usize,
-) -> [u8; HEADER_BYTES] {
-    let three = |value: usize| {
-        let bytes = u32::try_from(value).unwrap_or(u32::MAX).to_be_bytes();
-        [bytes[1], bytes[2], bytes[3]]
-    };
-    let ([a, b, c], [d, e]) = (three(length), number.to_be_bytes());
-    let ([f, g, h], [i, j, k]) = (three(offset), three(fragment));
-    [kind, a, b, c, d, e, f, g, h, i, j, k]
+    Reader::new(body).vector(2)
 }

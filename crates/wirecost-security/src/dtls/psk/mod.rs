@@ -32,10 +32,5 @@ mod window;
 mod tests;
 
 pub(super) use self::engine::{Engine, Settings};
-pub(super) use self::message::{Offered, Reader, header, offers, push_vector};
+pub(super) use self::message::{Offered, offers};
 pub(super) use self::sessions::{Session, Sessions};
-
-/// Bytes of a connection ID that our server asks for. It is random, so that it collides with another one of a million
-/// connections in less than one case in 10^8. Our client asks for an ID of zero bytes: it has one connection and needs
-/// none (RFC 9146 section 3).
-pub const CONNECTION_ID_BYTES: usize = 6;

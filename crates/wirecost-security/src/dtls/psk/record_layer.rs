@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use super::protection::{EXPLICIT_NONCE_BYTES, KeyPair, RecordKey, TAG_BYTES, push_header};
 use super::window::ReplayWindow;
-use crate::dtls::flows::MAX_PLAINTEXT_BYTES;
 use crate::dtls::provider::Note;
-use crate::dtls::record::{Form, HEADER_BYTES, Piece, Record, content, last_eight};
+use crate::dtls::record::{Form, HEADER_BYTES, MAX_PLAINTEXT_BYTES, Piece, Record, content, last_eight};
 
 /// An output of the engine.
 #[derive(Debug)]

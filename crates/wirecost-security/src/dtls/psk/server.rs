@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rustls::AlertDescription;
 use wirecost_proto::Instant;
 
-use super::CONNECTION_ID_BYTES;
 use super::engine::{Engine, Settings, Side};
 use super::flight::{Flight, Part};
 use super::incoming::Message;
 use super::message::{self, ClientHello, kind};
 use super::sessions::{SESSION_ID_BYTES, Session};
 use crate::dtls::cookie::Cookie;
+use crate::dtls::record::CONNECTION_ID_BYTES;
 use crate::entropy::Entropy;
 use crate::layer::Fault;
 use crate::start::Start;

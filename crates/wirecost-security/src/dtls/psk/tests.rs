@@ -2,6 +2,7 @@ use super::message::{self, kind};
 use super::prf::prf;
 use super::protection::KeyPair;
 use super::*;
+use crate::dtls::fields::{HEADER_BYTES, header};
 use crate::dtls::record::content;
 
 #[test]
@@ -50,7 +51,7 @@ fn a_record_opens_with_its_number_and_id_alone() {
 fn messages_of_any_fragments_are_put_together_in_order() {
     let body: Vec<u8> = (0..200).collect();
     let fragment = |number: u16, from: usize, to: usize| {
-        let head = message::header(kind::CLIENT_HELLO, body.len(), number, from, to - from);
+        let head = header(kind::CLIENT_HELLO, body.len(), number, from, to - from);
         [&head[..], &body[from..to]].concat()
     };
     let mut incoming = incoming::Incoming::default();
@@ -123,7 +124,7 @@ proptest::proptest! {
                         let said = message.piece.offset as usize;
                         assert_eq!(said, seen, "fragments are in order");
                         seen += message.body.len();
-                        assert!(message.body.len() + message::HEADER_BYTES <= 1 << 14);
+                        assert!(message.body.len() + HEADER_BYTES <= 1 << 14);
                     }
                     None => protected += record.body().len(),
                 }

@@ -146,7 +146,7 @@ pub fn refusals(arguments: &ChooseArguments, stack: Stack) -> Vec<String> {
     refusals
 }
 
-/// Whether readings were lost that the asked guarantee does not let be lost; `lost`: how many, of how many.
+/// What a row fails by losing readings, unless at most once is enough; `lost`: how many, of how many.
 pub fn losses(arguments: &ChooseArguments, lost: (u64, u64)) -> Option<String> {
     let (lost, offered) = lost;
     let is_allowed = arguments.delivery == Delivery::AtMostOnce;

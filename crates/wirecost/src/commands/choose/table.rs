@@ -272,7 +272,7 @@ fn intervals(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// Whether a stack's live measurement has the simulated bytes.
+/// A sentence on a stack's live measurement: whether it has the simulated bytes, or why there is none.
 pub(super) fn verdict(verified: &Verified) -> String {
     let outcome = match (&verified.reason, &verified.difference) {
         (Some(reason), _) => format!("not measured live: {reason}"),

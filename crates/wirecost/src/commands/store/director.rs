@@ -176,7 +176,7 @@ impl StoreDirector {
                     self.say("broker: subscribed".to_owned());
                 }
             },
-            mqtt::Event::Refused { reason } => lost(self, exit::REFUSED, format!("CONNACK {reason}")),
+            mqtt::Event::Rejected { reason } => lost(self, exit::REFUSED, format!("CONNACK {reason}")),
             mqtt::Event::Disconnected { reason } => lost(self, exit::REFUSED, format!("DISCONNECT {reason}")),
             mqtt::Event::Failed(error) => lost(self, exit::REFUSED, error.to_string()),
             mqtt::Event::TimedOut(_) => lost(self, exit::UNREACHABLE, "no answer in time".to_owned()),
@@ -189,7 +189,7 @@ impl StoreDirector {
             mqtt::Event::Reset(reason) => lost(self, exit::UNREACHABLE, reason.to_string()),
             mqtt::Event::Sent { .. }
             | mqtt::Event::Acknowledged { .. }
-            | mqtt::Event::Rejected { .. }
+            | mqtt::Event::Refused { .. }
             | mqtt::Event::Discarded { .. }
             | mqtt::Event::DigestReceived(_)
             | mqtt::Event::Unsubscribed { .. }
