@@ -342,6 +342,10 @@ fn hellos_without_cookies_take_no_memory() {
         let mut clients = dtls_clients(UNFINISHED, loopback(&server), version);
         for client in &mut clients {
             client.open();
+            client
+                .socket
+                .set_read_timeout(Some(PATIENCE))
+                .expect("an open socket");
             let _ = client
                 .socket
                 .recv(&mut [0; 2_048])
