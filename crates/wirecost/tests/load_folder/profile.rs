@@ -115,8 +115,7 @@ fn a_profile_of_a_foreign_target_is_refused_before_the_run() {
     let mut command = wirecost(home.path());
     let said = said(command.args(["load", "mqtt://127.0.0.1:1/t", "--profile", "-o", "run"]));
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    let error =
-        "error: --profile: wirecost can profile only a target that it starts, and mqtt://127.0.0.1:1/t runs already";
+    let error = "error: --profile: wirecost can profile only a target that it starts, and mqtt://127.0.0.1:1/t runs already";
     assert!(said.stderr.starts_with(error), "{}", said.stderr);
     assert!(!home.path().join("run").exists(), "nothing is run");
     let text = "wirecost: 1\ntarget: mqtt://127.0.0.1:1/t\nprofile: true\nphases: [{do: publish, rate: 1/s, count: 1}]\n";
