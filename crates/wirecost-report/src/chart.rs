@@ -9,17 +9,17 @@
 //! A new chart fills one of these descriptions and calls [`Figure::new`]. Its name, its description for screen readers, its
 //! colours on light and dark pages and its file of its own (`standalone`) follow from that.
 
-pub mod bars;
-pub mod down;
-pub mod ends;
-pub mod lines;
-pub mod plot;
+pub(crate) mod bars;
+pub(crate) mod down;
+pub(crate) mod ends;
+pub(crate) mod lines;
+pub(crate) mod plot;
 mod scale;
-pub mod svg;
+pub(crate) mod svg;
 
 use serde::Serialize;
 
-pub use scale::Scale;
+pub(crate) use scale::Scale;
 pub(crate) use scale::range;
 
 /// The widths of every figure in CSS pixels: for a desktop and paper, and for a phone.
@@ -29,16 +29,16 @@ const NARROW: f64 = 500.0;
 
 /// A figure in both widths, of which the style sheet shows one, and its data as CSV.
 #[derive(Serialize)]
-pub struct Figure {
+pub(crate) struct Figure {
     wide: String,
     narrow: String,
     /// Its data as CSV.
-    pub data: String,
+    pub(crate) data: String,
 }
 
 impl Figure {
     /// What `draw` makes of each width.
-    pub fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
+    pub(crate) fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
         let [wide, narrow] = WIDTHS.map(draw);
         Self { wide, narrow, data }
     }

@@ -27,7 +27,7 @@
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-pub mod chart;
+mod chart;
 pub mod choice;
 mod columns;
 mod conclusion;

@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Display};
 
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
@@ -153,7 +153,28 @@ impl<'de> Visitor<'de> for TreeVisitor {
 /// A comparison with every default filled in. Quantities have their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Asked(Tree);
+pub struct Asked(#[serde(deserialize_with = "complete")] Tree);
+
+/// Reads a table with all keys that a reader of results shows, so that none of them is shown as empty.
+fn complete<'de, D: Deserializer<'de>>(from: D) -> Result<Tree, D::Error> {
+    let asked = Asked(Tree::deserialize(from)?);
+    let text = |key| asked.get(key).and_then(Tree::as_text).is_some();
+    let number = |key| matches!(asked.get(key), Some(Tree::Number(number)) if number.as_u64().is_some());
+    let checks = [
+        ("engine", text("engine")),
+        ("target", text("target")),
+        ("keep_alive", text("keep_alive")),
+        ("stacks", matches!(asked.get("stacks"), Some(Tree::List(_)))),
+        ("samples", number("samples")),
+        ("messages_per_connection", number("messages_per_connection")),
+    ];
+    match checks.into_iter().find(|(_, is_there)| !is_there) {
+        None => Ok(asked.0),
+        Some((key, _)) => Err(D::Error::custom(format_args!(
+            "the scenario has no {key}, or not as it is written"
+        ))),
+    }
+}
 
 impl Asked {
     /// What options ask for.
@@ -245,5 +266,21 @@ mod tests {
         let text = r#"{"b":[1,"x",{"z":null,"a":true}],"a":0.5}"#;
         let tree: Tree = serde_json::from_str(text).expect("JSON");
         assert_eq!(serde_json::to_string(&tree).expect("a tree"), text);
+    }
+
+    #[test]
+    fn a_scenario_without_a_key_that_is_shown_is_refused() {
+        let whole = r#"{"engine":"sim","target":"builtin","stacks":["udp"],"samples":2,"keep_alive":"60s","messages_per_connection":1}"#;
+        let asked: Asked = serde_json::from_str(whole).expect("every key");
+        assert_eq!((asked.engine(), asked.samples()), ("sim", 2));
+        for (key, other) in [
+            ("\"engine\"", "\"motor\""),
+            ("\"samples\":2", "\"samples\":\"2\""),
+            ("[\"udp\"]", "\"udp\""),
+        ] {
+            let text = whole.replace(key, other);
+            assert!(serde_json::from_str::<Asked>(&text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<Asked>("[]").is_err());
     }
 }

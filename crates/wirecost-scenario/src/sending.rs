@@ -9,7 +9,7 @@ use crate::options::content::{Contents, READINGS_KEYS};
 use crate::options::load::Payload;
 use crate::table::Table;
 
-/// Reads the payload of messages, which stands for the sizes.
+/// Reads the payload of messages. A scenario with a payload has no sizes.
 ///
 /// # Errors
 /// A value cannot be read, or the payload and the size differ.

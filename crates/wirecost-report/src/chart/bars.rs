@@ -12,41 +12,41 @@ const NAME_FONT: f64 = 12.0;
 const TICK: f64 = 70.0;
 
 /// Bars before their width is known.
-pub struct BarChart {
+pub(crate) struct BarChart {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The unit at the origin of the axis.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// What goes to the left and to the right; empty where all bars go to the right.
-    pub sides: [&'static str; 2],
+    pub(crate) sides: [&'static str; 2],
     /// The bars from the top down.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// A bar, or the two of a name.
-pub struct Row {
+pub(crate) struct Row {
     /// Its name.
-    pub label: String,
+    pub(crate) label: String,
     /// What goes to the left, from the axis outwards.
-    pub left: Vec<Part>,
+    pub(crate) left: Vec<Part>,
     /// What goes to the right, from the axis outwards.
-    pub right: Vec<Part>,
+    pub(crate) right: Vec<Part>,
     /// The sums as text, beside the left bar and beside the right one; empty for none.
-    pub totals: [String; 2],
+    pub(crate) totals: [String; 2],
     /// The row in words, for screen readers.
-    pub told: String,
+    pub(crate) told: String,
 }
 
 /// A part of a bar.
-pub struct Part {
+pub(crate) struct Part {
     /// The class of its colour.
-    pub class: String,
+    pub(crate) class: String,
     /// Its length.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Its number as text.
-    pub text: String,
+    pub(crate) text: String,
     /// The tooltip.
-    pub title: String,
+    pub(crate) title: String,
 }
 
 fn sum(parts: &[Part]) -> f64 {
@@ -129,7 +129,7 @@ impl Frame {
 
 impl BarChart {
     /// The chart in a width.
-    pub fn draw(&self, width: f64) -> String {
+    pub(crate) fn draw(&self, width: f64) -> String {
         let frame = Frame::new(self, width);
         let mut svg = Svg::new(width, frame.bottom() + 20.0);
         self.axis(&mut svg, &frame);

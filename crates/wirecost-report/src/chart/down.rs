@@ -7,7 +7,7 @@ use crate::number;
 /// Size of the labels.
 const FONT: f64 = 10.5;
 /// Pixels from label to label.
-pub const LINE: f64 = 13.0;
+pub(crate) const LINE: f64 = 13.0;
 /// Length and half the width of the head of an arrow.
 const HEAD: [f64; 2] = [7.0, 3.5];
 /// Half the side of the cross of what was lost.
@@ -15,49 +15,49 @@ const CROSS: f64 = 4.5;
 
 /// A frame: where its lines are.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The width of the figure.
-    pub width: f64,
+    pub(crate) width: f64,
     /// The right edge of the numbers.
-    pub numbers: f64,
+    pub(crate) numbers: f64,
     /// The lines of both hosts.
-    pub hosts: [f64; 2],
+    pub(crate) hosts: [f64; 2],
     /// Where time begins and how many pixels it takes.
-    pub time: [f64; 2],
+    pub(crate) time: [f64; 2],
     /// The time, in milliseconds.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
 }
 
 /// A label beside the line of a host.
-pub struct Label {
+pub(crate) struct Label {
     /// What it says, cut if it is too long.
-    pub text: String,
+    pub(crate) text: String,
     /// What it ends with, in any case.
-    pub tail: String,
+    pub(crate) tail: String,
     /// Whether it is pale.
-    pub is_faint: bool,
+    pub(crate) is_faint: bool,
     /// Its time in milliseconds.
-    pub at_ms: f64,
+    pub(crate) at_ms: f64,
 }
 
 impl Frame {
     /// The position of a time.
-    pub fn y(&self, ms: f64) -> f64 {
+    pub(crate) fn y(&self, ms: f64) -> f64 {
         self.time[0] + self.scale.share(ms) * self.time[1]
     }
 
     /// The lower edge.
-    pub const fn bottom(&self) -> f64 {
+    pub(crate) const fn bottom(&self) -> f64 {
         self.time[0] + self.time[1]
     }
 
     /// How many labels fit beside a line.
-    pub const fn room(&self) -> usize {
+    pub(crate) const fn room(&self) -> usize {
         (self.time[1] / LINE) as usize
     }
 
     /// Grid lines with their times, and the lines of both hosts with their names.
-    pub fn draw(&self, svg: &mut Svg, names: [&str; 2]) {
+    pub(crate) fn draw(&self, svg: &mut Svg, names: [&str; 2]) {
         let above = self.time[0] - 12.0;
         svg.text("muted", Anchor::End, [self.numbers, above], "ms");
         for ms in self.scale.ticks(9.0) {
@@ -73,7 +73,7 @@ impl Frame {
     }
 
     /// Writes labels beside the first host's line or the second one's, near their times and without overlap.
-    pub fn labels(&self, svg: &mut Svg, host: usize, labels: &[Label], aside: f64) {
+    pub(crate) fn labels(&self, svg: &mut Svg, host: usize, labels: &[Label], aside: f64) {
         let line = self.hosts[host];
         let (side, anchor, room) = match host {
             0 => (-1.0, Anchor::End, line - self.numbers - aside - 6.0),
@@ -91,7 +91,7 @@ impl Frame {
 }
 
 /// An arrow to where the receiver has all of it.
-pub fn arrow(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
+pub(crate) fn arrow(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
     svg.line("shaft", start, end);
     let (dx, dy) = (end[0] - start[0], end[1] - start[1]);
     let length = dx.hypot(dy).max(1.0);
@@ -107,7 +107,7 @@ pub fn arrow(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
 }
 
 /// The arrow of what was lost: it ends with a cross.
-pub fn lost(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
+pub(crate) fn lost(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
     svg.line("shaft", start, end);
     let corner = |x: f64, y: f64| [end[0] + x * CROSS, end[1] + y * CROSS];
     svg.line("cross", corner(-1.0, -1.0), corner(1.0, 1.0));

@@ -4,88 +4,67 @@ use super::ends::{self, End};
 use super::plot::{Axis, Band, Plot};
 
 /// The height of the frame of most charts.
-pub const HEIGHT: f64 = 250.0;
+pub(crate) const HEIGHT: f64 = 250.0;
 /// The height of the frame of a chart over time, of which a page has several.
-pub const LOW: f64 = 150.0;
+pub(crate) const LOW: f64 = 150.0;
 
 /// A chart of curves before its width is known.
-pub struct LineChart {
+pub(crate) struct LineChart {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The axis to the right.
-    pub across: Axis,
+    pub(crate) across: Axis,
     /// The axis upwards.
-    pub up: Axis,
+    pub(crate) up: Axis,
     /// The height of the frame.
-    pub height: f64,
+    pub(crate) height: f64,
     /// Parts of the axis to the right.
-    pub bands: Vec<Band>,
+    pub(crate) bands: Vec<Band>,
     /// Dashed lines upwards with their names.
-    pub limits: Vec<(f64, String)>,
+    pub(crate) limits: Vec<(f64, String)>,
     /// The curves.
-    pub curves: Vec<Curve>,
+    pub(crate) curves: Vec<Curve>,
     /// Marks above all curves.
-    pub marks: Vec<Mark>,
-    /// How intervals are drawn.
-    pub spread: Spread,
+    pub(crate) marks: Vec<Mark>,
     /// Whether the names of curves are at their ends; otherwise the page has a legend.
-    pub has_names: bool,
-}
-
-/// How the intervals of a curve are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
-    /// A line upwards at each point.
-    #[default]
-    Whiskers,
-    /// An area around the curve.
-    Area,
+    pub(crate) has_names: bool,
 }
 
 /// A curve with what belongs to it.
 #[derive(Clone, Debug, Default)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// Its name.
-    pub label: String,
+    pub(crate) label: String,
     /// Its colour.
-    pub number: usize,
+    pub(crate) number: usize,
     /// The tooltip, and its part of the description for screen readers.
-    pub title: String,
+    pub(crate) title: String,
     /// Where and how much, ascending; without a value there is a gap.
-    pub points: Vec<(f64, Option<f64>)>,
+    pub(crate) points: Vec<(f64, Option<f64>)>,
     /// Where, and the ends of the interval.
-    pub intervals: Vec<(f64, [f64; 2])>,
+    pub(crate) intervals: Vec<(f64, [f64; 2])>,
     /// Marks on it.
-    pub marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
     /// Pixels by which it is moved to the right, so that its intervals hide no others.
-    pub shift: f64,
+    pub(crate) shift: f64,
 }
 
 /// A point with a tooltip.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// Where and how much.
-    pub at: (f64, f64),
+    pub(crate) at: (f64, f64),
     /// Its colour.
-    pub number: usize,
-    /// Its shape.
-    pub shape: Shape,
+    pub(crate) number: usize,
+    /// The radius of its ring, in pixels.
+    pub(crate) radius: f64,
     /// The tooltip.
-    pub title: String,
-}
-
-/// The shape of a mark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
-    /// A ring of a radius.
-    Ring(f64),
-    /// A diamond.
-    Diamond,
+    pub(crate) title: String,
 }
 
 impl Curve {
     /// A curve without gaps.
-    pub fn of(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
+    pub(crate) fn of(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
         Self {
             label,
             number,
@@ -102,7 +81,7 @@ impl Curve {
 
 impl LineChart {
     /// An empty chart with these axes.
-    pub fn new(name: impl Into<String>, across: Axis, up: Axis) -> Self {
+    pub(crate) fn new(name: impl Into<String>, across: Axis, up: Axis) -> Self {
         Self {
             name: name.into(),
             across,
@@ -112,18 +91,17 @@ impl LineChart {
             limits: Vec::new(),
             curves: Vec::new(),
             marks: Vec::new(),
-            spread: Spread::default(),
             has_names: true,
         }
     }
 
     /// The chart with these curves.
-    pub fn with(self, curves: Vec<Curve>) -> Self {
+    pub(crate) fn with(self, curves: Vec<Curve>) -> Self {
         Self { curves, ..self }
     }
 
     /// The chart in a width.
-    pub fn draw(&self, width: f64) -> String {
+    pub(crate) fn draw(&self, width: f64) -> String {
         let names: Vec<&str> = match self.has_names {
             true => self.curves.iter().map(|curve| curve.label.as_str()).collect(),
             false => Vec::new(),
@@ -167,20 +145,9 @@ impl LineChart {
             let [x, y] = plot.place([at, value]);
             [x + curve.shift, y]
         };
-        match self.spread {
-            Spread::Whiskers => {
-                for (at, interval) in &curve.intervals {
-                    let [from, to] = interval.map(|end| moved(plot, *at, end));
-                    plot.svg.line(&format!("whisker {class}"), from, to);
-                }
-            }
-            Spread::Area => {
-                let upper = curve.intervals.iter().map(|(at, [_, high])| (*at, *high));
-                let lower = curve.intervals.iter().rev().map(|(at, [low, _])| (*at, *low));
-                let corners = upper.chain(lower).map(|(at, end)| moved(plot, at, end));
-                let corners: Vec<[f64; 2]> = corners.collect();
-                plot.svg.polygon(&format!("area {class}"), &corners);
-            }
+        for (at, interval) in &curve.intervals {
+            let [from, to] = interval.map(|end| moved(plot, *at, end));
+            plot.svg.line(&format!("whisker {class}"), from, to);
         }
         for run in curve.points.split(|(_, value)| value.is_none()) {
             let points = run
@@ -203,10 +170,7 @@ impl LineChart {
 fn draw_mark(plot: &mut Plot, mark: &Mark, shift: f64) {
     let [x, y] = plot.place([mark.at.0, mark.at.1]);
     let class = format!("mark {}", ends::class(mark.number));
-    match mark.shape {
-        Shape::Ring(radius) => plot.svg.circle(&class, [x + shift, y], radius, &mark.title),
-        Shape::Diamond => plot.svg.diamond(&class, [x + shift, y], 5.0, &mark.title),
-    }
+    plot.svg.circle(&class, [x + shift, y], mark.radius, &mark.title);
 }
 
 /// The points without those nearer than a pixel to the one before; the last always stays.

@@ -20,7 +20,7 @@ const TICK: f64 = 60.0;
 
 /// An axis: its scale, and what is written at it.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub(crate) struct Axis {
     scale: Scale,
     name: String,
     write: fn(f64) -> String,
@@ -30,7 +30,7 @@ pub struct Axis {
 
 impl Axis {
     /// An axis with round numbers. `name` is its quantity or unit.
-    pub fn new(scale: Scale, name: impl Into<String>) -> Self {
+    pub(crate) fn new(scale: Scale, name: impl Into<String>) -> Self {
         Self {
             scale,
             name: name.into(),
@@ -40,12 +40,12 @@ impl Axis {
     }
 
     /// Writes its numbers in another way.
-    pub fn written(self, write: fn(f64) -> String) -> Self {
+    pub(crate) fn written(self, write: fn(f64) -> String) -> Self {
         Self { write, ..self }
     }
 
     /// Has these labels, ascending, as far as there is room.
-    pub fn labelled(self, labels: Vec<(f64, String)>) -> Self {
+    pub(crate) fn labelled(self, labels: Vec<(f64, String)>) -> Self {
         Self {
             labels: Some(labels),
             ..self
@@ -63,21 +63,21 @@ impl Axis {
 
 /// A part of the axis to the right, such as a phase or a state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
     /// From where to where.
-    pub span: [f64; 2],
+    pub(crate) span: [f64; 2],
     /// The class of its colour; two shades of grey in turn without one.
-    pub class: Option<String>,
+    pub(crate) class: Option<String>,
     /// The tooltip.
-    pub title: String,
+    pub(crate) title: String,
 }
 
 /// A chart with two axes under construction.
-pub struct Plot {
+pub(crate) struct Plot {
     /// What is drawn so far.
-    pub svg: Svg,
+    pub(crate) svg: Svg,
     /// Left, top, right and bottom edge of the frame.
     frame: [f64; 4],
     across: Scale,
@@ -86,7 +86,12 @@ pub struct Plot {
 
 impl Plot {
     /// Axes and shades in a figure of a width, with a frame of a height, and room for `names` at its right.
-    pub fn new([across, up]: [&Axis; 2], bands: &[Band], names: &[&str], [width, height]: [f64; 2]) -> Self {
+    pub(crate) fn new(
+        [across, up]: [&Axis; 2],
+        bands: &[Band],
+        names: &[&str],
+        [width, height]: [f64; 2],
+    ) -> Self {
         let ticks = up.ticks(5.0);
         let widest = ticks.iter().map(|(_, text)| text_width(text, FONT));
         let left = widest.fold(24.0, f64::max) + 8.0;
@@ -110,7 +115,7 @@ impl Plot {
     }
 
     /// The position of a point; what is beyond an axis is at its end.
-    pub fn place(&self, [across, up]: [f64; 2]) -> [f64; 2] {
+    pub(crate) fn place(&self, [across, up]: [f64; 2]) -> [f64; 2] {
         let [left, top, right, bottom] = self.frame;
         [
             left + self.across.share(across) * (right - left),
@@ -172,7 +177,7 @@ impl Plot {
     }
 
     /// A dashed line upwards with a name.
-    pub fn limit(&mut self, value: f64, name: &str) {
+    pub(crate) fn limit(&mut self, value: f64, name: &str) {
         if !self.across.contains(value) {
             return;
         }
@@ -187,13 +192,13 @@ impl Plot {
     }
 
     /// The names at the ends of curves.
-    pub fn ends(&mut self, ends: Vec<End>) {
+    pub(crate) fn ends(&mut self, ends: Vec<End>) {
         let [_, top, right, bottom] = self.frame;
         ends::draw(&mut self.svg, ends, right, [top, bottom]);
     }
 
     /// The names of areas, from the top down, each beside a square of its class.
-    pub fn keys<'a>(&mut self, keys: impl Iterator<Item = (String, &'a str)>) {
+    pub(crate) fn keys<'a>(&mut self, keys: impl Iterator<Item = (String, &'a str)>) {
         let [_, top, right, _] = self.frame;
         for (index, (class, name)) in keys.enumerate() {
             let [x, y] = [right + 8.0, top + 10.0 + 16.0 * index as f64];

@@ -7,7 +7,7 @@ const COARSE: f64 = 2.5;
 
 /// An axis from one value to a larger one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub(crate) struct Scale {
     ends: [f64; 2],
     is_logarithmic: bool,
     is_whole: bool,
@@ -15,7 +15,7 @@ pub struct Scale {
 
 impl Scale {
     /// An axis of equal steps. Ends that do not differ are moved apart.
-    pub const fn linear(least: f64, most: f64) -> Self {
+    pub(crate) const fn linear(least: f64, most: f64) -> Self {
         Self {
             ends: [least, if most > least { most } else { least + 1.0 }],
             is_logarithmic: false,
@@ -24,12 +24,12 @@ impl Scale {
     }
 
     /// An axis from 0 with some room above `most`.
-    pub const fn from_zero(most: f64) -> Self {
+    pub(crate) const fn from_zero(most: f64) -> Self {
         Self::linear(0.0, if most > 0.0 { most * 1.05 } else { 1.0 })
     }
 
     /// An axis of powers of ten, between positive values.
-    pub fn logarithmic(least: f64, most: f64) -> Self {
+    pub(crate) fn logarithmic(least: f64, most: f64) -> Self {
         let least = least.max(f64::MIN_POSITIVE);
         Self {
             ends: [least, if most > least { most } else { least * 2.0 }],
@@ -39,33 +39,28 @@ impl Scale {
     }
 
     /// An axis of powers of ten with room for all positive `values`.
-    pub fn logarithmic_around(values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn logarithmic_around(values: impl Iterator<Item = f64>) -> Self {
         const ROOM: f64 = 1.1;
         let [least, most] = range(values.filter(|value| *value > 0.0)).unwrap_or([1.0, 10.0]);
         Self::logarithmic(least / ROOM, most * ROOM)
     }
 
     /// The axis of a quantity that is counted: its ticks are whole numbers.
-    pub const fn whole(self) -> Self {
+    pub(crate) const fn whole(self) -> Self {
         Self {
             is_whole: true,
             ..self
         }
     }
 
-    /// Both ends.
-    pub const fn ends(self) -> [f64; 2] {
-        self.ends
-    }
-
     /// Whether a value is on the axis.
-    pub fn contains(self, value: f64) -> bool {
+    pub(crate) fn contains(self, value: f64) -> bool {
         let [least, most] = self.ends;
         (least..=most).contains(&value)
     }
 
     /// Where a value is, from 0 to 1; beyond the ends, at the end.
-    pub fn share(self, value: f64) -> f64 {
+    pub(crate) fn share(self, value: f64) -> f64 {
         let of = |value: f64| match self.is_logarithmic {
             true => value.max(f64::MIN_POSITIVE).log10(),
             false => value,
@@ -75,7 +70,7 @@ impl Scale {
     }
 
     /// Round numbers within the axis; on one of equal steps, about `most` of them.
-    pub fn ticks(self, most: f64) -> Vec<f64> {
+    pub(crate) fn ticks(self, most: f64) -> Vec<f64> {
         if !self.is_logarithmic {
             return self.even_ticks(most);
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// A figure under construction. Coordinates are CSS pixels from the top left.
-pub struct Svg {
+pub(crate) struct Svg {
     width: f64,
     height: f64,
     body: String,
@@ -11,7 +11,7 @@ pub struct Svg {
 
 /// The anchor of a text.
 #[derive(Clone, Copy)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// It begins at its place.
     Start,
     /// Its middle is there.
@@ -32,7 +32,7 @@ impl Anchor {
 
 impl Svg {
     /// An empty figure.
-    pub const fn new(width: f64, height: f64) -> Self {
+    pub(crate) const fn new(width: f64, height: f64) -> Self {
         Self {
             width,
             height,
@@ -41,18 +41,18 @@ impl Svg {
     }
 
     /// The width in CSS pixels.
-    pub const fn width(&self) -> f64 {
+    pub(crate) const fn width(&self) -> f64 {
         self.width
     }
 
     /// A circle with a tooltip.
-    pub fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
+    pub(crate) fn circle(&mut self, class: &str, [x, y]: [f64; 2], radius: f64, title: &str) {
         let place = format!(r#"cx="{}" cy="{}" r="{}""#, px(x), px(y), px(radius));
         self.element("circle", class, &place, title);
     }
 
     /// A rectangle with a tooltip.
-    pub fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
+    pub(crate) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
         let place = format!(
             r#"x="{}" y="{}" width="{}" height="{}""#,
             px(x),
@@ -64,7 +64,7 @@ impl Svg {
     }
 
     /// A straight line.
-    pub fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
+    pub(crate) fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
         let place = format!(
             r#"x1="{}" y1="{}" x2="{}" y2="{}""#,
             px(from[0]),
@@ -76,37 +76,18 @@ impl Svg {
     }
 
     /// Connected lines with a tooltip.
-    pub fn polyline(&mut self, class: &str, points: &[[f64; 2]], title: &str) {
+    pub(crate) fn polyline(&mut self, class: &str, points: &[[f64; 2]], title: &str) {
         let place = format!(r#"points="{}""#, joined(points));
         self.element("polyline", class, &place, title);
     }
 
-    /// An area with these corners.
-    pub fn polygon(&mut self, class: &str, corners: &[[f64; 2]]) {
-        if corners.is_empty() {
-            return;
-        }
-        let place = format!(r#"points="{}""#, joined(corners));
-        self.element("polygon", class, &place, "");
-    }
-
-    /// A diamond with its corners `half` from its middle, with a tooltip.
-    pub fn diamond(&mut self, class: &str, [x, y]: [f64; 2], half: f64, title: &str) {
-        let data = format!(
-            "M{} {}l{half} {half}-{half} {half}-{half}-{half}z",
-            px(x),
-            px(y - half)
-        );
-        self.path(class, &data, title);
-    }
-
     /// A path with a tooltip; `data` is its description in SVG's own language.
-    pub fn path(&mut self, class: &str, data: &str, title: &str) {
+    pub(crate) fn path(&mut self, class: &str, data: &str, title: &str) {
         self.element("path", class, &format!(r#"d="{}""#, escaped(data)), title);
     }
 
     /// A text with its baseline at `at`.
-    pub fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
+    pub(crate) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
         let _ = write!(
             self.body,
             r#"<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>"#,
@@ -119,7 +100,7 @@ impl Svg {
     }
 
     /// Groups everything that `draw` draws, with a tooltip.
-    pub fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         let _ = write!(
             self.body,
             r#"<g class="{}"><title>{}</title>"#,
@@ -143,7 +124,7 @@ impl Svg {
     }
 
     /// The finished figure, with its name and its description for screen readers.
-    pub fn finish(self, name: &str, description: &str) -> String {
+    pub(crate) fn finish(self, name: &str, description: &str) -> String {
         format!(
             r#"<svg viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img" aria-label="{name}"><title>{name}</title><desc>{desc}</desc>{body}</svg>"#,
             w = px(self.width),
@@ -156,18 +137,18 @@ impl Svg {
 }
 
 /// An upper bound of the width of `text` in pixels at `size`, for any sans-serif font.
-pub fn text_width(text: &str, size: f64) -> f64 {
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
 /// The part of `text` that fits into `room` pixels at `size`.
-pub fn fitted(text: &str, size: f64, room: f64) -> String {
+pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
     crate::number::clipped(text, (room / text_width("x", size)) as usize)
 }
 
 /// Positions at least `gap` apart within `range`, near the `wanted` ones. `wanted` ascends. Positions are pushed down
 /// first, then back up.
-pub fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
+pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
     let mut least = range[0];
     let mut placed: Vec<f64> = wanted
         .iter()
@@ -186,7 +167,7 @@ pub fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
 }
 
 /// Escapes `text` for an element or a quoted attribute. Control characters, which XML does not allow, are replaced.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::number::plain(text).chars() {
         match c {

@@ -11,7 +11,7 @@ use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 use wirecost_stats::{Estimate, Judgement};
 
-use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
 use crate::columns::Column;
@@ -279,7 +279,7 @@ fn chart(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str)
     let dot = |line: &Line, at: (f64, f64)| Mark {
         at,
         number: line.number,
-        shape: Shape::Ring(2.0),
+        radius: 2.0,
         title: summary(line, quantity),
     };
     let curve = |line: &Line| {
@@ -299,7 +299,7 @@ fn chart(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str)
         Mark {
             at: (crossing.at, crossing.costs[0]),
             number: line.number,
-            shape: Shape::Ring(3.0),
+            radius: 3.0,
             title: crossing.words(lines, quantity),
         }
     };

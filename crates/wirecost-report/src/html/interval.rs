@@ -14,7 +14,7 @@ use wirecost_stats::Estimate;
 use super::controls::{Control, Controls, panel_classes};
 use super::selection::{DRAWN, spread_out};
 use super::sweep::{Dimension, Slice, Sweep};
-use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale, ends};
 use crate::columns::Column;
@@ -235,7 +235,7 @@ impl Quantity {
         let mark = |crossing: &Crossing| Mark {
             at: (crossing.at, crossing.cost),
             number: lines[crossing.cheaper].number,
-            shape: Shape::Ring(3.0),
+            radius: 3.0,
             title: crossing.words(lines, self),
         };
         let [least, most] =

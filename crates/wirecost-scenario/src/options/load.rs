@@ -213,8 +213,8 @@ impl LoadOptions {
         };
         let stray = url.stray_percent()?;
         Some(format!(
-            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (resource), and a \
-             percent sign in a URL is %25"
+            "{url} has {stray:?}, which is no encoded character: write placeholders in the topic (resource), and a \
+             percent sign of a URL as %25"
         ))
     }
 

@@ -60,7 +60,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What stands for the value in the help.
+    /// The word that the help shows for the value.
     const fn placeholder(self) -> &'static str {
         match self {
             Self::Flag => "",

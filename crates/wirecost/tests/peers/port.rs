@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
-use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Mutex;
 
 /// Below the ports that Linux gives to sockets without one (`ip_local_port_range`), and above those of known services: no
@@ -14,8 +14,8 @@ static TAKEN: Mutex<Vec<(u16, File)>> = Mutex::new(Vec::new());
 
 /// A port of 127.0.0.1, for TCP and UDP, that no other test has until this program ends: it is locked by a file.
 pub(crate) fn own_port() -> u16 {
-    let user = fs::metadata("/proc/self").expect("a process").uid();
-    let folder = std::env::temp_dir().join(format!("wirecost-test-ports-{user}"));
+    // Not in a folder where others may write: the tests run as root.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ports");
     fs::create_dir_all(&folder).expect("a folder for the locks of ports");
     let mut taken = TAKEN.lock().expect("no test panics while it takes a port");
     // Programs that run at the same time begin at different ports, so that they seldom try the same.

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use wirecost_results::load::Load;
 
-use crate::chart::lines::{Curve, LineChart, Mark, Shape};
+use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis as PlotAxis;
 use crate::chart::{Figure, Scale, ends};
 use crate::csv::quoted;
@@ -205,7 +205,7 @@ fn curve(label: String, number: usize, points: Vec<(f64, f64)>, knee: Option<usi
         Mark {
             at: (*at, *value),
             number,
-            shape: Shape::Ring(if is_knee { 6.0 } else { 2.6 }),
+            radius: if is_knee { 6.0 } else { 2.6 },
             title: format!("{label}: {text} {unit} at {place}{words}"),
         }
     };

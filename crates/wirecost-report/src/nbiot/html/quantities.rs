@@ -6,7 +6,7 @@ use wirecost_stats::mean::MeanInterval;
 
 use super::Plotted;
 use super::choices::{Choice, Curve, load_words};
-use crate::chart::lines::{Curve as Line, LineChart, Mark, Shape};
+use crate::chart::lines::{Curve as Line, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
 use crate::csv::quoted;
@@ -273,7 +273,7 @@ impl Quantity {
         let mark = |(point, value): &(&&Point, Value)| Mark {
             at: (point.load, value.mean),
             number: curve.number,
-            shape: Shape::Ring(2.6),
+            radius: 2.6,
             title: format!(
                 "{} at {}: {} {}",
                 curve.label,
