@@ -1,6 +1,6 @@
 //! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
-//! - [`chart`]: the kit that all charts are made of
+//! - `chart`: the kit that all charts are made of
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
