@@ -18,8 +18,8 @@ def compare(
     *stacks: str,
     size: Values | None = None,  # Payload size of each message  [default: 128B]
     readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
-    interval: Values | None = None,  # Send the measured messages at this interval: the life of a device, in which nothing warms up or settles
     messages_per_connection: Values | None = None,  # Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its ow
+    interval: Values | None = None,  # Send the measured messages at this interval: the life of a device, in which nothing warms up or settles
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
@@ -28,19 +28,25 @@ def compare(
     chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
     request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
     response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message, from 1B on
+    reading_in_query: bool = False,  # Send each HTTP message as a GET with its payload in the query, percent-encoded, instead of a POST
+    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again, by its start, wh
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
     target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that
-    reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again, by its start, wh
-    cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
-    insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
-    i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects pe
     ipv6: bool = False,  # Use IPv6 between devices and server
     client_certificates: bool = False,  # Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
     dtls_cookie: bool = False,  # DTLS servers request a cookie first, which costs one more round trip
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3)  [d
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), or cross-signed (these and the
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
+    cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
+    insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
+    i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects pe
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
-    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
     up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     down: Values | None = None,  # Different settings for the direction from server to device
@@ -53,79 +59,89 @@ def compare(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
-    vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encodi
     engine: Values | None = None,  # Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine allows it)
     count: Values | None = None,  # Number of samples per cell; each sample is a device that connects, sends and closes  [default: 150]
     seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
-    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
+    vary: Values | None = None,  # Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss= readings= encodi
     settle: Values | None = None,  # Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links with a lon
-    timeout: Values | None = None,  # Time after which an acknowledgement counts as late; after twice this time the device gives up  [default: 30s]
+    timeout: Values | None = None,  # Time after which an answer counts as late; after twice this time the device gives up  [default: 30s]
     packet_path: Values | None = None,  # How packets leave the network namespaces: auto (TUN where it can), tun (TUN devices), or veth (veth pairs, if /dev/net
+    framing: Values | None = None,  # Also count the bytes of a session as a sniffer does, each packet with the header of its link layer: none, ethernet (14 B),
     one_cpu: bool = False,  # Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
     offload: bool = False,  # Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload does (engine l
+    jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
     cell_load: Values | None = None,  # Load of the cell of --link nbiot by other devices: 1/s, 30/min, in reports per second and cell [default: unloaded]
     coupling_loss: Values | None = None,  # Coupling loss between the device and the cell of --link nbiot: 144dB is the edge of normal coverage, 164dB the limit
-    cell_profile: Values | None = None,  # Parameters of the cell of --link nbiot: study or vodafone [default: study]
+    cell_profile: Values | None = None,  # Parameters of the cell of --link nbiot: vodafone or study [default: vodafone]
     sequence: bool = False,  # Print what was on the air of the cell for the first device of each stack, from its connect to the end of its first message
     shared_link: bool = False,  # All devices of a cell share one link and one server, to see how they compete (engine sim)
     clients: Values | None = None,  # Number of devices that share the link of a cell, instead of -n
     spread: Values | None = None,  # Spread the starts of the devices on a shared link over this time [default: the interval]
+    threshold: Values | None = None,  # Demand on a figure of the cells, as in scenarios: p(95)<50ms (response time), or METRIC{KEY=VALUE}: EXPRESSION such as '
     out: Values | None = None,  # Results folder [default: runs/TIME]
     per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
-    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
-    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
-    record_hosts: Values | None = None,  # Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices  [default:
     no_keys: bool = False,  # Leave the secrets of the connections out of the capture, for a capture that you share
+    record_hosts: Values | None = None,  # Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices  [default:
+    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
+    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
 
 def load(
     *targets: str,
-    clients: Values | None = None,  # Number of devices that send, or only connect: 1500, 50k  [default: 10]
+    clients: Values | None = None,  # Number of devices that send, or only connect: 50k, 10M  [default: 10]
     rate: Values | None = None,  # Messages per second over all devices: 5000/s, 30/min, 2/h  [default: 1000/s]
+    find_max: Values | None = None,  # Find the highest rate at which this condition holds for response or delivery times, such as p(99)<50ms; the first load ha
+    threshold: Values | None = None,  # Demand like p(99)<50ms (response time) or 'acknowledged: rate>=99%'; exit code 99 if it fails; you can repeat this optio
     duration: Values | None = None,  # How long to send messages [default: 10s, or as long as --count takes]
     count: Values | None = None,  # Number of messages over all devices; the load ends when this or --duration is reached
-    find_max: Values | None = None,  # Find the highest rate at which the response times (delivery times, where nothing answers) fulfil this condition, such as
+    qos: Values | None = None,  # QoS of MQTT and MQTT-SN at a URL, -1 of MQTT-SN alone; 0 also sends settled AMQP and non-confirmable CoAP messages. A stack ha
     size: Values | None = None,  # Payload size of each message; from 16B on, a payload contains its number and its intended time  [default: 128B]
-    resource: Values | None = None,  # Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for CoAP obs
-    qos: Values | None = None,  # QoS of MQTT and MQTT-SN at a URL, -1 of MQTT-SN alone; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A
-    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
-    encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
-    compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
+    resource: Values | None = None,  # Topic, path or address; {device} and are the numbers of device and message [default: the URL's, or test; obs for CoAP obs
     per_client: bool = False,  # --rate is the rate of each device, not of all devices together
     poisson: bool = False,  # Random (exponential) gaps between messages instead of equal ones, as from independent devices
-    spread: Values | None = None,  # Spread each round of messages (one from each device) over this time, for devices that report together [default: evenly over
-    ramp: Values | None = None,  # Time over which the rate rises from 0 to --rate  [default: 0s]
     warmup: Values | None = None,  # Time at the beginning that counts in no figure  [default: 0s]
+    ramp: Values | None = None,  # Time over which the rate rises from 0 to --rate  [default: 0s]
+    spread: Values | None = None,  # Spread each round of messages (one from each device) over this time, for devices that report together [default: evenly over
     closed_loop: bool = False,  # Send a message when the previous one is answered, instead of at a rate; a slow target then receives fewer messages, which hide
     inflight: Values | None = None,  # Messages of a device that may wait for an answer at the same time [default: the protocol's limit; 1 in a closed loop]
+    mqtt: Values | None = None,  # Version of MQTT at a URL; a stack has its own in its name (mqtt5-qos1) [default: 3.1.1]
+    user_property: Values | None = None,  # User property of each message (MQTT 5); you can repeat this option
+    encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
+    compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
+    chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
+    request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
+    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message, from 1B on
+    reading_in_query: bool = False,  # Send each HTTP message as a GET with its payload in the query, percent-encoded, instead of a POST
+    retain: bool = False,  # Send retained messages (MQTT)
     timeout: Values | None = None,  # Time after which an answer counts as late; after twice this time the device gives up  [default: 30s]
     payload_file: Values | None = None,  # File whose bytes are the payload of each message
     payload_template: Values | None = None,  # Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970,
-    chunk: Values | None = None,  # Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
-    request_headers: Values | None = None,  # Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1
-    response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message [default: none]
     get: bool = False,  # Fetch the resource with GET instead of sending (CoAP, HTTP)
-    retain: bool = False,  # Send retained messages (MQTT)
-    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that
-    connection: Values | None = None,  # How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
+    readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
     connect_rate: Values | None = None,  # New connections per second [default: as fast as possible]
+    connection: Values | None = None,  # How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
+    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that
     connect_only: bool = False,  # Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how they start
     reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --co
-    connect_timeout: Values | None = None,  # Time after which a connect has failed  [default: 10s]
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
+    client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
+    keep_alive: Values | None = None,  # MQTT keep-alive interval; 0s turns it off  [default: 1min]
+    session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
+    connect_timeout: Values | None = None,  # Time after which a connect has failed  [default: 10s]
+    cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
+    insecure: bool = False,  # Accept any certificate of the server, for tests only
+    cert: Values | None = None,  # Certificate of the devices in PEM, with --key; or a folder with one for each device: NAME.crt (or .pem) and NAME.key
+    key: Values | None = None,  # Private key to the certificate of the devices in PEM
+    will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
+    will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
+    credentials: Values | None = None,  # CSV file with a line for each device, below a header with its columns: user, password and, if you want them, client_id
     backoff: Values | None = None,  # First and longest wait before a reconnect; the wait doubles after each failure: 1s..30s, or 0s for none  [default: 1s..30s
     no_jitter: bool = False,  # Wait for the full back-off instead of a random part of it
     back_within: Values | None = None,  # Time after which a device that has not reconnected has failed  [default: 120s]
-    keep_alive: Values | None = None,  # MQTT keep-alive interval  [default: 60s]
-    session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
-    client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
     user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number
     password_file: Values | None = None,  # File whose first line is the user's password
-    will_topic: Values | None = None,  # Topic of each device's will message; %d is the device's number (MQTT)
-    will_payload: Values | None = None,  # Payload of the will messages  [default: lost]
-    cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
-    insecure: bool = False,  # Accept any certificate of the server, for tests only
     subscribers: Values | None = None,  # Number of additional devices that receive (MQTT subscribers, CoAP observers, HTTP clients that poll)
     filter: Values | None = None,  # Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders; messages,
     poll: Values | None = None,  # How often each subscriber asks for the messages since its last question (HTTP)
@@ -133,27 +149,27 @@ def load(
     subscribe_qos: Values | None = None,  # QoS of the subscriptions [default: the QoS of the messages]
     late_subscribers: bool = False,  # Subscribers connect after the messages were sent, and receive the retained ones
     replay: bool = False,  # Subscribers disconnect while messages are sent, reconnect, and receive the messages queued for their sessions
-    target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb
     engine: Values | None = None,  # Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures)  [de
+    target: Values | None = None,  # Server to start for the load: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb
+    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
     agents: Values | None = None,  # Let N agents on other machines generate the load (wirecost agent); ssh:HOST,HOST starts one on each of these hosts
     listen: Values | None = None,  # Address on which agents are awaited; a port alone means loopback
-    i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
+    shared_socket: bool = False,  # The devices of a loop share sockets, and tokens tell them apart, for more devices than ports (CoAP without DTLS)
+    threads: Values | None = None,  # Number of loops [default: one per free CPU, if there are enough devices]
+    processes: Values | None = None,  # Number of processes [default: as many as the limit of open files requires]
+    ipv6: bool = False,  # Use IPv6 between devices and server
+    seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
+    repeat: Values | None = None,  # Run each load N times, each time with another seed: its figures have 95 % intervals over the runs; with --find-max, search
+    service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de
+    workers: Values | None = None,  # Number of workers of the server of --engine sim, which share one queue  [default: 1]
+    source: Values | None = None,  # Source addresses of the devices [default: the kernel's choice, or enough addresses of 127.0.0.0/8]
     join_file: Values | None = None,  # File for the agents, with the secret of this run; it is removed when all have come  [default: join.token]
     join_address: Values | None = None,  # Address that agents dial, if it is not that of --listen
     agents_wait: Values | None = None,  # How long to wait for agents  [default: 60s]
     clock_error_max: Values | None = None,  # The most by which the clock of an agent may be uncertain  [default: 2ms]
-    service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de
-    workers: Values | None = None,  # Number of workers of the server of --engine sim, which share one queue  [default: 1]
-    repeat: Values | None = None,  # Run each load N times, each time with another seed: its figures have 95 % intervals over the runs  [default: 1]
-    seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated load exactly  [default: 42]
-    ipv6: bool = False,  # Use IPv6 for devices and for a target that wirecost starts
-    source: Values | None = None,  # Source addresses of the devices [default: the kernel's choice, or enough addresses of 127.0.0.0/8]
-    shared_socket: bool = False,  # The devices of a loop share sockets, and tokens tell them apart, for more devices than ports (CoAP without DTLS)
-    threads: Values | None = None,  # Number of loops [default: one per free CPU, if there are enough devices]
-    processes: Values | None = None,  # Number of processes [default: as many as the limit of open files requires]
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
-    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
     up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     down: Values | None = None,  # Different settings for the direction from server to device
@@ -166,12 +182,12 @@ def load(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
+    capture: bool = False,  # Record every packet of the emulated link, or of virtual time, with the secrets that decrypt it, in capture/ of the results folder
     out: Values | None = None,  # Results folder [default: runs/TIME]
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
-    capture: bool = False,  # Record every packet of the emulated link, or of virtual time, with the secrets that decrypt it, in capture/ of the results folder
+    profile: bool = False,  # Take a CPU profile of a target that wirecost starts, with perf; the report shows it as a flame graph
     resume_changed: bool = False,  # Continue even if the options differ, and run only the missing loads
     no_keys: bool = False,  # Leave the secrets of the connections out of the capture, for a capture that you share
-    profile: bool = False,  # Take a CPU profile of a target that wirecost starts, with perf; the report shows it as a flame graph
     prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while the load runs; a port alone means loopback
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
@@ -183,6 +199,7 @@ def run(
     engine: Values | None = None,  # Engine instead of the file's: sim or live; auto in comparisons
     shard: Values | None = None,  # Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
     i_own_this_target: bool = False,  # Confirm that you own the target or are permitted to load it; required for more than 100 messages (including those to sub
+    allow_programs: bool = False,  # Allow scenarios to run the programs that they name (program, and server of it)
     jobs: Values | None = None,  # Number of cells to simulate at the same time [default: the number of CPUs]
     agents: Values | None = None,  # Let N agents on other machines generate the load (wirecost agent); ssh:HOST,HOST starts one on each of these hosts
     listen: Values | None = None,  # Address on which agents are awaited; a port alone means loopback
@@ -190,12 +207,12 @@ def run(
     join_address: Values | None = None,  # Address that agents dial, if it is not that of --listen
     agents_wait: Values | None = None,  # How long to wait for agents  [default: 60s]
     clock_error_max: Values | None = None,  # The most by which the clock of an agent may be uncertain  [default: 2ms]
-    out: Values | None = None,  # Results folder [default: runs/TIME]
     junit: Values | None = None,  # Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
-    per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
-    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
-    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
+    out: Values | None = None,  # Results folder [default: runs/TIME]
     prometheus: Values | None = None,  # Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
+    resume_changed: bool = False,  # Continue even if the options differ, and run only the missing cells
+    rows: Values | None = None,  # Rows of a stack that both engines ran: one (live if measured) or both
+    per: Values | None = None,  # Unit of the all-in bytes; a day, a month (30 days) and a year (365 days) need --interval
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
 
@@ -205,6 +222,8 @@ def study(
     claim: Values | None = None,  # Judge only these claims, and make only their runs
     from_: Values | None = None,  # Study in this folder instead of one that is compiled in
     out: Values | None = None,  # Results folder; of runs that are there, only what is missing is made [default: runs/study-NAME]
+    allow_programs: bool = False,  # Allow the scenarios of --from to run the programs that they name; those of studies that are compiled in may
+    baseline: Values | None = None,  # Also list what changed since the results folder of an earlier run of the study: verdicts and figures
     no_runs: bool = False,  # Judge without any run: only bounds, arithmetic, and the runs that --out has
 ) -> Run: ...
 
@@ -219,20 +238,20 @@ def probe(
     get: bool = False,  # Fetch the resource with GET, instead of sending with PUT (CoAP) or POST (HTTP)
     mqtt: Values | None = None,  # Version of MQTT
     client_id: Values | None = None,  # MQTT client identifier and AMQP container id [default: four characters, other ones for each probe]
-    start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
-    timeout: Values | None = None,  # Time limit of each step  [default: 10s]
     user: Values | None = None,  # User name for MQTT, AMQP, databases; %d is a load's device number
     password_file: Values | None = None,  # File whose first line is the user's password
+    timeout: Values | None = None,  # Time limit of each step  [default: 10s]
+    start: Values | None = None,  # How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with 0rtt you acc
     ipv4: bool = False,  # Use IPv4 only
     ipv6: bool = False,  # Use IPv6 only
+    tls_version: Values | None = None,  # Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
     cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server, for tests only
-    tls_version: Values | None = None,  # Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
     psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
     cert: Values | None = None,  # Certificate of the client in PEM, if the server requires one
     key: Values | None = None,  # Private key of the client in PEM
-    no_resumption: bool = False,  # Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message
     connection_id: bool = False,  # Ask for a connection ID (RFC 9146); the probe fails if the server grants none
+    no_resumption: bool = False,  # Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message
     out: Values | None = None,  # Write the packets to FILE (pcapng), with the secrets that decrypt them
     no_keys: bool = False,  # Leave the secrets of the connection out of the capture, for a capture that you share
 ) -> dict[str, Any]: ...
@@ -240,6 +259,7 @@ def probe(
 def pcap(
     file: str | Path, *,
     keylog: Values | None = None,  # Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
+    framing: Values | None = None,  # Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
 ) -> dict[str, Any]: ...
 
 def choose(
@@ -250,8 +270,8 @@ def choose(
     file: Values | None = None,  # Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, ea
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
-    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
+    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
     within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its wai
     delivery: Values | None = None,  # What the stack must guarantee
     reach: Values | None = None,  # Protocol that the other side speaks; may be given several times
@@ -259,14 +279,22 @@ def choose(
     monthly_bytes: Values | None = None,  # The most bytes of IP packets in a month of one device
     device_class: Values | None = None,  # Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
+    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
+    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
+    chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
+    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]
     tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
     devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
     per: Values | None = None,  # Time that bytes and money are of  [default: month]
-    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year  [default: 1%]
+    pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
-    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
     up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     down: Values | None = None,  # Different settings for the direction from server to device
@@ -279,7 +307,7 @@ def choose(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
-    by: Values | None = None,  # What the best stack has least of [default: bytes]
+    by: Values | None = None,  # What the best stack has least of
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
@@ -290,11 +318,18 @@ def choose(
 def cost(
     source: Run | str | Path, *,
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
+    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
+    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
-    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: 1%]
+    chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
+    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]
     tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
     interval: Values | None = None,  # Time from one reading to the next [default: a capture repeats as it is; the interval of the run, or 15min]
-    keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections that are kept open; 0s for none [default: that of the run]
+    keep_alive: Values | None = None,  # Time between keep-alives of persistent MQTT connections; 0s for none [default: that of the run]
     session_lifetime: Values | None = None,  # How long a session is kept or resumed: then a full handshake follows [default: as long as the connection]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
@@ -306,7 +341,7 @@ def cost(
     volts: Values | None = None,  # Voltage of the supply, for a meter's file without one, e.g. 3.3V
     marker: Values | None = None,  # Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
     marker_rise: Values | None = None,  # The device's first wake-up begins where the measured current first rises this much above the rest [default: 20mA]
-    check: bool = False,  # Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
+    check: bool = False,  # Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of meas
 ) -> dict[str, Any]: ...
 
 def what_if(
@@ -315,9 +350,22 @@ def what_if(
     client: Values | None = None,  # The device, by its address [default: the one with the most bytes]
     every: Values | None = None,  # Time from one reading to the next [default: the median in the capture]
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
+    device: Values | None = None,  # Device whose energy is modelled: a name, or a file
+    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
+    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
+    battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
+    chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
+    self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]
+    tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
+    devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
+    per: Values | None = None,  # Time that bytes and money are of  [default: month]
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
-    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
     up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     down: Values | None = None,  # Different settings for the direction from server to device
@@ -358,8 +406,8 @@ def link(
     port: Values | None = None,  # Port to wait for, if the server opens other ports before this one
     server_timeout: Values | None = None,  # How long the server may take until it listens  [default: 30s]
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
-    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]
     loss: Values | None = None,  # Share of packets lost in each direction [default: 0%]
     up: Values | None = None,  # Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     down: Values | None = None,  # Different settings for the direction from server to device
@@ -374,8 +422,9 @@ def link(
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
     seed: Values | None = None,  # Seed of the link's random decisions: the same seed repeats them  [default: 42]
     ipv6: bool = False,  # {server} and {device} are IPv6 addresses
-    settle: Values | None = None,  # Quiet time on the link after the end of the program, before the recording stops  [default: 1s]
     packet_path: Values | None = None,  # How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
+    framing: Values | None = None,  # Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
+    settle: Values | None = None,  # Quiet time on the link after the end of the program, before the recording stops  [default: 1s]
     out: Values | None = None,  # Results folder [default: runs/TIME]
     keylog: Values | None = None,  # Key log file that a program writes by itself; other programs find SSLKEYLOGFILE in their environment
     no_keys: bool = False,  # Leave the secrets of the connections out of the capture, and do not set SSLKEYLOGFILE
@@ -390,28 +439,30 @@ def merge(
 
 def nbiot(
     *stacks: str,
+    interval: Values | None = None,  # Time between two reports of a device, for battery life  [default: 120min]
+    start: Values | None = None,  # How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default:
     size: Values | None = None,  # Size of a report, the application's header included  [default: 25B,400B]
     load: Values | None = None,  # Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s]
-    seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --checks and --full: 10]
-    duration: Values | None = None,  # How long reports are measured, by when they are generated [default: 120s; with --checks: 200s; with --full: 600s]
-    warm_up: Values | None = None,  # How long reports are generated before [default: a tenth of the duration]
-    full: bool = False,  # The study's own size: 10 replications of 600 s
-    interval: Values | None = None,  # Time between two reports of a device, for battery life  [default: 2h]
-    start: Values | None = None,  # How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default:
     keep_alive: Values | None = None,  # Time without traffic after which a connection that persistent-tcp keeps is kept alive: by PINGREQ (MQTT), else by TCP
-    what_if: Values | None = None,  # Changes of the network or of the endpoints to run beside the given ones, one at a time
-    profile: Values | None = None,  # Parameters to start from: study or vodafone  [default: study]
-    set: Values | None = None,  # One parameter of the network, by its path: levels.ce0.npdcch_rmax=16; may be given several times
-    vary: Values | None = None,  # Several values of a parameter of the network, for every point with each of them; may be given several times
-    threshold: Values | None = None,  # A demand on a figure of the points, as in scenarios: METRIC{KEY=VALUE}: EXPRESSION; may be given several times
-    sensitivity: bool = False,  # Show the load at which 5 % of reports are not served, with an NPDCCH occasion every 8, 16, 32 and 64 ms
-    shard: Values | None = None,  # Run only this part of the points: 2/8 is the second of eight; wirecost merge combines the parts
-    validate: bool = False,  # Compare the model with closed forms and published figures, instead of running reports
-    checks: bool = False,  # Evaluate the study's statements A1 to A13 on its grid
-    seed: Values | None = None,  # Seed that places, arrivals and chance follow from  [default: 42]
     ipv6: bool = False,  # Use IPv6 between devices and server
     resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
+    what_if: Values | None = None,  # Changes of the network or of the endpoints to run beside the given ones, one at a time
+    profile: Values | None = None,  # Parameters to start from: vodafone, a cell of an operator, or study  [default: vodafone]
+    set: Values | None = None,  # One parameter of the network, by its path: levels.ce0.npdcch_rmax=16; may be given several times
+    vary: Values | None = None,  # Several values of a parameter of the network, for every point with each of them; may be given several times
+    fit: Values | None = None,  # A point that settings of the network are searched for: 'served(tcp,400B,2/s)=95%', delay_p50 or delay_p95, > or < instead of =
+    free: Values | None = None,  # Parameters of the network that are free in --fit, with their bounds, and the one that is solved for the first point with =
+    fits: Values | None = None,  # Settings that --fit tries: a Latin hypercube of the free parameters [default: 60]
+    seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10]
+    duration: Values | None = None,  # How long reports are measured, by when they are generated [default: 120s; with --full: 600s]
+    seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
+    sensitivity: bool = False,  # Show the load at which 5 % of reports are not served, with an NPDCCH occasion every 8, 16, 32 and 64 ms
+    warm_up: Values | None = None,  # How long reports are generated before [default: a tenth of the duration]
+    full: bool = False,  # The study's own size: 10 replications of 600 s
+    shard: Values | None = None,  # Run only this part of the points: 2/8 is the second of eight; wirecost merge combines the parts
+    validate: bool = False,  # Compare the model with closed forms and published figures, instead of running reports
     engine_threads: Values | None = None,  # Runs to play at the same time [default: the number of CPUs]; the results are the same for any number
+    threshold: Values | None = None,  # A demand on a figure of the points, as in scenarios: METRIC{KEY=VALUE}: EXPRESSION; may be given several times
     out: Values | None = None,  # Results folder [default: runs/TIME]
     sequence: bool = False,  # Print what was on the air for the first measured device of each stack and size, in its first run
     capture: bool = False,  # Write the IP packets of these devices into the folder capture, with their times on the air in the comments

@@ -163,6 +163,7 @@ _CLAIMS = [
     ("bound", pa.string(), "", "the physical bound with its unit"),
     ("ours", pa.string(), "", "our figure with its unit"),
     ("point_verdict", pa.string(), "", "of the point"),
+    ("number", pa.string(), "", "verdict of the published number by all rows that judge it; none where another row counts, or nobody claims it"),
 ]
 
 
@@ -173,6 +174,6 @@ def claims(records: list[dict[str, Any]]) -> pa.Table:
     for claim in records:
         for point in claim.get("points") or [{}]:
             at = ",".join(f"{key}={value}" for key, value in (point.get("at") or {}).items())
-            figures = {name: point.get(name) for name in ("published", "bound", "ours")}
+            figures = {name: point.get(name) for name in ("published", "bound", "ours", "number")}
             rows.append({**claim, **figures, "at": at, "point_verdict": point.get("verdict")})
     return pa.Table.from_pylist([{name: row.get(name) for name in wanted.names} for row in rows], schema=wanted)

@@ -49,14 +49,25 @@ impl Fleet {
 impl Figures {
     /// The figures of a fleet of such devices.
     pub fn of_fleet(&self, fleet: Fleet) -> FleetFigures {
+        self.times(fleet.times())
+    }
+
+    /// The figures of one message, with its share of everything else. A bill is the share of that of a month: a tariff does not round
+    /// for each message. `None` without messages.
+    pub fn of_message(&self) -> Option<FleetFigures> {
+        (self.messages > 0.0).then(|| self.times(1.0 / self.messages))
+    }
+
+    /// The monthly figures of one device, multiplied by `times`.
+    fn times(&self, times: f64) -> FleetFigures {
         FleetFigures {
-            usage: self.month.scaled(fleet.times()),
-            energy: self.month_energy.map(|energy| energy.scaled(fleet.times())),
+            usage: self.month.scaled(times),
+            energy: self.month_energy.map(|energy| energy.scaled(times)),
             bill: self.bill.map(|bill| Bill {
-                counted_bytes: fleet.scaled(bill.counted_bytes),
-                charged_bytes: fleet.scaled(bill.charged_bytes),
-                charged_messages: fleet.scaled(bill.charged_messages),
-                amount: fleet.scaled(bill.amount),
+                counted_bytes: bill.counted_bytes * times,
+                charged_bytes: bill.charged_bytes * times,
+                charged_messages: bill.charged_messages * times,
+                amount: bill.amount * times,
             }),
         }
     }

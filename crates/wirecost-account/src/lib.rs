@@ -5,25 +5,31 @@
 //! - [`life`]: the devices of a cell with an interval, from one connect to the next
 //! - `on_air`: the energy of such a device in a modelled NB-IoT cell, from the times of its states there
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
+//! - [`curve`]: the current of one reading over time
 //! - [`fleet`]: the figures of several devices, of a day, a month or a year
 //! - [`spread`]: a figure over several devices
+//! - [`reading_time`]: how long a reading takes, by its parts
 //! - [`replay`]: the packets of a cell, as an observer is told them
 //!
 //! A life is simulated, never extrapolated: a caller runs the device's cycle in virtual time, and gives its packets. Every command
 //! and page that names bytes, energy, years or money of a device takes them from here. Nothing here opens a file or reads a clock.
 
+pub mod curve;
 pub mod cycle;
 pub mod fleet;
 pub mod life;
 mod on_air;
+pub mod reading_time;
 pub mod replay;
 pub mod spread;
 pub mod terms;
 pub mod traffic;
 pub mod way;
 
+pub use curve::Curve;
 pub use cycle::Cycle;
 pub use fleet::{Fleet, FleetFigures};
+pub use reading_time::ReadingTime;
 pub use spread::Spread;
 pub use terms::{Figures, Terms};
 pub use traffic::Traffic;

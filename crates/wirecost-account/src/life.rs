@@ -8,7 +8,7 @@ use wirecost_results::Cell;
 use wirecost_results::traffic::CellTraffic;
 
 use crate::on_air::Until;
-use crate::{Cycle, Traffic, Way, on_air, replay};
+use crate::{Cycle, ReadingTime, Traffic, Way, on_air, replay};
 
 /// Why lives have no account.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -78,7 +78,7 @@ fn until(
 }
 
 /// The traffic of the mean device of a cell.
-pub fn of_mean_device(label: String, cell: &Cell, lives: &[Cycle]) -> Traffic {
+pub fn of_mean_device(label: String, cell: &Cell, lives: &[Cycle], device: Option<&Device>) -> Traffic {
     Traffic {
         label,
         stack: Some(cell.stack.clone()),
@@ -86,6 +86,7 @@ pub fn of_mean_device(label: String, cell: &Cell, lives: &[Cycle]) -> Traffic {
         interval: cell.interval_ns.unwrap_or_default() as f64 / 1e9,
         keep_alive: None,
         cycles: vec![Cycle::mean(lives, lives.len())],
+        time: ReadingTime::of(cell, device),
         activity: None,
     }
 }

@@ -2,10 +2,11 @@
 
 use wirecost_cost::tariff::Bill;
 use wirecost_cost::{Tariff, Usage};
-use wirecost_energy::{Battery, Device, Energy, Part, Purposes, Repeated, mean_power};
-use wirecost_proto::calendar::MONTH_SECONDS;
+use wirecost_energy::evidence::Beside;
+use wirecost_energy::{Battery, Device, Energy, Part, Purposes, Repeated, TooWeak, mean_power};
+use wirecost_proto::calendar::{MONTH_SECONDS, Period};
 
-use crate::{Cycle, Fleet, Traffic};
+use crate::{Cycle, Fleet, ReadingTime, Traffic};
 
 /// What a life is priced by.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub struct Terms<'a> {
     pub tariff: Option<&'a Tariff>,
     /// The battery.
     pub battery: Option<Battery>,
+    /// How far the device is from what was measured of its chip; `None` where it was never held against a measurement.
+    pub beside: Option<Beside>,
     /// The devices on the plan, and the time that their figures are of.
     pub fleet: Fleet,
 }
@@ -25,13 +28,18 @@ pub struct Terms<'a> {
 pub struct Figures {
     /// Usage of one device per month.
     pub month: Usage,
+    /// Messages of one device per month.
+    pub messages: f64,
+    /// How long a reading takes; `None` where that was not simulated.
+    pub time: Option<ReadingTime>,
     /// Mean power by purpose, in watts; `None` without a device.
     pub power: Option<Purposes>,
     /// Energy of a reading with its share of everything else, rest included, in joules; `None` without a device.
     pub each: Option<Energy>,
     /// The same without rest.
     pub active_each: Option<Energy>,
-    /// Years until the battery is empty: as the figures are, at the low end and at the high end of their spread.
+    /// Years until the battery is empty or at the end of its shelf life: as the figures are, and at both ends of what the measurements
+    /// of the chip leave open; without measurements, of the spread of the figures.
     pub years: Option<[f64; 3]>,
     /// The bill of one device per month; `None` without a tariff, or where the tariff's service does not take the stack.
     pub bill: Option<Bill>,
@@ -43,44 +51,46 @@ pub struct Figures {
     pub overlaps: bool,
 }
 
-/// Nothing drains the battery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing drains the battery: the device has no power and the battery no self-discharge")]
-pub struct NothingDrains;
-
 impl Terms<'_> {
+    /// Why the battery cannot feed the device.
+    pub fn too_weak(&self) -> Option<TooWeak> {
+        self.battery?.too_weak_for(self.device?)
+    }
+
     /// The figures of some traffic.
-    ///
-    /// # Errors
-    /// Nothing drains the battery.
-    pub fn figures(&self, traffic: &Traffic) -> Result<Figures, NothingDrains> {
+    pub fn figures(&self, traffic: &Traffic) -> Figures {
         let month = traffic.month();
         let power = self.device.map(|device| {
             let repeated: Vec<Repeated<'_>> = traffic.cycles.iter().filter_map(Cycle::repeated).collect();
             mean_power(device, &repeated)
         });
-        let years = match (self.battery, &power) {
-            (Some(battery), Some(power)) => Some(years(battery, power.total())?),
-            _ => None,
-        };
-        let seconds_each = 1.0 / traffic.rate();
+        let drained = self.battery.zip(power.as_ref());
+        let years = drained.map(|(battery, power)| years(battery, power.total(), self.beside));
+        let messages = traffic.messages_in(Period::Month);
+        let seconds_each = MONTH_SECONDS / messages;
         let of_active = |power: &Purposes| power.sum_of(|purpose| purpose.part != Part::Rest);
-        Ok(Figures {
+        Figures {
             bill: self.tariff.map(|tariff| tariff.bill(&month)),
             refusal: None,
             month,
+            messages,
+            time: traffic.time,
             month_energy: power.as_ref().map(|power| power.total().scaled(MONTH_SECONDS)),
             each: power.as_ref().map(|power| power.total().scaled(seconds_each)),
             active_each: power.as_ref().map(|power| of_active(power).scaled(seconds_each)),
             power,
             years,
             overlaps: traffic.overlaps(),
-        })
+        }
     }
 }
 
-/// Years as the figures are, and at the ends of their spread, the shorter first.
-fn years(battery: Battery, power: Energy) -> Result<[f64; 3], NothingDrains> {
-    let years = |watts| battery.years(watts).ok_or(NothingDrains);
-    Ok([years(power.joules)?, years(power.high)?, years(power.low)?])
+/// Years as the figures are, and the shorter and the longer one of the interval: 80 % of the measured events of the chip lie within the
+/// factor of the model. Without measurements the ends are those of the spread of the powers.
+fn years(battery: Battery, power: Energy, beside: Option<Beside>) -> [f64; 3] {
+    let ends = match beside {
+        Some(Beside { factor, .. }) => [power.joules * factor, power.joules / factor],
+        None => [power.high, power.low],
+    };
+    [power.joules, ends[0], ends[1]].map(|watts| battery.years(watts))
 }

@@ -5,7 +5,7 @@ use wirecost_energy::{Account, Device, Meter};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::{Direction, Instant};
 
-use crate::{Cycle, Way};
+use crate::{Cycle, ReadingTime, Way};
 
 /// How far the sum of rounded times may be above the whole, in seconds.
 const ROUNDING_S: f64 = 1e-3;
@@ -25,6 +25,8 @@ pub struct Traffic {
     pub keep_alive: Option<f64>,
     /// What repeats, each at its own interval.
     pub cycles: Vec<Cycle>,
+    /// How long a reading takes; `None` where that was not simulated.
+    pub time: Option<ReadingTime>,
     /// What the device of a capture did; `None` for a cell, and without a device file.
     pub activity: Option<Activity>,
 }
@@ -37,19 +39,25 @@ impl Traffic {
         })
     }
 
-    /// Readings in a second.
-    pub fn rate(&self) -> f64 {
-        self.cycles.iter().map(|cycle| cycle.readings / cycle.every).sum()
+    /// What one device uses for a message, with its share of everything else that repeats.
+    pub fn message(&self) -> Usage {
+        match self.messages_in(Period::Month) {
+            messages if messages > 0.0 => self.month().scaled(1.0 / messages),
+            _ => Usage::default(),
+        }
     }
 
-    /// Bytes of IP packets of a reading, both ways, with its share of everything else that the readings' traffic has.
+    /// Messages of one device in a period.
+    pub fn messages_in(&self, period: Period) -> f64 {
+        let cycles = self.cycles.iter();
+        cycles
+            .map(|cycle| cycle.readings * period.times(cycle.every))
+            .sum()
+    }
+
+    /// Bytes of IP packets of a message, both ways, with its share of everything else that repeats.
     pub fn bytes_each(&self) -> f64 {
-        let cycles = self.cycles.iter().filter(|cycle| cycle.readings > 0.0);
-        let bytes: f64 = cycles.map(|cycle| cycle.usage.wire_bytes() / cycle.every).sum();
-        match self.rate() {
-            rate if rate > 0.0 => bytes / rate,
-            _ => 0.0,
-        }
+        self.message().wire_bytes()
     }
 
     /// Whether the traffic overlaps with its tails, so that energy is an upper bound. A life in a cell takes the whole time until the

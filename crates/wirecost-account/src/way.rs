@@ -87,7 +87,7 @@ impl fmt::Display for Way {
             Self::InCells => f.write_str("in the cells")?,
             Self::NoConnection => f.write_str("no connection")?,
             Self::Each { .. } => f.write_str("a connection each")?,
-            Self::Kept { readings, .. } => write!(f, "kept for {readings}")?,
+            Self::Kept { readings, .. } => write!(f, "persistent for {readings}")?,
         }
         match self.is_renewed() {
             true => f.write_str(", renewed"),

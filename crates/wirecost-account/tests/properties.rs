@@ -8,7 +8,7 @@ use wirecost_cost::tariff::{Charge, Period as Rounding};
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Tariff};
 use wirecost_energy::device::{Tail, Wake};
 use wirecost_energy::radio::{Cellular, Radio};
-use wirecost_energy::{Battery, Device, Level, Part, State};
+use wirecost_energy::{Battery, Chemistry, Device, Level, Part, State};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
@@ -42,6 +42,7 @@ fn device() -> Device {
     Device {
         name: "test".to_owned(),
         title: String::new(),
+        chip: None,
         volts: 3.6,
         levels: [0.001, 0.01, 0.05, 0.2, 0.5, 0.1].map(level),
         rest: State::Sleep,
@@ -51,6 +52,9 @@ fn device() -> Device {
             level: level(0.1),
         }),
         tails: vec![tail(State::Listen, 0.05, 5), tail(State::Idle, 0.01, 5)],
+        updates: None,
+        window_listen: None,
+        transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {
             up: "100kbit".parse().expect("a rate"),
@@ -99,6 +103,7 @@ fn traffic(device: &Device, packets: &[Sent], every: f64) -> Traffic {
         interval: every,
         keep_alive: None,
         cycles: vec![cycle],
+        time: None,
         activity: None,
     }
 }
@@ -109,11 +114,12 @@ fn figures(device: &Device, tariff: Option<&Tariff>, traffic: &Traffic) -> Figur
         tariff,
         battery: Some(Battery {
             joules: 31_104.0,
-            self_discharge: 0.01,
+            chemistry: Chemistry::default(),
         }),
+        beside: None,
         fleet: Fleet::ONE,
     };
-    terms.figures(traffic).expect("the device drains the battery")
+    terms.figures(traffic)
 }
 
 fn tariff(price: f64, base_fee: f64, charge: Charge) -> Tariff {
@@ -160,6 +166,25 @@ proptest! {
         let account = traffic.cycles[0].account.as_ref().expect("a device");
         let states: f64 = State::ALL.iter().map(|state| account.of_state(*state).joules).sum();
         prop_assert!(near(states, account.total().joules));
+    }
+
+    /// A message has its share of a month, and a device's day, month and year have as many messages as the interval says.
+    #[test]
+    fn a_message_times_their_number_is_a_month(packets in packets(), every in 60.0..1e6_f64, price in 0.0..10.0_f64) {
+        let device = device();
+        let charge = Charge::Bytes {
+            tunnel_bytes: [0; 2], unit_bytes: 1, period: Rounding::Month, price_bytes: 1_000_000, included_bytes: 0,
+        };
+        let figures = figures(&device, Some(&tariff(price, 1.0, charge)), &traffic(&device, &packets, every));
+        let message = figures.of_message().expect("messages");
+        for period in [Period::Day, Period::Month, Period::Year] {
+            let whole = figures.of_fleet(Fleet { devices: 3, period });
+            let messages = 3.0 * period.times(every);
+            prop_assert!(near(whole.usage.wire_bytes(), message.usage.wire_bytes() * messages));
+            prop_assert!(near(whole.energy.expect("a device").joules, message.energy.expect("a device").joules * messages));
+            prop_assert!(near(whole.bill.expect("a tariff").amount, message.bill.expect("a tariff").amount * messages));
+            prop_assert!(near(whole.energy.expect("a device").joules, figures.each.expect("a device").joules * messages));
+        }
     }
 
     #[test]

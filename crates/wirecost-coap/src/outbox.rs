@@ -119,6 +119,15 @@ impl<E> Outbox<E> {
         self.sent.take()
     }
 
+    /// Gives back the memory of an empty queue; returns whether it is empty.
+    pub(crate) fn rest(&mut self) -> bool {
+        let is_empty = self.queue.is_empty() && self.sent.is_none();
+        if is_empty {
+            (self.queue, self.bytes, self.read) = (VecDeque::new(), Vec::new(), 0);
+        }
+        is_empty
+    }
+
     /// The next output, or `None` if the queue is empty.
     pub(crate) fn poll(&mut self, out: &mut Buffer) -> Option<Output<E>> {
         let Some(next) = self.queue.pop_front() else {

@@ -1,4 +1,4 @@
-//! In steady state no message allocates memory (a counting allocator; one test, because it counts the whole process).
+//! In steady state no message allocates memory, and a client at rest keeps none for reuse (a counting allocator).
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use allocator::allocations;
+use allocator::{allocations, held_bytes};
 use common::*;
 use wirecost_coap::client::{Client, Command, Config, Request, RequestTemplate};
 use wirecost_coap::oscore::{Context, Role};
@@ -89,6 +89,28 @@ fn transmitted<E: Endpoint>(endpoint: &mut E, out: &mut Buffer) -> bool {
 }
 
 #[test]
+fn a_client_at_rest_keeps_its_state_alone_and_goes_on_as_before() {
+    let request = Request::put("/test", pattern(1_000));
+    let template = Arc::new(RequestTemplate::new(request).unwrap());
+    let mut both = Loop::new(client_config(), server_config());
+    both.message(&template);
+    let before = held_bytes();
+    assert!(both.client.rest(), "nothing is on its way");
+    assert!(
+        before - held_bytes() > 2_000,
+        "its queues and two copies of the message"
+    );
+    both.message(&template);
+    assert_eq!((both.answers, both.client.pending()), (2, 0));
+    let (message, template) = (1, Arc::clone(&template));
+    let request = Input::Command(Command::Request { message, template });
+    both.client.handle_input(request, both.now).unwrap();
+    assert!(!both.client.rest(), "a request is on its way");
+    both.deliver();
+    assert_eq!((both.answers, both.client.pending()), (3, 0));
+}
+
+#[test]
 fn client_and_server_allocate_nothing_per_message() {
     for (put, answers) in [
         (Request::put("/test", pattern(128)), 1),
@@ -108,11 +130,12 @@ fn client_and_server_allocate_nothing_per_message() {
 }
 
 fn assert_no_allocation(mut both: Loop, template: &Arc<RequestTemplate>, answers: usize) {
-    // A message a second: after EXCHANGE_LIFETIME the memory for duplicates stops growing.
-    (0..600).for_each(|_| both.message(template));
+    // A message a second: after EXCHANGE_LIFETIME the memory for duplicates stops growing, and after 1,024 messages the client
+    // notes that it has used a run of message ids.
+    (0..1_100).for_each(|_| both.message(template));
     let before = allocations();
     (0..5_000).for_each(|_| both.message(template));
     assert_eq!(allocations() - before, 0);
-    assert_eq!(both.answers, 5_600 * answers);
+    assert_eq!(both.answers, 6_100 * answers);
     assert_eq!(both.client.pending(), 0);
 }

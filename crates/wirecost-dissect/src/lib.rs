@@ -62,6 +62,6 @@ pub use copies::Copies;
 pub use dissector::Dissector;
 pub use offload::Offload;
 pub use read::{Reading, observe, read};
-pub use report::Report;
+pub use report::{FrameBytes, Report, Section};
 pub use sightings::Sightings;
 pub use table::table;

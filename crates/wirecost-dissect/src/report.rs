@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_cost::{Totals, Traffic};
 use wirecost_http::http3::open::Secrets;
-use wirecost_proto::{Cause, Direction, Layer, Phase};
+use wirecost_proto::{Cause, Direction, Framing, Layer, Phase};
 use wirecost_wire::capture::Packet;
 use wirecost_wire::ip;
 
@@ -42,6 +42,9 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// Sum of all groups.
     pub total: Phases,
+    /// The bytes of the groups as a sniffer counts them; absent where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FrameBytes>,
     /// Bytes that could not be attributed, most bytes first.
     pub unattributed: Vec<Unattributed>,
     /// Effects of offload on the capture.
@@ -56,6 +59,25 @@ pub struct Report {
     pub unread_blocks: Vec<UnreadBlocks>,
 }
 
+/// Bytes as a sniffer counts them: every packet with the header of its link layer, without padding and check sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FrameBytes {
+    /// The link layer.
+    #[serde(serialize_with = "write_name")]
+    pub framing: Framing,
+    /// What it adds to each packet, in bytes.
+    pub header_bytes: u64,
+    /// From clients to servers, in bytes.
+    pub up: f64,
+    /// From servers to clients, in bytes.
+    pub down: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn write_name<S: Serializer>(framing: &Framing, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(framing.name())
+}
+
 /// Blocks of a pcapng file that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadBlocks {
@@ -66,6 +88,20 @@ pub struct UnreadBlocks {
 }
 
 impl Report {
+    /// The same with the bytes of frames.
+    pub fn with_framing(mut self, framing: Framing) -> Self {
+        let bytes = |way: &Traffic| framing.frame_bytes(way.packets() as f64, way.wire_bytes() as f64);
+        let all = &self.total.all;
+        let frames = framing.header_bytes().zip(bytes(&all.up)).zip(bytes(&all.down));
+        self.frames = frames.map(|((header_bytes, up), down)| FrameBytes {
+            framing,
+            header_bytes,
+            up,
+            down,
+        });
+        self
+    }
+
     /// Whether more than half of the file's packets and blocks cannot be read.
     pub fn is_mostly_unread(&self) -> bool {
         let blocks: u64 = self.unread_blocks.iter().map(|unread| unread.blocks).sum();
@@ -331,6 +367,7 @@ impl Builder {
             secrets: secrets.count(),
             groups,
             total,
+            frames: None,
             unattributed,
             offload: self.offload,
             copies,

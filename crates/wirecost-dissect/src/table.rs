@@ -56,6 +56,7 @@ pub fn table(report: &Report) -> String {
         let _ = writeln!(text, "{} more servers, in the totals only", rest.len());
     }
     causes(&total.all, &mut text);
+    frames(report, &mut text);
     left_out(report, &mut text);
     warnings(report, &mut text);
     text
@@ -134,6 +135,17 @@ fn drawn(rows: &[Row]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The bytes as a sniffer counts them.
+fn frames(report: &Report, text: &mut String) {
+    let Some(frames) = &report.frames else { return };
+    let [up, down] = [frames.up, frames.down].map(|bytes| grouped(bytes as u64));
+    let _ = writeln!(
+        text,
+        "as {} frames, each packet with {} B more: {up} B up, {down} B down",
+        frames.framing, frames.header_bytes
+    );
 }
 
 fn causes(all: &Section, text: &mut String) {

@@ -83,6 +83,15 @@ pub struct Wake {
     pub level: Level,
 }
 
+/// What the current of sending depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmitter {
+    /// The transmit power of the state transmit, in dBm.
+    pub dbm: f64,
+    /// The power of the device while it sends at 0 dBm.
+    pub least: Level,
+}
+
 /// The processor's work for packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processor {
@@ -112,6 +121,8 @@ pub struct Device {
     pub name: String,
     /// What it is.
     pub title: String,
+    /// The chip or module, as measurements name it; `None` where none is meant.
+    pub chip: Option<String>,
     /// Volts of its supply, at which currents are powers.
     pub volts: f64,
     /// Power by [`State`] `as usize`.
@@ -124,6 +135,12 @@ pub struct Device {
     pub wake: Option<Wake>,
     /// The states after a packet, in their order. Their power falls.
     pub tails: Vec<Tail>,
+    /// How often it reports its tracking area while it rests (T3412); `None` where it does not. An update is a wake-up.
+    pub updates: Option<Duration>,
+    /// How long it listens in a paging window of eDRX of 2.56 s; `None` where that is not known.
+    pub window_listen: Option<Duration>,
+    /// How sending depends on transmit power; `None` where that is not known.
+    pub transmitter: Option<Transmitter>,
     /// The processor; `None` where its work is not modelled.
     pub processor: Option<Processor>,
     /// The radio, or the wire.

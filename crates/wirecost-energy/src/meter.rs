@@ -18,11 +18,26 @@ use crate::account::{Account, Part, Purpose};
 use crate::device::{Device, Level, State, Tail};
 use crate::radio::Airtime;
 
+/// A time that a device spends in one state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// The state.
+    pub state: State,
+    /// Its power in watts.
+    pub watts: f64,
+    /// How long, in nanoseconds.
+    pub nanos: u64,
+    /// What it is for.
+    pub part: Part,
+}
+
 /// Adds up what one device spends.
 #[derive(Clone, Debug)]
 pub struct Meter<'a> {
     device: &'a Device,
     account: Account,
+    /// What is accounted, in its order; `None` where nobody asks for it.
+    segments: Option<Vec<Segment>>,
     /// Until when everything is accounted; `None` before the first packet.
     until: Option<Instant>,
     /// When the first packet began.
@@ -39,11 +54,29 @@ impl<'a> Meter<'a> {
         Self {
             device,
             account: Account::default(),
+            segments: None,
             until: None,
             since: None,
             last: (Phase::Connect, Cause::Original),
             asked: (Phase::Connect, Cause::Original),
         }
+    }
+
+    /// A meter that keeps what it accounts in its order.
+    pub fn in_order(device: &'a Device) -> Self {
+        Self {
+            segments: Some(Vec::new()),
+            ..Self::new(device)
+        }
+    }
+
+    /// What was accounted from the first wake-up to the end of the tails after the last packet, in its order; empty where it was not
+    /// kept.
+    pub fn into_segments(mut self) -> Vec<Segment> {
+        if let Some(until) = self.until {
+            self.end(until + self.device.tail_time());
+        }
+        self.segments.unwrap_or_default()
     }
 
     /// What was spent so far.
@@ -72,7 +105,16 @@ impl<'a> Meter<'a> {
             part,
             packet: (part != Part::Rest).then_some(self.last),
         };
-        self.account.spend(state, level, nanos(time), purpose);
+        let nanos = nanos(time);
+        if let Some(segments) = self.segments.as_mut().filter(|_| nanos > 0) {
+            segments.push(Segment {
+                state,
+                watts: level.watts,
+                nanos,
+                part,
+            });
+        }
+        self.account.spend(state, level, nanos, purpose);
     }
 
     fn spend_in(&mut self, state: State, time: Duration, part: Part) {
@@ -118,7 +160,14 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// Accounts rest with the tracking area updates that come in it: each is a wake-up.
     fn rest(&mut self, time: Duration) {
+        let wake = self.device.wake.map_or(Duration::ZERO, |wake| wake.time);
+        let updating = wake.saturating_mul(self.device.updates_in(time)).min(time);
+        if let Some(wake) = self.device.wake {
+            self.spend(State::Listen, wake.level, updating, Part::Rest);
+        }
+        let time = time - updating;
         let listening = self.device.paging.map_or(0, |paging| {
             let part = paging.listen.as_secs_f64() / paging.every.as_secs_f64();
             (nanos(time) as f64 * part).round() as u64

@@ -1,5 +1,7 @@
 //! The mean power of a device whose traffic repeats.
 
+use core::time::Duration;
+
 use crate::account::{Account, Energy, Part, Purpose, Purposes};
 use crate::device::Device;
 
@@ -31,8 +33,12 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
         part: Part::Rest,
         packet: None,
     };
+    let updating = updating(device, traffic).min((1.0 - busy).max(0.0));
+    if let Some(wake) = device.wake {
+        power.add(rest, Energy::of(wake.level, 1_000_000_000).scaled(updating));
+    }
     let floor = Energy::of(device.floor(), 1_000_000_000);
-    power.add(rest, floor.scaled((1.0 - busy).max(0.0)));
+    power.add(rest, floor.scaled((1.0 - busy - updating).max(0.0)));
     let excess = power.total().joules / device.highest_watts();
     if excess > 1.0 {
         power.scale(1.0 / excess);
@@ -40,16 +46,29 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     power
 }
 
+/// The part of the time in which the device reports its tracking area after the last packet of its traffic. Each traffic starts the
+/// timer anew, so that the one which comes most often decides.
+fn updating(device: &Device, traffic: &[Repeated<'_>]) -> f64 {
+    let seconds = |repeated: &Repeated<'_>| repeated.account.total_nanos() as f64 / 1e9;
+    let often = traffic
+        .iter()
+        .min_by(|one, other| one.every.total_cmp(&other.every));
+    let Some((repeated, wake)) = often.zip(device.wake) else {
+        return 0.0;
+    };
+    let pause =
+        Duration::try_from_secs_f64((repeated.every - seconds(repeated)).max(0.0)).unwrap_or_default();
+    f64::from(device.updates_in(pause)) * wake.time.as_secs_f64() / repeated.every
+}
+
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use proptest::prelude::*;
     use wirecost_cost::{ObservedPacket, Observer as _};
     use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
     use super::*;
-    use crate::battery::Battery;
+    use crate::battery::{Battery, Chemistry};
     use crate::device::{Level, Paging, State, Tail, Wake};
     use crate::meter::Meter;
     use crate::radio::{Cellular, Radio};
@@ -62,6 +81,7 @@ mod tests {
         Device {
             name: "test".to_owned(),
             title: String::new(),
+            chip: None,
             volts: 3.6,
             levels: [rest, 0.1, 0.2, 0.3, 1.0, 0.2].map(level),
             rest: State::Sleep,
@@ -78,6 +98,9 @@ mod tests {
                 level: level(tail),
                 time: Duration::from_millis(tail_ms),
             }],
+            updates: None,
+            window_listen: None,
+            transmitter: None,
             processor: None,
             radio: Radio::Cellular(Cellular {
                 up: "100kbit".parse().expect("a rate"),
@@ -155,13 +178,13 @@ mod tests {
             let device = device(rest, tail, tail_ms);
             let reading = cost(&device, gap_ms);
             let ping = cost(&device, 100);
-            let battery = Battery { joules: 31_104.0, self_discharge: 0.01 };
+            let battery = Battery { joules: 31_104.0, chemistry: Chemistry::default() };
             let years = |interval| {
                 let traffic = [
                     Repeated { account: &reading, every: interval },
                     Repeated { account: &ping, every: keep_alive },
                 ];
-                battery.years(mean_power(&device, &traffic).total().joules).unwrap_or(f64::INFINITY)
+                battery.years(mean_power(&device, &traffic).total().joules)
             };
             prop_assert!(years(interval * longer) >= years(interval) * (1.0 - 1e-12));
         }

@@ -38,6 +38,8 @@ pub enum Input {
     JoinFile,
     /// A password or a key in text.
     Secret,
+    /// The credentials of devices.
+    Credentials,
     /// Certificates or a private key in PEM; a system's list of authorities is one.
     Pem,
     /// A key of COSE.
@@ -69,6 +71,8 @@ impl Input {
             Self::Device | Self::Tariff | Self::Link | Self::Requirements | Self::Key => MIB,
             Self::Scenario | Self::Claims => 4 * MIB,
             Self::Pem | Self::Log => 16 * MIB,
+            // In JSON, at most twice as long, one line to an agent.
+            Self::Credentials => 30 * MIB,
             Self::Arrivals | Self::KeyLog | Self::Program => 64 * MIB,
             Self::Payload | Self::Object => 256 * MIB,
             Self::Results => GIB,
@@ -89,6 +93,7 @@ impl Input {
             Self::Arrivals => "a file of arrivals",
             Self::JoinFile => "a join file",
             Self::Secret => "a file with a secret",
+            Self::Credentials => "a file with credentials",
             Self::Pem => "a PEM file",
             Self::Key => "a key",
             Self::KeyLog => "a key log",

@@ -21,5 +21,6 @@ pub mod fault;
 pub mod http1;
 pub mod http3;
 pub mod message;
+mod query;
 pub mod resource;
 pub mod server;

@@ -7,8 +7,9 @@
 
 use std::time::Duration;
 
-use wirecost_lab::nbiot::options::STUDY_STACKS;
 use wirecost_lab::nbiot::{Grid, Options};
+use wirecost_proto::ByteSize;
+use wirecost_scenario::options::nbiot::STUDY_STACKS;
 use wirecost_scenario::parameter::set;
 
 fn main() {
@@ -26,12 +27,12 @@ fn main() {
     let mut base = Options {
         seeds: 1,
         duration: Duration::from_secs(seconds),
-        warm_up: Duration::from_secs(seconds / 10),
-        ..Options::study()
+        warm_up: Some(Duration::from_secs(seconds / 10)),
+        ..Options::default()
     };
     let changes = after("--set").unwrap_or_default();
     for (path, value) in changes.split(',').filter_map(|change| change.split_once('=')) {
-        base.config = set(&base.config, path, value).expect("a parameter and its value");
+        base.network = set(&base.network, path, value).expect("a parameter and its value");
     }
     let filter = arguments
         .first()
@@ -67,7 +68,7 @@ fn main() {
 fn case(base: &Options, stack: &str, size: usize, load: f64) {
     let options = Options {
         stacks: vec![stack.parse().expect("a stack")],
-        sizes: vec![size],
+        sizes: vec![ByteSize::from_bytes(size as u64)],
         loads: vec![load],
         ..base.clone()
     };

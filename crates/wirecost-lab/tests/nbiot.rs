@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wirecost_lab::nbiot::options::WhatIf;
-use wirecost_lab::nbiot::{FinishedRun, Grid, Options};
+use wirecost_lab::nbiot::{DeviceError, FinishedRun, Grid, NbiotError, Options};
 use wirecost_nbiot::Config;
+use wirecost_proto::ByteSize;
 use wirecost_results::nbiot::{NbiotSummary, Point};
+use wirecost_scenario::options::what_if::WhatIf;
 
 /// One cell with few reports.
 fn options(stacks: &[&str]) -> Options {
     let stacks = stacks.iter().map(|stack| stack.parse().expect("a stack"));
     let mut options = Options {
         stacks: stacks.collect(),
-        sizes: vec![25],
+        sizes: vec![ByteSize::from_bytes(25)],
         loads: vec![1.0],
         seeds: 2,
         duration: Duration::from_secs(20),
-        warm_up: Duration::from_secs(2),
-        ..Options::study()
+        warm_up: Some(Duration::from_secs(2)),
+        ..Options::default()
     };
-    options.config.scenario.n_sites = 1;
-    options.config.scenario.sectors_per_site = 1;
+    options.network.scenario.n_sites = 1;
+    options.network.scenario.sectors_per_site = 1;
     options
 }
 
@@ -77,15 +78,31 @@ fn a_report_includes_the_application_s_header() {
 #[test]
 fn a_report_smaller_than_its_header_is_refused() {
     let options = Options {
-        sizes: vec![3],
+        sizes: vec![ByteSize::from_bytes(3)],
         ..options(&["coap-non"])
     };
-    let error = Grid::new(&options).err().map(|error| error.to_string());
-    let error = error.expect("a refusal");
-    assert!(
-        error.starts_with("coap-non cannot send a report of 3 B: its smallest has"),
-        "{error}"
-    );
+    let refusal = Grid::new(&options).err();
+    let Some(NbiotError::Device(DeviceError::TooSmall {
+        stack,
+        size: 3,
+        least,
+    })) = refusal
+    else {
+        panic!("{refusal:?}");
+    };
+    assert_eq!(stack.to_string(), "coap-non");
+    // It takes what it names as its smallest, and not a byte less.
+    for (size, fits) in [(least - 1, false), (least, true)] {
+        assert_eq!(
+            Grid::new(&Options {
+                sizes: vec![ByteSize::from_bytes(size as u64)],
+                ..options.clone()
+            })
+            .is_ok(),
+            fits,
+            "{size} B"
+        );
+    }
 }
 
 #[test]
@@ -214,7 +231,7 @@ fn release_assistance_saves_more_than_a_leaner_protocol() {
     let points = changed(
         &["coap-non", "coap-con"],
         &[WhatIf::ReleaseAssistance],
-        |options| options.config.rrc.inactivity_ms = 20_000,
+        |options| options.network.rrc.inactivity_ms = 20_000,
     );
     let energy = |name: &str| points[name].energy_mj;
     let by_protocol = energy("coap-con") / energy("coap-non");
@@ -233,29 +250,39 @@ fn the_map_holds_the_devices_of_the_first_replication() {
     assert_eq!(map.runs.len(), 1);
     let sample = &map.runs[0].sample;
     let reports = grid.summary(&runs).points[0].runs[0].reports;
-    assert_eq!((sample.one_in, sample.devices.len() as u64), (1, reports));
+    assert_eq!((sample.first, sample.devices.len() as u64), (2_000, reports));
     assert!(sample.devices.iter().all(|device| device.delay_ms.is_some()));
-    let radius = options.config.scenario.isd_m / 3.0_f64.sqrt();
+    let radius = options.network.scenario.isd_m / 3.0_f64.sqrt();
     let within = |x: i32, y: i32| f64::from(x).hypot(f64::from(y)) <= radius + 1.0;
     assert!(sample.devices.iter().all(|device| within(device.x_m, device.y_m)));
 }
 
 #[test]
-fn a_large_run_keeps_the_places_of_every_nth_report() {
+fn the_map_of_a_large_run_has_the_same_first_devices_at_every_load() {
     let options = Options {
-        loads: vec![40.0],
+        loads: vec![20.0, 40.0],
         seeds: 1,
-        duration: Duration::from_secs(60),
-        warm_up: Duration::from_secs(1),
+        duration: Duration::from_secs(120),
+        warm_up: Some(Duration::from_secs(1)),
         ..options(&["udp"])
     };
     let grid = Grid::new(&options).expect("a grid");
     let runs = runs(&grid, 1);
-    let sample = &grid.map(&runs).runs[0].sample;
-    let reports = grid.summary(&runs).points[0].reports;
-    // 40/s for 60 s are about 2,400 reports.
-    assert_eq!(sample.one_in, 2);
-    assert!(sample.devices.len() as u64 * 2 >= reports - 1 && sample.devices.len() as u64 * 2 <= reports + 1);
+    let map = grid.map(&runs);
+    let places = map.runs.iter().map(|run| {
+        let mut places: Vec<(i32, i32)> = run
+            .sample
+            .devices
+            .iter()
+            .map(|place| (place.x_m, place.y_m))
+            .collect();
+        places.sort_unstable();
+        places
+    });
+    let places: Vec<Vec<(i32, i32)>> = places.collect();
+    // 20/s for 120 s are about 2,400 reports.
+    assert_eq!(places[0].len(), 2_000);
+    assert_eq!(places[0], places[1]);
 }
 
 #[test]
@@ -277,11 +304,11 @@ fn energy_of_a_report_is_power_times_time() {
     // Rooms that attenuate by 20 dB and by 40 dB: coverage level 0, and the levels behind it.
     for (indoor_loss_db, level) in [(20.0, 0), (40.0, 1)] {
         let mut options = Options {
-            sizes: vec![25, 100],
+            sizes: vec![ByteSize::from_bytes(25), ByteSize::from_bytes(100)],
             seeds: 1,
             ..options(&["coap-non", "tcp"])
         };
-        options.config.radio.indoor_loss_db = indoor_loss_db;
+        options.network.radio.indoor_loss_db = indoor_loss_db;
         let points = summary(&options).points;
         assert_eq!(points.len(), 4);
         for point in &points {

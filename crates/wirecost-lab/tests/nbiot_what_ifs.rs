@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_lab::nbiot::{Grid, Options};
 use wirecost_nbiot::config::Flow;
+use wirecost_proto::ByteSize;
 use wirecost_results::nbiot::{NbiotSummary, Point};
+use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_stats::Judgement;
 
 /// One cell with few reports.
@@ -13,20 +14,20 @@ fn options(stacks: &[&str], what_ifs: &[WhatIf]) -> Options {
     let stacks = stacks.iter().map(|stack| stack.parse().expect("a stack"));
     let mut options = Options {
         stacks: stacks.collect(),
-        sizes: vec![25],
+        sizes: vec![ByteSize::from_bytes(25)],
         loads: vec![0.5],
         seeds: 3,
         duration: Duration::from_secs(30),
-        warm_up: Duration::from_secs(3),
+        warm_up: Some(Duration::from_secs(3)),
         what_ifs: what_ifs.to_vec(),
         // No keep-alive is due between two reports.
         interval: Duration::from_secs(1_800),
-        ..Options::study()
+        ..Options::default()
     };
-    options.config.scenario.n_sites = 1;
-    options.config.scenario.sectors_per_site = 1;
+    options.network.scenario.n_sites = 1;
+    options.network.scenario.sectors_per_site = 1;
     // One DCI per 32 ms, the period of the budget of DCIs that the differences are held against.
-    options.config.levels.ce0.npdcch_g = 4.0;
+    options.network.levels.ce0.npdcch_g = 4.0;
     options
 }
 
@@ -56,7 +57,7 @@ fn dcis(summary: &NbiotSummary, stack: &str) -> f64 {
 fn a_kept_connection_and_fast_open_save_dcis() {
     for (flow, saved) in [(Flow::Setup, -1.0), (Flow::Resume, -2.0)] {
         let mut options = options(&["tcp"], &[WhatIf::PersistentTcp, WhatIf::FastOpen]);
-        options.config.rrc.flow = flow;
+        options.network.rrc.flow = flow;
         let summary = summary(&options);
         let kept = dcis(&summary, "tcp (persistent-tcp)");
         assert!((kept + 3.0).abs() < 0.3, "{flow:?}: {kept}");
@@ -141,7 +142,7 @@ fn keep_alives_come_as_arrivals_and_cost_energy() {
 #[test]
 fn a_cold_handshake_costs_a_dci_for_each_transport_block() {
     let mut options = options(&["mqtt-qos1+tls1.3"], &[WhatIf::NoSecurity, WhatIf::Resumed]);
-    (options.sizes, options.loads) = (vec![100], vec![0.2]);
+    (options.sizes, options.loads) = (vec![ByteSize::from_bytes(100)], vec![0.2]);
     options.duration = Duration::from_secs(60);
     let summary = summary(&options);
     let plain = point(&summary, "mqtt-qos1+tls1.3 (no-security)");
@@ -166,7 +167,7 @@ fn a_cold_handshake_costs_a_dci_for_each_transport_block() {
 #[test]
 fn a_server_that_closes_idle_connections_keeps_none() {
     let options = Options {
-        sizes: vec![300],
+        sizes: vec![ByteSize::from_bytes(300)],
         ..options(&["http1"], &[WhatIf::PersistentTcp])
     };
     let grid = Grid::new(&options).expect("a grid");

@@ -43,10 +43,10 @@ impl fmt::Display for NbiotCell {
 /// The named parameters of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellProfile {
-    /// A cell of an operator, with the one calibrated parameter of the study.
-    #[default]
+    /// The cell of the published study.
     Study,
     /// A cell of an operator.
+    #[default]
     Vodafone,
 }
 

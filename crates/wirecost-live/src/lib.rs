@@ -21,7 +21,7 @@
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links other than the emulated one
 //! - [`observer`]: records the packets of devices on the real path
-//! - [`limits`]: how many devices a process can hold
+//! - [`limits`]: how many devices a process can hold; [`room`]: the memory that is left for it
 //! - [`environment`], [`doctor`]: the machine for the record, and its abilities
 //! - [`error`]: refusals of the machine and their remedies
 //! - [`wire_meter`]: counts the packets to and from a server on the real path; [`own_sockets`]: whose they are
@@ -67,6 +67,7 @@ pub mod process;
 pub mod provenance;
 pub mod recorder;
 pub mod relay;
+pub mod room;
 pub mod signals;
 pub mod sniffer;
 #[allow(unsafe_code)]

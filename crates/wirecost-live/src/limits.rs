@@ -1,4 +1,4 @@
-//! How many devices this machine lets a process hold: open files, ports and memory.
+//! How many devices this machine lets a process hold: open files and ports; memory where the caller says what a device takes.
 
 use std::fs;
 use std::io;
@@ -9,15 +9,13 @@ use wirecost_proto::shown::grouped;
 use wirecost_proto::units::counted;
 
 use crate::driver::sources::Sources;
-use crate::environment::{Load, OpenFiles, free_files, local_ports};
+use crate::environment::{OpenFiles, free_files, local_ports};
+use crate::room::{Holder, Room};
 use crate::sys::memory;
 
 /// Open files that a process needs in addition to its devices' sockets and those it has open already: results, pipes to
 /// other processes, sockets that are closing.
 const RESERVED_FILES: u64 = 128;
-/// The least memory of a connection on one side, including its share of the process: 100,000 idle MQTT connections over
-/// loopback took 790 MB for both sides and their kernel.
-const BYTES_PER_SOCKET: u64 = 3_900;
 
 /// The limits on the number of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +30,10 @@ pub struct Limits {
     pub ports_per_address: u64,
     /// Files that all processes of this machine can still open (fs.file-max).
     pub free_files: u64,
-    /// Bytes of available memory.
-    pub available_bytes: u64,
 }
 
 /// Why this machine cannot hold the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     /// Each device has a socket, and the process may not open so many.
     #[error(
@@ -86,21 +82,28 @@ pub enum LimitError {
     },
     /// Each device takes memory, in its process and in the kernel.
     #[error(
-        "{} at least {} MB of memory, and this machine has {} MB left: {} may fit",
-        need(*.asked),
-        grouped(.needed_bytes / 1_000_000),
-        grouped(.available_bytes / 1_000_000),
-        grouped(*.reachable)
+        "{} devices of {stack} need about {} of memory, and {} {} left",
+        grouped(*.asked),
+        data(*.needed_bytes),
+        match .room.holder {
+            Holder::Machine => "this machine has",
+            Holder::Group => "the control group of this process has",
+        },
+        data(.room.bytes)
     )]
     Memory {
         /// The requested number of devices.
         asked: u64,
-        /// The possible number of devices if they are idle.
+        /// Their stack.
+        stack: String,
+        /// The number of devices that send and fit beside those that receive.
         reachable: u64,
-        /// Bytes for the requested devices, idle and without encryption.
+        /// Bytes for the requested devices.
         needed_bytes: u64,
-        /// Available bytes.
-        available_bytes: u64,
+        /// The memory that is left.
+        room: Room,
+        /// Whether other machines can take a share of the devices.
+        is_divisible: bool,
     },
 }
 
@@ -149,8 +152,19 @@ impl LimitError {
                     needed.saturating_mul(2)
                 )
             }
-            Self::Memory { .. } => {
-                "fewer --clients, or more machines: --agents divides the devices among them".to_owned()
+            Self::Memory {
+                reachable,
+                is_divisible,
+                ..
+            } => {
+                let more = match is_divisible {
+                    true => "; --agents divides more among machines",
+                    false => "",
+                };
+                match reachable {
+                    0 => format!("fewer --subscribers, or a stack that takes less{more}"),
+                    some => format!("--clients {some} fits{more}"),
+                }
             }
         }
     }
@@ -187,46 +201,30 @@ impl Limits {
         let open_files = OpenFiles::raise()?;
         let in_use = fs::read_dir("/proc/self/fd")?.count() as u64;
         let [first, last] = local_ports()?.map(u64::from);
-        let available_bytes = match Load::read().available_bytes {
-            // A kernel that reports no limit has none.
-            0 => u64::MAX,
-            available => available,
-        };
         Ok(Self {
             sockets_per_process: open_files.saturating_sub(in_use + RESERVED_FILES),
             open_files,
             other_files: in_use + RESERVED_FILES,
             ports_per_address: (last + 1).saturating_sub(first),
             free_files: free_files()?,
-            available_bytes,
         })
     }
 
-    /// Checks whether the machine has files and memory for `devices`, each with this many sockets here, including the
-    /// target's if it runs on this machine.
+    /// Checks whether the machine has files for `devices`, each with this many sockets here, including the target's if it runs on
+    /// this machine.
     ///
     /// # Errors
-    /// It has too few, even for idle devices. The error names the possible number.
-    pub fn check_machine(&self, devices: u64, sockets: u64) -> Result<(), LimitError> {
+    /// It has too few. The error names the possible number.
+    pub fn check_files(&self, devices: u64, sockets: u64) -> Result<(), LimitError> {
         let needed = devices.saturating_mul(sockets);
-        if needed > self.free_files {
-            return Err(LimitError::MachineFiles {
-                asked: devices,
-                reachable: self.free_files / sockets,
-                needed,
-                free: self.free_files,
-            });
-        }
-        let each = BYTES_PER_SOCKET * sockets;
-        let needed_bytes = devices.saturating_mul(each);
-        if needed_bytes <= self.available_bytes {
+        if needed <= self.free_files {
             return Ok(());
         }
-        Err(LimitError::Memory {
+        Err(LimitError::MachineFiles {
             asked: devices,
-            reachable: self.available_bytes / each,
-            needed_bytes,
-            available_bytes: self.available_bytes,
+            reachable: self.free_files / sockets,
+            needed,
+            free: self.free_files,
         })
     }
 
@@ -289,6 +287,45 @@ impl Limits {
     }
 }
 
+/// Checks whether the `clients` and the `receivers` of a stack, of which each takes `bytes`, fit into the memory that is left.
+///
+/// # Errors
+/// They do not. The error says how many clients do, in thousands where there are some.
+pub fn check_memory(
+    (clients, receivers, stack): (u64, u64, String),
+    bytes: u64,
+    room: Room,
+    is_divisible: bool,
+) -> Result<(), LimitError> {
+    let devices = clients.saturating_add(receivers);
+    let needed_bytes = devices.saturating_mul(bytes);
+    if needed_bytes <= room.bytes {
+        return Ok(());
+    }
+    let fitting = (room.bytes / bytes.max(1)).saturating_sub(receivers);
+    let reachable = match fitting {
+        1_000.. => fitting / 1_000 * 1_000,
+        few => few,
+    };
+    Err(LimitError::Memory {
+        asked: devices,
+        stack,
+        reachable,
+        needed_bytes,
+        room,
+        is_divisible,
+    })
+}
+
+/// An amount of memory.
+fn data(bytes: u64) -> String {
+    const GIGABYTE: u64 = 1_000_000_000;
+    match bytes {
+        GIGABYTE.. => format!("{:.1} GB", bytes as f64 / GIGABYTE as f64),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,7 +337,6 @@ mod tests {
         other_files: 200,
         ports_per_address: 28_232,
         free_files: 9_000_000,
-        available_bytes: 16_000_000_000,
     };
 
     #[test]
@@ -374,17 +410,9 @@ mod tests {
 
     #[test]
     fn more_devices_than_the_machine_has_files_for_are_refused() {
-        assert_eq!(LIMITS.check_machine(2_000_000, 2), Ok(()));
-        let error = LIMITS.check_machine(5_000_000, 2).expect_err("too many");
+        assert_eq!(LIMITS.check_files(2_000_000, 2), Ok(()));
+        let error = LIMITS.check_files(5_000_000, 2).expect_err("too many");
         let expected = "5,000,000 devices need 10,000,000 open files, and this machine has 9,000,000 left (fs.file-max): 4,500,000 are possible";
-        assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn more_devices_than_memory_are_refused() {
-        assert_eq!(LIMITS.check_machine(4_000_000, 1), Ok(()));
-        let error = LIMITS.check_machine(4_000_000, 2).expect_err("too many");
-        let expected = "4,000,000 devices need at least 31,200 MB of memory, and this machine has 16,000 MB left: 2,051,282 may fit";
         assert_eq!(error.to_string(), expected);
     }
 

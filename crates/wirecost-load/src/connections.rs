@@ -40,6 +40,8 @@ pub enum NextStep {
     Connect,
     /// Close with the protocol's own close.
     Close,
+    /// Leave the session and make a new one: the server knows the device no more.
+    Renew,
     /// Drop the connection at once.
     Abort {
         /// By RST if it is a stream.
@@ -85,6 +87,8 @@ struct Connection {
     is_missing: bool,
     /// Whether the device waits for its turn to reconnect.
     is_in_turn: bool,
+    /// Whether the device may send one message before the connection is up.
+    is_ahead: bool,
     /// Failed connects and connections lost before an answer, since the last connection with an answer.
     failures: u8,
     /// When the connect began, or the connection came up.
@@ -108,6 +112,7 @@ impl Connections {
             is_proven: false,
             is_missing: false,
             is_in_turn: false,
+            is_ahead: false,
             failures: 0,
             since: Instant::START,
             timer: None,
@@ -221,9 +226,25 @@ impl Connections {
             }
             NextStep::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
             // The caller reports the end of the connection. A connection that the device ends itself has not failed.
-            NextStep::Abort { .. } => self.connections[device].is_proven = true,
+            NextStep::Renew | NextStep::Abort { .. } => self.connections[device].is_proven = true,
         }
         request
+    }
+
+    /// The client may send one message behind its request to connect.
+    pub fn let_ahead(&mut self, device: usize) {
+        let connection = &mut self.connections[device];
+        connection.is_ahead = connection.state == State::Connecting;
+    }
+
+    /// The client has sent a message. Before its connection is up, it sends no other.
+    pub fn end_ahead(&mut self, device: usize) {
+        self.connections[device].is_ahead = false;
+    }
+
+    /// Whether a device may send: its connection is up, or one message may go ahead.
+    pub fn may_send(&self, device: usize) -> bool {
+        self.is_up(device) || self.connections[device].is_ahead
     }
 
     /// The client may send.
@@ -368,6 +389,7 @@ impl Connections {
         self.counts[connection.state as usize] -= 1;
         self.counts[state as usize] += 1;
         connection.state = state;
+        connection.is_ahead = false;
         connection.timer = timer;
         if let Some(at) = timer {
             self.timers.push(Reverse((at, device as u32)));

@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_results::figures::Interval;
+use wirecost_results::figures::{Interval, IntervalKey};
+use wirecost_results::intervals::Intervals;
 use wirecost_results::thresholds::failure_text;
 use wirecost_scenario::options::load::{LoadOptions, Phase};
 
@@ -38,12 +39,12 @@ use sides::{Reading, TargetReading};
 
 /// How long parts may take to become ready: 100,000 devices take seconds.
 const READY_PATIENCE: Duration = Duration::from_secs(120);
-/// How many intervals of a phase stay unpacked: the current second and the one before.
-const OPEN_INTERVALS: usize = 2;
 /// How long a part may exceed the end of its phase before it counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often the coordinator checks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
+/// The same in virtual time, where the part reports as often: nothing that matters here happens in between.
+const VIRTUAL_LOOK: Duration = Duration::from_secs(1);
 
 /// The environment of a coordinator, apart from its parts.
 pub struct CoordinatorContext<'a> {
@@ -68,10 +69,10 @@ pub struct Coordinator<'a> {
     options: &'a LoadOptions,
     parts: Parts,
     context: CoordinatorContext<'a>,
-    counted: BTreeMap<(u32, u32, bool), Interval>,
+    counted: Intervals,
     /// Counts since the last tick.
     fresh: Interval,
-    /// Counts of the phase so far without its warm-up, if thresholds need them.
+    /// Counts of the phase so far without its warm-up.
     so_far: Interval,
     /// What each part has said about itself so far.
     part_states: Vec<PartState>,
@@ -86,8 +87,8 @@ pub struct Coordinator<'a> {
     drift_ns: i64,
     /// Whether the clock was set in this phase.
     clock_stepped: bool,
-    /// What each part of an agent has offered in each second: phase, second, and whether it is warm-up.
-    offered: BTreeMap<(u32, (u32, u32, bool)), u64>,
+    /// What each part of an agent has offered in each interval.
+    offered: BTreeMap<(u32, IntervalKey), u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,7 +111,7 @@ impl<'a> Coordinator<'a> {
         Self {
             options,
             parts,
-            counted: BTreeMap::new(),
+            counted: Intervals::default(),
             fresh: Interval::default(),
             so_far: Interval::default(),
             part_states,
@@ -160,12 +161,21 @@ impl<'a> Coordinator<'a> {
         if self.part_states.iter().all(|state| state.has_ended) {
             parts.join();
         }
-        outcome.intervals = counted.into_values().collect();
+        outcome.intervals = counted.into_list();
         outcome
     }
 
     fn now(&self) -> Instant {
         self.context.clock.now()
+    }
+
+    /// How long to wait for a message before the next check for an interruption.
+    const fn look(&self) -> Duration {
+        if self.context.clock.is_live() {
+            LOOK
+        } else {
+            VIRTUAL_LOOK
+        }
     }
 
     /// Waits until all parts are ready.
@@ -181,7 +191,7 @@ impl<'a> Coordinator<'a> {
                 self.outcome.failure.get_or_insert(failure);
                 return;
             }
-            self.receive(LOOK);
+            self.receive(self.look());
         }
     }
 
@@ -282,7 +292,7 @@ impl<'a> Coordinator<'a> {
                 self.judge(index, at);
                 self.look_in_time(index as u32, phase, self.counted_until.saturating_since(at));
             }
-            self.receive(LOOK);
+            self.receive(self.look());
         }
         stopped
     }
@@ -351,27 +361,14 @@ impl<'a> Coordinator<'a> {
 
     fn count(&mut self, part: u32, interval: Interval) {
         self.fresh.add(&interval);
-        if self.context.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
+        if interval.phase == self.so_far.phase && !interval.warm_up {
             self.so_far.add(&interval);
         }
-        let (phase, key) = (
-            interval.phase,
-            (interval.phase, interval.second, interval.warm_up),
-        );
+        let key = interval.key();
         if !self.parts.shares().is_empty() {
             *self.offered.entry((part, key)).or_default() += interval.outcomes.offered;
         }
-        match self.counted.get_mut(&key) {
-            Some(sum) => sum.add(&interval),
-            None => {
-                self.counted.insert(key, interval);
-                // A load of one day has 86,400 intervals.
-                self.of_phase(phase)
-                    .rev()
-                    .skip(OPEN_INTERVALS)
-                    .for_each(Interval::pack);
-            }
-        }
+        self.counted.add(interval);
     }
 
     /// Ends the load if the phase so far fails a threshold that ends it.
@@ -379,8 +376,20 @@ impl<'a> Coordinator<'a> {
         let (Some(demands), Some(phase)) = (self.context.demands, self.options.phases.get(index)) else {
             return;
         };
+        let times = self.times_so_far(phase, at);
+        let lasted = times.took;
+        let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
+        if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {
+            let line = format!("ending the load: {}", failure_text(&failed));
+            self.context.watcher.note(&line);
+            self.outcome.aborted = Some(failed);
+        }
+    }
+
+    /// The times of the running phase, which began at `at`, if it ended now.
+    fn times_so_far(&self, phase: &Phase, at: Instant) -> PhaseTimes {
         let lasted = self.counted_until.saturating_since(at);
-        let times = PhaseTimes {
+        PhaseTimes {
             from: at,
             measured_from: at + phase.warm_up(),
             begin: at.saturating_since(self.began),
@@ -391,21 +400,10 @@ impl<'a> Coordinator<'a> {
                 lasted,
                 true,
             ),
-            clock_stepped: false,
+            clock_stepped: self.clock_stepped,
             links: Vec::new(),
             target_cpu_share: None,
-        };
-        let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
-        if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {
-            let line = format!("ending the load: {}", failure_text(&failed));
-            self.context.watcher.note(&line);
-            self.outcome.aborted = Some(failed);
         }
-    }
-
-    fn of_phase(&mut self, phase: u32) -> impl DoubleEndedIterator<Item = &mut Interval> {
-        let range = (phase, 0, false)..(phase + 1, 0, false);
-        self.counted.range_mut(range).map(|(_, interval)| interval)
     }
 
     /// Settles the messages of parts that have died: their outcomes are unknown.
@@ -413,7 +411,7 @@ impl<'a> Coordinator<'a> {
         if self.outcome.failure.is_none() && self.outcome.lost.is_empty() {
             return;
         }
-        for interval in self.counted.values_mut() {
+        for interval in self.counted.all() {
             let known = interval.outcomes.ended();
             let missing = interval.outcomes.offered.saturating_sub(known);
             if missing > 0 {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
+use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::Psk;
 use wirecost_security::{KeyLog, certificate, tls};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
@@ -65,10 +66,28 @@ pub enum Trust {
         authorities: Option<Vec<Vec<u8>>>,
         /// The pre-shared key: identity and key, if there is one.
         psk: Option<(Vec<u8>, Vec<u8>)>,
+        /// The certificates of the devices, with their keys: none, one for all devices, or one for each.
+        #[serde(default)]
+        identities: Vec<PemIdentity>,
     },
 }
 
+/// A certificate and its private key, both in PEM.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct PemIdentity {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+}
+
 impl Destination {
+    /// Whether each device has a certificate of its own.
+    pub(crate) const fn has_identity_of_each(&self) -> bool {
+        match &self.trust {
+            Trust::Own(_) => false,
+            Trust::Foreign { identities, .. } => identities.len() > 1,
+        }
+    }
+
     /// A server that was started with the credentials of the run.
     pub fn own(address: SocketAddr, credentials: Portable) -> Self {
         Self {
@@ -91,12 +110,25 @@ impl Destination {
         }
     }
 
-    /// The channels that devices offer to the server. `key_log` receives the secrets of connections, except for a
+    /// The channels that all devices offer to the server, with the certificate of the first. `key_log` receives the secrets of connections, except for a
     /// server with its own credentials without an emulated link.
     ///
     /// # Errors
     /// The credentials are unusable.
     pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, certificate::Error> {
+        self.channels_of(0, clock, key_log)
+    }
+
+    /// The channels that a device offers to the server, as [`Destination::channels`]. Subscribers are counted behind those that send.
+    ///
+    /// # Errors
+    /// The credentials are unusable.
+    pub(crate) fn channels_of(
+        &self,
+        device: u32,
+        clock: Clock,
+        key_log: &KeyLog,
+    ) -> Result<ClientChannels, certificate::Error> {
         match &self.trust {
             Trust::Own(portable) => {
                 let credentials = portable.unpack(clock.epoch())?;
@@ -112,7 +144,10 @@ impl Destination {
                 server_name,
                 authorities,
                 psk,
+                identities,
             } => {
+                let identity = identities.get(device as usize);
+                let identity = identity.map(|own| Identity::from_pem(&own.certificate, &own.key));
                 let trust = match authorities.clone() {
                     Some(authorities) => tls::Trust::Authorities(authorities),
                     None => tls::Trust::Anyone,
@@ -121,6 +156,7 @@ impl Destination {
                 let key_log = self.link.map_or_else(KeyLog::disabled, |_| key_log.clone());
                 Ok(ClientChannels::offering(ClientOffer {
                     psk,
+                    identity: identity.transpose()?,
                     key_log,
                     datagram_bytes: OnLink::channel_options(self.link).datagram_bytes,
                     ..ClientOffer::new(clock.epoch(), server_name.as_str(), trust)

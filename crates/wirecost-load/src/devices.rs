@@ -30,6 +30,8 @@ use crate::cpu_ns;
 
 /// How often the loop hands its counts over.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The reason of a session that was made anew, and of the messages that were open in it.
+pub(crate) const FORGOTTEN: &str = "made a new session: the NAT had forgotten the old one's port";
 /// How long an interrupted phase waits for outstanding answers.
 pub const LAST_WAIT: Duration = Duration::from_secs(2);
 
@@ -283,6 +285,36 @@ impl Devices {
         }
     }
 
+    /// A device leaves a session that its server cannot continue, and makes a new one at once. The session counts as none that was
+    /// lost: what tells of it is the reason.
+    fn renew(&mut self, device: usize, now: Instant) {
+        self.part.connections.went_down(device, now);
+        self.part.tracker.now(now).reason(FORGOTTEN);
+        self.part.tracker.lost(device, FORGOTTEN);
+        if let Stage::Active { activity, .. } = &self.stage
+            && let Some(backoff) = activity.keeps_up()
+        {
+            self.part.connections.connect_again(device, &backoff, now);
+        }
+    }
+
+    /// The next command of a device that may send.
+    fn command(&mut self, device: usize, context: Context) -> Option<Command> {
+        let Part {
+            subscribers,
+            pool,
+            tracker,
+            ..
+        } = &mut self.part;
+        if let Some(subscribe) = subscribers.next(device, pool, tracker, context.now) {
+            return Some(subscribe);
+        }
+        let Stage::Active { activity, .. } = &mut self.stage else {
+            return None;
+        };
+        activity.next(&mut self.part, device, context)
+    }
+
     fn rejected(&mut self, device: usize, reason: &str, now: Instant) {
         if self.part.connections.state(device) == State::Connecting {
             self.connect(device, now).refused += 1;
@@ -318,6 +350,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             activity.event(&mut self.part, device, &event, now);
         }
         match &event {
+            Event::MaySend => self.part.connections.let_ahead(device),
             Event::Ready { .. } => self.came_up(device, now),
             Event::Established { start } => match start {
                 Start::Cold => {}
@@ -372,6 +405,10 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 }
                 return Step::Command(Command::Close);
             }
+            NextStep::Renew => {
+                self.renew(device, context.now);
+                return Step::Abort { reset: false };
+            }
             NextStep::Abort { reset } => {
                 if self.part.connections.state(device) == State::Connecting {
                     self.connect(device, context.now).given_up += 1;
@@ -380,23 +417,14 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
                 return Step::Abort { reset };
             }
         }
-        if context.congested || !self.part.connections.is_up(device) {
+        if context.congested || !self.part.connections.may_send(device) {
             return Step::Wait(None);
         }
-        let Part {
-            subscribers,
-            pool,
-            tracker,
-            ..
-        } = &mut self.part;
-        if let Some(subscribe) = subscribers.next(device, pool, tracker, context.now) {
-            return Step::Command(subscribe);
-        }
-        let Stage::Active { activity, .. } = &mut self.stage else {
-            return Step::Wait(None);
-        };
-        match activity.next(&mut self.part, device, context) {
-            Some(command) => Step::Command(command),
+        match self.command(device, context) {
+            Some(command) => {
+                self.part.connections.end_ahead(device);
+                Step::Command(command)
+            }
             None => Step::Wait(None),
         }
     }

@@ -20,6 +20,8 @@
 //! - [`agents`]: parts on other machines
 //! - [`arrivals`]: when messages are intended
 //! - `backlog`: messages that complete after the offer has ended; `capture_label`: the phases of captured packets
+//! - [`footprint`]: the memory that a device takes
+//! - [`identities`]: the certificates of devices
 //! - [`link`]: the emulated link between devices and a started target; [`keys`]: the secrets of its connections
 //! - [`profile`]: takes CPU profiles with `perf`
 //! - [`roles`]: subscribers, attempts and phases
@@ -47,7 +49,9 @@ pub mod destination;
 pub mod devices;
 pub mod entry;
 pub mod error;
+pub mod footprint;
 mod generator;
+pub mod identities;
 pub mod keys;
 pub mod link;
 pub mod outcome;

@@ -26,6 +26,7 @@ use wirecost_stack::url::Url;
 
 use super::destination::{Destination, OnLink, Trust};
 use super::devices::LAST_WAIT;
+use super::identities::{self, IdentitiesError};
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Measured, Used, Watched};
 use super::wire::Wire;
@@ -89,6 +90,9 @@ pub enum ServerError {
         /// The cause.
         reason: String,
     },
+    /// The certificates of the devices cannot be used.
+    #[error(transparent)]
+    Identities(#[from] IdentitiesError),
     /// A server of another maker failed.
     #[error(transparent)]
     Foreign(#[from] TargetError),
@@ -382,6 +386,8 @@ pub(super) fn found(
     trial: Trial,
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Reached), ServerError> {
+    // What this machine lacks is said before the server is asked.
+    let identities = identities::of(options)?;
     let waits = Waits {
         resolver: Patience::new(RESOLVE_PATIENCE, is_over),
         connect: Patience::new(options.connect_timeout, is_over),
@@ -405,6 +411,7 @@ pub(super) fn found(
             server_name: url.host.clone(),
             authorities: authorities(options)?,
             psk: None,
+            identities,
         },
         subscribers: None,
         link: None,

@@ -4,6 +4,7 @@ mod activities;
 mod clients;
 mod director;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use wirecost_proto::hosts::device_address;
 use wirecost_proto::random::key_of;
 use wirecost_scenario::options::load::shared::sockets;
 use wirecost_scenario::options::load::{Backoff, LoadOptions};
-use wirecost_security::KeyLog;
+use wirecost_security::{KeyLog, certificate};
 use wirecost_stack::Client;
+use wirecost_stack::channels::ClientChannels;
 
 use super::clock::Origin;
 use super::destination::Destination;
@@ -133,8 +135,14 @@ impl Share {
         let channels = self.destination.channels(clock, of_all)?;
         let observed_channels = self.destination.channels(clock, of_observed)?;
         let is_observed = |host| of_observed.is_enabled() && host < observed(self.options.clients);
+        let own_channels = self.own_channels(clock, |host| match is_observed(host) {
+            true => of_observed,
+            false => of_all,
+        })?;
         let channels_of = |host| {
-            if is_observed(host) {
+            if let Some(own) = own_channels.get(&host) {
+                own
+            } else if is_observed(host) {
                 &observed_channels
             } else {
                 &channels
@@ -176,6 +184,24 @@ impl Share {
         drop(outbox.send((self.number, FromPart::Ready)));
         let report = driver.run().map_err(PartError::Loop)?;
         Ok(report.socket_error.map(|error| error.to_string()))
+    }
+
+    /// The channels of each device of the part by its number, where each has a certificate of its own.
+    fn own_channels<'k>(
+        &self,
+        clock: Clock,
+        key_log: impl Fn(u32) -> &'k KeyLog,
+    ) -> Result<BTreeMap<u32, ClientChannels>, certificate::Error> {
+        if !self.destination.has_identity_of_each() {
+            return Ok(BTreeMap::new());
+        }
+        let behind = |number: u32| self.options.clients.saturating_add(number);
+        let subscribers = behind(self.subscribers.start)..behind(self.subscribers.end);
+        self.devices
+            .clone()
+            .chain(subscribers)
+            .map(|host| Ok((host, self.destination.channels_of(host, clock, key_log(host))?)))
+            .collect()
     }
 
     /// The sources of its sockets: on an emulated link each device has its own address, as long as there are enough.

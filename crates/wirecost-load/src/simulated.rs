@@ -9,11 +9,13 @@
 //! - `bridges`: what brokers of different sites pass on
 //! - `setting`: its devices, servers and links
 //! - `parts`: its part and its target, as the coordinator sees them
+//! - `spool`: its packets on disk, for a capture
 
 mod bridges;
 mod counted;
 mod parts;
 mod setting;
+mod spool;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -23,8 +25,9 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
 use wirecost_link::{Counters, LinkConfig};
-use wirecost_live::emulation::Meter;
 use wirecost_live::emulation::capture::write_simulated;
+use wirecost_live::emulation::{EmulationError, Meter};
+use wirecost_live::recorder::Recording;
 use wirecost_proto::hosts::{DEVICES_V4, HostIndex};
 use wirecost_proto::{BothWays, Instant};
 use wirecost_results::link::{achieved, link_of};
@@ -33,7 +36,7 @@ use wirecost_results::time::rfc3339;
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_sim::{Recording, Tap, Watch};
+use wirecost_sim::{Tap, Watch};
 
 use crate::capture_label::PhaseLabels;
 use crate::clock::{LoadClock, Origin};
@@ -54,6 +57,7 @@ use crate::watch::{Announcement, Watcher};
 use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
 use setting::{LoadWorld, Setting};
+use spool::Spool;
 
 /// How long the simulation waits for packets of closed connections at the end of the load.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -73,25 +77,31 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         ..
     } = context;
     watcher.begin(&Announcement::of(options, position));
-    let recording = options.capture.then(Recording::new);
+    let spool = options.capture.then(|| Spool::create(folder)).transpose();
+    let spool = spool.map_err(EmulationError::doing("record packets"))?;
     let kept = Rc::new(RefCell::new(Kept::default()));
     let (clients, observed) = (options.clients, Rc::clone(&kept));
     let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
-    let simulated = simulate(options, watcher, interrupted, demands, (recording, watch));
+    let simulated = simulate(options, watcher, interrupted, demands, (spool, watch));
     watcher.end();
-    let simulated = simulated?;
-    if simulated.outcome.has_not_begun() {
+    let Simulated {
+        outcome,
+        counters,
+        tap: (spool, watch),
+        destination,
+    } = simulated?;
+    if outcome.has_not_begun() {
         return Ok(None);
     }
-    checked::check(options, simulated.destination.address, &simulated.outcome)?;
-    let captured = capture(options, folder, &simulated)?;
-    let traffic = traffic(options, &simulated.outcome, simulated.tap.1, kept);
-    let link = options
-        .link
-        .map(|config| link_report(options, config, &simulated.counters));
+    checked::check(options, destination.address, &outcome)?;
+    let recording = spool.map(Spool::finish);
+    let captured = recording.map(|packets| capture(options, folder, packets, &outcome, &destination));
+    let captured = captured.transpose()?;
+    let traffic = traffic(options, &outcome, watch, kept);
+    let link = options.link.map(|config| link_report(options, config, &counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
-        ..entry::of(options, &simulated.outcome, Taken::default(), link.as_ref())
+        ..entry::of(options, &outcome, Taken::default(), link.as_ref())
     };
     if let Some(captured) = captured {
         captured.note(&mut load);
@@ -99,7 +109,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     Ok(Some(LoadFile {
         profile: None,
         load,
-        intervals: simulated.outcome.intervals,
+        intervals: outcome.intervals,
         usage: Vec::new(),
         source_addresses: vec![format!("{DEVICES_V4}/16")],
         server: None,
@@ -119,30 +129,22 @@ fn traffic<F: FnMut(HostIndex) -> Option<DeviceKeeper>>(
     Rc::into_inner(kept)?.into_inner().finish(options.clients, times)
 }
 
-/// Writes the capture below the results folder, if packets were recorded.
-fn capture<W>(
+/// Writes the capture of the recorded packets below the results folder.
+fn capture(
     options: &LoadOptions,
     folder: &Path,
-    simulated: &Simulated<(Option<Recording>, W)>,
-) -> Result<Option<Captured>, LoadError> {
-    let Some(recording) = &simulated.tap.0 else {
-        return Ok(None);
-    };
-    let contexts = keys::oscore_contexts(options, &simulated.destination);
+    mut packets: Recording,
+    outcome: &LoadOutcome,
+    destination: &Destination,
+) -> Result<Captured, LoadError> {
+    let contexts = keys::oscore_contexts(options, destination);
+    let labels = PhaseLabels::of(options, outcome);
     let write = |path: &Path| {
         let utc_ns = Origin::simulated().utc_ns;
-        let labels = PhaseLabels::of(options, &simulated.outcome);
         let label = |at| labels.at(at);
-        write_simulated(
-            path,
-            recording.records(),
-            utc_ns,
-            simulated.outcome.keys.text(),
-            &label,
-        )
+        write_simulated(path, &mut packets, utc_ns, outcome.keys.text(), &label)
     };
-    let captured = keep(folder, &identity::key(options), contexts.as_deref(), write)?;
-    Ok(Some(captured))
+    Ok(keep(folder, &identity::key(options), contexts.as_deref(), write)?)
 }
 
 /// The report of the link, which keeps every deadline.

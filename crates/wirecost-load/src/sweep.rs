@@ -17,6 +17,7 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::identity::{self, Run};
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::thresholds::times_of;
 
 use crate::search;
 
@@ -103,13 +104,14 @@ impl<'a> Sweep<'a> {
         run_one: &mut RunOne<'_, E>,
         watch: &mut dyn FnMut(&RateSearch, &RateTrial),
     ) -> Result<Measured<'a, E>, ResultsError> {
-        let is_ours = |load: &&LoadOptions| self.shard.is_none_or(|shard| shard.holds(&identity::key(load)));
+        let is_ours = |run: &Run| self.shard.is_none_or(|shard| shard.holds(&run.key));
         let environment = self.before.environment();
         let mut store = LoadStore::open(self.folder, self.heading, Vec::new(), self.earlier, &environment)?;
         let (mut ended, mut ran) = (None, 0);
         let mut searches: Vec<RateSearch> = Vec::new();
-        for base in self.loads.iter().filter(is_ours) {
-            let mut search = search_of(find_max, base);
+        for run in identity::runs(self.loads).into_iter().filter(is_ours) {
+            let base = &run.options;
+            let mut search = search_of(find_max, &run);
             let input = search::Input {
                 goal: search.goal,
                 first: FindMax::rate(base).unwrap_or_default(),
@@ -148,16 +150,22 @@ impl<'a> Sweep<'a> {
 }
 
 /// A search without loads.
-fn search_of(find_max: &FindMax, base: &LoadOptions) -> RateSearch {
+fn search_of(find_max: &FindMax, run: &Run) -> RateSearch {
+    let base = &run.options;
     let clients = counted(base.clients.into(), "client");
     let link = base
         .link
         .as_ref()
         .map_or(String::new(), |link| format!(", {}", LinkShown(*link)));
+    let number = run
+        .of
+        .as_ref()
+        .map_or(String::new(), |of| format!(", search {} of {}", of.run, of.runs));
     RateSearch {
-        name: format!("{} → {}, {clients}{link}", base.stack, base.target),
+        name: format!("{} → {}, {clients}{link}{number}", base.stack, base.target),
+        run_of: run.of.clone(),
         bound: find_max.text().to_owned(),
-        metric: FindMax::metric(base).name.to_owned(),
+        metric: times_of(base).name().to_owned(),
         goal: FindMax::goal(base),
         ..RateSearch::default()
     }
@@ -218,7 +226,7 @@ impl<'a, E> Measured<'a, E> {
     ///
     /// # Errors
     /// A load cannot be read back, or a file cannot be written.
-    pub fn write(&self, thresholds: Vec<Threshold>) -> Result<LoadSummary, ResultsError> {
+    pub fn write(&mut self, thresholds: Vec<Threshold>) -> Result<LoadSummary, ResultsError> {
         self.store
             .finish(&self.before.environment(), thresholds, SystemTime::now())
     }
@@ -283,7 +291,7 @@ mod tests {
                 server: None,
             }))
         });
-        let measured = measured.expect("a sweep");
+        let mut measured = measured.expect("a sweep");
         let summary = measured.write(Vec::new()).expect("written");
         (summary, ran, measured.failure)
     }

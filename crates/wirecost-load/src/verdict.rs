@@ -6,6 +6,7 @@
 //! target carries (saturation) measures its own length: both are labelled and exempt from these rules.
 
 mod bottleneck;
+mod connections;
 mod devices;
 mod link;
 mod modelled;
@@ -95,22 +96,16 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
 
 /// Judges a load.
 pub fn of(evidence: &Evidence<'_>) -> Verdict {
-    let bottleneck = match evidence.options.engine {
-        LoadEngine::Live => bottleneck::of(evidence),
-        LoadEngine::Sim => modelled::bottleneck(evidence),
-    };
-    let by_generator = bottleneck.as_ref().is_some_and(|found| found.who == "generator");
+    let (bottleneck, by_generator) = bottleneck_of(evidence);
     let phases = evidence.options.phases.iter().zip(evidence.phases);
     let phases = phases.zip(&evidence.outcome.phases).enumerate();
     Verdict {
         phases: phases
             .map(|(index, ((phase, figures), times))| {
-                let offered = offered(evidence.options, phase, figures);
-                let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
-                warnings.extend(phase::lack(figures));
+                let mut warnings = of_figures(evidence.options, phase, figures, by_generator);
                 warnings.extend(phase::of_others(figures));
                 warnings.extend(phase::unsubscribed(evidence, index));
-                warnings.extend(phase::not_lasting(evidence, index));
+                warnings.extend(connections::not_lasting(evidence, index));
                 warnings.extend(phase::dropped(evidence, index));
                 warnings.extend(clock(times));
                 warnings.extend(ended_early(evidence, index));
@@ -120,6 +115,58 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
         warnings: of_load(evidence),
         bottleneck,
     }
+}
+
+/// The reasons for which figures of the running phase `index` would be INVALID if it ended now, by the rules of [`of`]. `figures` are
+/// those of the phase so far, `outcome` is that of the phases before. A message that is still open tells nothing yet. What belongs to
+/// the whole load (its link, the processor time that others had) and what datagrams were dropped is judged at the end only.
+pub fn so_far(
+    options: &LoadOptions,
+    index: usize,
+    mut figures: PhaseFigures,
+    times: &PhaseTimes,
+    outcome: &LoadOutcome,
+) -> Vec<Warning> {
+    let Some(phase) = options.phases.get(index) else {
+        return Vec::new();
+    };
+    figures.outcomes.offered = figures.outcomes.ended();
+    let mut phases = vec![PhaseFigures::default(); index];
+    phases.push(figures);
+    let (_, by_generator) = bottleneck_of(&Evidence {
+        options,
+        phases: &phases,
+        outcome,
+        taken: Taken::default(),
+        link: None,
+    });
+    let mut warnings = of_figures(options, phase, &phases[index], by_generator);
+    warnings.extend(clock(times));
+    warnings.retain(|warning| warning.invalidates);
+    warnings
+}
+
+/// The bottleneck, and whether it is the generator.
+fn bottleneck_of(evidence: &Evidence<'_>) -> (Option<Bottleneck>, bool) {
+    let bottleneck = match evidence.options.engine {
+        LoadEngine::Live => bottleneck::of(evidence),
+        LoadEngine::Sim => modelled::bottleneck(evidence),
+    };
+    let by_generator = bottleneck.as_ref().is_some_and(|found| found.who == "generator");
+    (bottleneck, by_generator)
+}
+
+/// The warnings that follow from the figures of a phase alone.
+fn of_figures(
+    options: &LoadOptions,
+    phase: &Phase,
+    figures: &PhaseFigures,
+    by_generator: bool,
+) -> Vec<Warning> {
+    let offered = offered(options, phase, figures);
+    let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
+    warnings.extend(phase::lack(figures));
+    warnings
 }
 
 fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {

@@ -6,6 +6,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::figures::Interval;
 use wirecost_results::load::LoopKind;
 use wirecost_results::metrics::{Metrics, Usage};
+use wirecost_results::warning::Warning;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 /// A receiver of progress notifications: the live view, the endpoint for Prometheus.
@@ -99,6 +100,8 @@ pub struct Tick<'a> {
     pub generator: Option<Usage>,
     /// CPU and memory of the target, if it runs on this machine.
     pub target: Option<Usage>,
+    /// The reasons for which figures of the phase would be INVALID if it ended now.
+    pub limits: &'a [Warning],
 }
 
 /// Several watchers act as one.

@@ -23,6 +23,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
+use wirecost_stack::message::Requests;
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::server::Clients;
 use wirecost_stack::target::Target;
@@ -98,6 +99,7 @@ fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity
                 inflight: u32::MAX,
                 trace: None,
                 backoff: BACKOFF,
+                forgotten_after: None,
                 per_message: false,
                 transport: wirecost_proto::bare::Transport::Stream,
                 kind: Kind::Message,
@@ -120,8 +122,10 @@ fn part(options: &LoadOptions) -> Part {
         stack: options.stack,
         resource: "test".parse().expect("a pattern"),
         authority: "server".into(),
-        field_bytes: 0,
+        requests: Requests::default(),
         retain: false,
+        topics: None,
+        user_properties: Arc::default(),
         recorded: None,
         payload: PayloadSource::random(PAYLOAD_BYTES, 1),
         utc_offset_ns: 0,

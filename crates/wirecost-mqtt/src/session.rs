@@ -125,6 +125,14 @@ impl<M> Outbound<M> {
         self.resent = 0;
     }
 
+    /// Takes the receive maximum of this connection, which becomes known after its first message was sent.
+    pub(crate) fn learn(&mut self, receive_maximum: u16) {
+        let holds = self.exchanges.iter().filter(|exchange| exchange.holds_quota);
+        let held = u16::try_from(holds.count()).unwrap_or(u16::MAX);
+        self.receive_maximum = receive_maximum;
+        self.quota = receive_maximum.saturating_sub(held);
+    }
+
     /// Drops all exchanges, oldest first.
     pub(crate) fn discard(&mut self) -> impl Iterator<Item = M> + '_ {
         self.resent = 0;

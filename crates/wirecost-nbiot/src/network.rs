@@ -169,6 +169,10 @@ enum Event {
         ue: UeId,
         connection: u32,
     },
+    ConnectionTimer {
+        ue: UeId,
+        since: Subframe,
+    },
     Paging {
         ue: UeId,
     },
@@ -343,6 +347,7 @@ impl Network {
             Event::AckEnd { ue, serial } => self.receive_ack(ue, serial, now),
             Event::PollTimer { ue, direction, poll } => self.handle_poll_timer(ue, direction, poll, now),
             Event::Inactivity { ue, connection } => self.handle_inactivity(ue, connection, now),
+            Event::ConnectionTimer { ue, since } => self.handle_connection_timer(ue, since, now),
             Event::Paging { ue } => self.handle_paging(ue, now),
             Event::PageEnd(block) => self.receive_pages(&block, now),
             Event::EarlyAnswer { ue, serial } => self.answer_early_data(ue, serial, now),

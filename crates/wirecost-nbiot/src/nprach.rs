@@ -55,12 +55,15 @@ impl Nprach {
     }
 }
 
-/// The probability that a preamble is detected at `snr` per subcarrier and antenna, as a linear ratio.
+/// The probability that a preamble is detected at `snr` per subcarrier and antenna, as a linear ratio: the configured one, or
 ///
 /// `Phi((SNR + 10 log10(R) - s50) / sd)`: with `s50` such that the conformance point of TS 36.141 section 8.5.3 is detected with 99 %.
 pub fn detection_probability(config: &RandomAccessConfig, snr: f64, repetitions: u16) -> f64 {
     if config.ideal_detection {
         return 1.0;
+    }
+    if let Some(failure) = config.failure {
+        return 1.0 - failure;
     }
     let gain = |repetitions: u16| decibels(f64::from(repetitions));
     let sd = config.detection_sd_db;

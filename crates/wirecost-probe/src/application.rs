@@ -44,7 +44,9 @@ impl From<mqtt::Event> for ProbeEvent {
             mqtt::Event::Failed(error) => Trouble::Foreign(error.to_string()).into(),
             mqtt::Event::Closed => Trouble::Closed.into(),
             mqtt::Event::Reset(reason) => Trouble::Broken(reason).into(),
-            mqtt::Event::Discarded { .. }
+            mqtt::Event::MaySend
+            | mqtt::Event::Unprocessed { .. }
+            | mqtt::Event::Discarded { .. }
             | mqtt::Event::TimedOut(_)
             | mqtt::Event::MessageReceived(_)
             | mqtt::Event::DigestReceived(_)

@@ -235,6 +235,12 @@ pub trait Endpoint {
     /// Returns the next output; call it until it returns [`Output::Timeout`].
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event>;
 
+    /// Gives back the memory that it only keeps for reuse, if nothing is on its way. Returns whether nothing is. What it says and
+    /// does stays the same. A driver of very many endpoints, most of which sleep, calls it.
+    fn rest(&mut self) -> bool {
+        false
+    }
+
     /// What the endpoint holds for a flow. A driver with a limit for all flows together asks after every input of the
     /// flow, and ends the flow that holds most. Clients hold what their user gave them, and need not say it.
     fn held(&self, _flow: FlowId) -> Held {
@@ -259,6 +265,10 @@ impl<T: Endpoint + ?Sized> Endpoint for alloc::boxed::Box<T> {
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event> {
         (**self).poll_output(out)
+    }
+
+    fn rest(&mut self) -> bool {
+        (**self).rest()
     }
 
     fn held(&self, flow: FlowId) -> Held {

@@ -1,6 +1,7 @@
 //! The vocabulary of wirecost: the types that all other crates share.
 //!
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
+//! - [`battery`]: how long a store of energy lasts
 //! - [`calendar`]: how long a day, a month and a year are
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
 //! - [`shown`]: the same and other numbers as people read them
@@ -12,6 +13,7 @@
 //! - [`wheel`]: any number of deadlines, by time
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: the fate of a packet on a link
+//! - [`framing`]: bytes as a sniffer counts them, with the headers of the link layer
 //! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
 //! - [`service_time`]: how long a server works on a message
 //! - [`credentials`]: comparison with a secret
@@ -39,6 +41,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bare;
+pub mod battery;
 pub mod both_ways;
 pub mod calendar;
 pub mod content;
@@ -46,6 +49,7 @@ pub mod credentials;
 pub mod director;
 pub mod driver;
 pub mod endpoint;
+pub mod framing;
 pub mod hosts;
 pub mod log;
 #[cfg(any(test, feature = "pair"))]
@@ -68,6 +72,7 @@ pub use both_ways::BothWays;
 pub use content::Content;
 pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Held, Input, Output, Peer, ResetReason};
+pub use framing::Framing;
 pub use path::{Delivery, Direction, Fate, Path};
 pub use peer_text::PeerText;
 pub use random::Rng;

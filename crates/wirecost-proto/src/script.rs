@@ -29,7 +29,8 @@ pub enum Step<C> {
 pub struct Context {
     /// Now.
     pub now: Instant,
-    /// The time until which the device's link was busy, or is known to be busy.
+    /// The time until which the device's link was busy, or is known to be busy. In a load on kernel sockets: when the device last
+    /// sent or received.
     pub link_busy_until: Instant,
     /// CPU time spent on this device so far.
     pub cpu: Duration,

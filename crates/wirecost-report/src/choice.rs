@@ -3,12 +3,17 @@
 //! The page has the requirements, the ranking, its evidence, what it assumes, and the command that repeats it. It is one file that
 //! asks nothing of the network and has no script.
 
+mod current;
+
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
 use crate::ReportError;
+use crate::chart::Figure;
 use crate::export::escaped;
+
+pub use current::{Current, Step};
 
 /// The choices of one or more use cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -44,6 +49,8 @@ pub struct Choice {
     pub heads: Vec<String>,
     /// The ranking.
     pub rows: Vec<Ranked>,
+    /// The current of a reading of the first row; `None` without a device.
+    pub current: Option<Current>,
     /// What was simulated and measured, and where it is.
     pub evidence: Vec<String>,
     /// Files of the evidence, relative to the page: name and path.
@@ -75,6 +82,8 @@ struct Page<'a> {
     choices: &'a Choices,
     /// The bars of each use case.
     bars: Vec<Vec<Bar<'a>>>,
+    /// The current of a reading of each use case.
+    currents: Vec<Option<Figure>>,
     /// The columns of each use case's ranking that the picture above it has.
     hidden: Vec<Vec<usize>>,
 }
@@ -99,11 +108,17 @@ struct Bar<'a> {
 pub fn html(choices: &Choices) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.add_template("head.html", include_str!("../templates/head.html"))?;
+    environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
     environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
     let page = Page {
         css: include_str!("../templates/style.css"),
         choices,
         bars: choices.cases.iter().map(bars).collect(),
+        currents: choices
+            .cases
+            .iter()
+            .map(|case| case.current.as_ref().and_then(Current::figure))
+            .collect(),
         hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
     Ok(environment.get_template("choice.html")?.render(Serde(&page))?)

@@ -3,6 +3,7 @@
 mod ranking;
 mod shown;
 
+use wirecost_results::catalogue::{Aggregation, Metric};
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, Section};
 
@@ -30,6 +31,8 @@ pub(crate) enum Column {
     PerReading,
     /// IP bytes of connect and close, both directions.
     Connection,
+    /// Bytes of connect, message and close as a sniffer counts them, both directions.
+    Frames,
     /// Packets of a message, up + down.
     Packets,
     /// Round trips of connect + message.
@@ -63,13 +66,14 @@ pub(crate) const EARLY: &str = "‡";
 
 impl Column {
     /// Every column, in the order of the table.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Up,
         Self::Down,
         Self::Total,
         Self::AllIn(Per::Message),
         Self::PerReading,
         Self::Connection,
+        Self::Frames,
         Self::Packets,
         Self::RoundTrips,
         Self::FirstMessage,
@@ -89,6 +93,7 @@ impl Column {
             Self::AllIn(per) => ("all-in", per.unit()),
             Self::PerReading => ("all-in", "B/reading"),
             Self::Connection => ("connection", "B"),
+            Self::Frames => ("frames", "B/session"),
             Self::Packets => ("packets", "up+down"),
             Self::RoundTrips => ("RTTs", "conn+msg"),
             Self::FirstMessage => ("1st ack", "RTTs"),
@@ -115,6 +120,7 @@ impl Column {
             Self::AllIn(per) => per.estimate(cell),
             Self::PerReading => bytes_per_reading(cell),
             Self::Connection => cell.connection_bytes(),
+            Self::Frames => frames(cell),
             Self::Packets => {
                 let [up, down] = [&message.up, &message.down].map(|bytes| cell.count(&bytes.packets));
                 Some(up.plus(&down))
@@ -148,7 +154,7 @@ impl Column {
             Self::Ratio => number::optional(self.value(cell), |ratio| format!("{ratio:.2}")),
             Self::AllIn(per) => number::optional(self.value(cell), |bytes| per.text(bytes)),
             Self::PerReading => number::optional(self.value(cell), |bytes| Per::Message.text(bytes)),
-            Self::Up | Self::Down | Self::Total | Self::Connection => {
+            Self::Up | Self::Down | Self::Total | Self::Connection | Self::Frames => {
                 number::optional(self.value(cell), number::bytes)
             }
         }
@@ -243,6 +249,15 @@ pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
         .as_ref()
         .map(|message| message.response_kind.as_str());
     kind == Some("to_arrival")
+}
+
+/// The bytes of frames of a session, exact where every sample has the same.
+fn frames(cell: &Cell) -> Option<Estimate> {
+    let bytes = Metric::FrameBytes.of_cell(cell, Aggregation::Mean)?;
+    Some(match Metric::FrameBytes.is_constant(cell) {
+        true => Estimate::exact(bytes),
+        false => Estimate::unknown(bytes),
+    })
 }
 
 /// A quantile of times with its order-statistic interval; exact where all times are equal.

@@ -33,7 +33,7 @@ pub(crate) fn sentences(summary: &Summary, per: Per, policies: Vec<String>) -> V
         let kind = match (has_both, secured) {
             (false, _) => "",
             (true, false) => "plain",
-            (true, true) => "secured",
+            (true, true) => "encrypted",
         };
         let engine = if cells.iter().flatten().all(|cell| is_modelled(cell)) {
             "simulated"

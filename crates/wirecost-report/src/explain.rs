@@ -42,7 +42,7 @@ pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
             share_of_cause(cell, "retransmission")
         }),
         line("padding", "", &|cell| share_of_cause(cell, "probe")),
-        line("connections made again", "", &made_again),
+        line("reconnects", "", &made_again),
         // The conclusion tells it of a single stack.
         line("keep-alive within all-in", "", &kept),
     ];
@@ -179,7 +179,7 @@ mod tests {
         };
         let lines = lines(&Names::default(), &[kept, other]);
         let expected = [
-            "connections made again: coap-con+dtls1.3 3 per device, as the earlier one had ended",
+            "reconnects: coap-con+dtls1.3 3 per device, as the earlier one had ended",
             "keep-alive within all-in: coap-con+dtls1.3 50 B a message",
         ];
         assert_eq!(lines, expected);

@@ -21,6 +21,8 @@
 //! | `not_run` | | why the cell could not be run |
 //! | `first_message_round_trips` | | round trips until the first message was acknowledged, or had arrived |
 //! | `all_in_up_bytes`, `all_in_down_bytes` | B | bytes per message with the shares of connect, keep-alive and close |
+//! | `framing` | | the link layer whose headers frames have; empty without |
+//! | `frame_up_bytes`, `frame_down_bytes` | B | bytes of connect, a message and close as a sniffer counts them |
 //! | `phase` | | `connect`, `message`, `keep_alive`, `close` or `delivery` |
 //! | `samples` | | devices that reached the end of the phase |
 //! | `response_kind` | | `to_ack`, `to_reply` or `to_arrival` |
@@ -108,6 +110,15 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         optional("first_message_round_trips", cell.first_message_round_trips),
         optional("all_in_up_bytes", all_in.map(|bytes| bytes.up)),
         optional("all_in_down_bytes", all_in.map(|bytes| bytes.down)),
+        optional("framing", cell.frames.as_ref().map(|frames| &frames.framing)),
+        optional(
+            "frame_up_bytes",
+            cell.frames.as_ref().and_then(|frames| frames.up),
+        ),
+        optional(
+            "frame_down_bytes",
+            cell.frames.as_ref().and_then(|frames| frames.down),
+        ),
         field("phase", phase),
     ]);
     fields

@@ -163,7 +163,7 @@ impl Form {
 }
 
 /// The link for people: `RTT 25 ms, loss 5%`; or that there was none.
-pub(crate) fn link_words(link: &Link) -> String {
+pub fn link_words(link: &Link) -> String {
     words(link, Form::Shown)
 }
 

@@ -53,6 +53,7 @@ pub mod terminal;
 use wirecost_results::RunFolder;
 
 pub use error::ReportError;
+pub use figures::link_words;
 
 /// Reads a results folder and writes its `summary.csv`, `summary.md` and `report.html`.
 ///

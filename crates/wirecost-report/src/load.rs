@@ -30,6 +30,7 @@ pub use html::report as html;
 pub use junit::{Absent, junit};
 pub use markdown::markdown;
 pub use wirecost_results::load::is_load;
+pub use words::time;
 
 /// Everything that a report of loads reads from its results folder.
 #[derive(Clone, Debug)]

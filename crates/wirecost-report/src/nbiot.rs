@@ -3,7 +3,7 @@
 //! - [`table()`]: the points of a run on a terminal; [`sensitivity`]: their knees
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - `html`: `report.html`
-//! - [`checks`]: the study's statements; [`targets`]: the model's validation
+//! - [`targets`]: the model's validation
 
 pub mod export;
 mod html;
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use wirecost_results::RunFolder;
-use wirecost_results::nbiot::{Check, NbiotSummary, Target, Verdict};
+use wirecost_results::nbiot::{NbiotSummary, Target};
 
 use crate::ReportError;
 pub use html::{page, write_page};
@@ -45,36 +45,7 @@ pub fn text(summary: &NbiotSummary) -> String {
     if !summary.sensitivity.is_empty() {
         text = format!("{text}\n{}", sensitivity(&summary.sensitivity));
     }
-    if !summary.checks.is_empty() {
-        text = format!("{text}\n{}", checks(&summary.checks));
-    }
     text + &crate::terminal::threshold_lines(&summary.thresholds)
-}
-
-/// The statements with their verdicts, and how many hold.
-pub fn checks(checks: &[Check]) -> String {
-    let mut text = String::new();
-    for check in checks {
-        let (id, verdict) = (&check.id, check.verdict.words());
-        writeln!(
-            text,
-            "{id:<4}{verdict:<15}{}\n{:19}{}",
-            check.statement, "", check.numbers
-        )
-        .ok();
-    }
-    let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    writeln!(
-        text,
-        "{} of {} hold, {} do not, {} are not separable, {} were not run",
-        count(Verdict::Holds),
-        checks.len(),
-        count(Verdict::DoesNotHold),
-        count(Verdict::NotSeparable),
-        count(Verdict::NotRun),
-    )
-    .ok();
-    text
 }
 
 /// The targets with their numbers.
@@ -132,20 +103,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[2], "1 of 2 targets are met");
-    }
-
-    #[test]
-    fn verdicts_are_counted() {
-        let check = |verdict| Check {
-            id: "A1".into(),
-            statement: "one is above the other".into(),
-            verdict,
-            numbers: "1.2".into(),
-        };
-        let text = checks(&[check(Verdict::Holds), check(Verdict::NotSeparable)]);
-        assert!(
-            text.ends_with("1 of 2 hold, 0 do not, 1 are not separable, 0 were not run\n"),
-            "{text}"
-        );
     }
 }

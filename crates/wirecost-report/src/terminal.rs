@@ -137,7 +137,7 @@ fn block(group: &Group<'_>, rows: &[Row], layout: &Layout, style: &Style) -> Vec
         let secured = is_secured(cell);
         if group.has_both_protections() && kind != Some(secured) {
             kind = Some(secured);
-            let heading = if secured { "secured:" } else { "plain:" };
+            let heading = if secured { "encrypted:" } else { "plain:" };
             lines.push(style.faint(heading));
         }
         lines.push(layout.row(row, style));

@@ -145,15 +145,15 @@ fn plain_and_secured_stacks_are_ranked_apart() {
     );
     let plain = table(&results.summary, &WIDE);
     let place = |text: &str| plain.find(text).unwrap_or_else(|| panic!("{text}: {plain}"));
-    assert!(place("\nplain:\n") < place("\ncoap-con ") && place("\nudp ") < place("\nsecured:\n"));
-    assert!(place("\nsecured:\n") < place("\nmqtt-qos1+tls1.3 "));
+    assert!(place("\nplain:\n") < place("\ncoap-con ") && place("\nudp ") < place("\nencrypted:\n"));
+    assert!(place("\nencrypted:\n") < place("\nmqtt-qos1+tls1.3 "));
     assert!(
-        plain.starts_with("plain: ") && plain.contains("\nsecured: "),
+        plain.starts_with("plain: ") && plain.contains("\nencrypted: "),
         "{plain}"
     );
     assert!(plain.contains("http3 has no plain form"), "{plain}");
     let html = report(&results).unwrap();
-    assert!(html.contains("of all, plain") && html.contains("of all, secured"));
+    assert!(html.contains("of all, plain") && html.contains("of all, encrypted"));
 }
 
 #[test]

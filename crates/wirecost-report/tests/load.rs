@@ -14,6 +14,7 @@ use wirecost_results::columns::Row as _;
 use wirecost_results::figures::Connects;
 use wirecost_results::load::{Asked, LoadSummary, PhaseFigures};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
+use wirecost_results::repeat::RunOf;
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
@@ -552,6 +553,20 @@ fn a_search_is_told_in_every_output() {
         passed.contains("wirecost.search") && !passed.contains("wirecost.load"),
         "{passed}"
     );
+    let repeated = |run| RateSearch {
+        run_of: Some(RunOf {
+            load: "key".into(),
+            run,
+            runs: 2,
+        }),
+        ..search.clone()
+    };
+    results.summary.searches = [1, 2].map(|run| repeated(run).concluded(true)).into();
+    let together = "over 2 searches: 1,980/s, 95 % interval 1,980/s to 1,980/s";
+    assert!(table(&results.summary, &options).contains(&format!("highest rate {together}")));
+    assert!(markdown(&results.summary).contains(&format!("The highest rate {together}.")));
+    let page = html(&results).unwrap().replace("&#x2f;", "/");
+    assert!(page.contains(&format!("<p>The highest rate {together}.</p>")));
     let none = RateSearch {
         trials: vec![trial(1.0, false); 3],
         ..search.clone()

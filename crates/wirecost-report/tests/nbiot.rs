@@ -28,7 +28,6 @@ fn the_first_screen_says_which_load_is_carried() {
             "At least 95 % of reports arrive within 20 s up to 2.5/s, the highest load: coap-con 25 B, coap-con 400 B; \
              up to 1/s: tcp 25 B, tcp 400 B."
         ));
-    assert!(head.contains("Of the study's 3 statements 1 hold; not: A6; not separable: A8."));
     assert!(head.contains("Energy and battery life (*) are modelled"));
 }
 
@@ -41,7 +40,7 @@ fn each_point_of_a_figure_has_its_interval_in_data_and_table() {
 tcp 25 B,2.5,75,73,77
 "
     ));
-    assert!(study.contains("<td>75.0 (73.0 to 77.0)</td>"));
+    assert!(study.contains(">75.0 (73.0 to 77.0)</td>"));
     // Four curves at two loads in four figures of two widths.
     assert_eq!(study.matches("<circle class=\"mark").count(), 4 * 2 * 4 * 2);
     assert_eq!(study.matches("<line class=\"whisker").count(), 4 * 2 * 4 * 2);
@@ -69,7 +68,7 @@ fn a_map_has_a_mark_for_each_outcome_and_level() {
         "{map}"
     );
     assert!(map.contains("<title>served, coverage level 1: 1</title>"));
-    assert!(map.contains("the devices of one report in 4 of seed 0, 2 of 3 served within 20 s"));
+    assert!(map.contains("the devices of every report of seed 0, 2 of 3 served within 20 s"));
     assert!(map.contains("<title>copy of cell "));
 }
 
@@ -97,7 +96,7 @@ fn a_changed_network_stands_beside_the_given_one() {
     let html = whole(true);
     let changes = section(&html, "changes");
     assert!(changes.contains("coap-con 25 B, edt at 1/s"));
-    assert!(changes.contains("<td>+0.0 (+0.0 to +0.0)</td>") || changes.contains("<td>+0.0</td>"));
+    assert!(changes.contains(">+0.0 (+0.0 to +0.0)</td>") || changes.contains(">+0.0</td>"));
     // The curves of the network as given, and each of four with its change.
     assert_eq!(section(&html, "answer").matches("class=\"panel p0v").count(), 5);
 }
@@ -113,7 +112,6 @@ fn a_page_without_map_and_sequence_has_neither() {
 fn a_run_that_was_stopped_at_once_has_a_page() {
     let mut summary = nbiot::summary(false);
     summary.points.clear();
-    summary.checks.clear();
     summary.interrupted = true;
     let html = page(&summary, None, &[]).expect("a page");
     assert!(html.contains("The run was interrupted"));

@@ -63,8 +63,11 @@ fn plain_and_secured_stacks_have_maps_apart() {
     let stacks = ["udp", "coap-con", "coap-con+dtls1.3"];
     let results = common::sweep(&stacks, &[16, 128], &[25, 100], &[0.0]);
     let maps = section(&report(&results).unwrap(), "maps", "verdict");
-    assert!(maps.contains("<span>plain</span>") && maps.contains("<span>secured</span>"));
-    assert!(maps.contains("of acknowledged ones, secured</caption>"), "{maps}");
+    assert!(maps.contains("<span>plain</span>") && maps.contains("<span>encrypted</span>"));
+    assert!(
+        maps.contains("of acknowledged ones, encrypted</caption>"),
+        "{maps}"
+    );
 }
 
 #[test]

@@ -194,6 +194,7 @@ fn difference(one: &MeanInterval, other: &MeanInterval) -> Option<[f64; 2]> {
 
 /// How the emulator kept its deadlines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Emulator {
     /// Packets delivered.
     pub packets: u64,

@@ -18,8 +18,11 @@ use crate::summary::Outcomes;
 pub struct Interval {
     /// Index of the phase in the scenario, from 0.
     pub phase: u32,
-    /// Second of the phase, from 0.
+    /// Second of the phase in which it begins, from 0.
     pub second: u32,
+    /// Its length in seconds, where it is more than one: those of a long phase are wider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u32>,
     /// Whether the interval is warm-up: part of the time line, but not of any figure.
     pub warm_up: bool,
     /// How messages ended. A message that has not ended yet is counted in `offered` only.
@@ -70,8 +73,44 @@ pub struct Interval {
     pub one_way_delay: Option<Histogram>,
 }
 
+/// Names an interval: a second of a phase, and whether it is warm-up. Keys are in the order of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IntervalKey {
+    phase: u32,
+    /// The second, and in the lowest bit whether it is warm-up: every message of a load keeps a key.
+    second: u32,
+}
+
+impl IntervalKey {
+    /// The key of a second of a phase. Seconds above 2^31 share the last one.
+    pub const fn new(phase: u32, second: u32, warm_up: bool) -> Self {
+        const LAST: u32 = u32::MAX >> 1;
+        let second = if second < LAST { second } else { LAST };
+        Self {
+            phase,
+            second: second << 1 | warm_up as u32,
+        }
+    }
+
+    /// Index of the phase in the scenario, from 0.
+    pub const fn phase(self) -> u32 {
+        self.phase
+    }
+
+    /// Second of the phase, from 0.
+    pub const fn second(self) -> u32 {
+        self.second >> 1
+    }
+
+    /// Whether the interval is warm-up.
+    pub const fn is_warm_up(self) -> bool {
+        self.second & 1 == 1
+    }
+}
+
 /// Connects and lost connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connects {
     /// Connects that began.
     pub attempted: u64,
@@ -96,6 +135,7 @@ pub struct Connects {
 
 /// What arrived at subscribers and sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deliveries {
     /// Messages that subscribers should receive: each sent message counts once per matching subscription, and once per
     /// group with a shared subscription.
@@ -120,6 +160,7 @@ pub struct Deliveries {
     pub empty_polls: u64,
     /// Messages that another program sent to the same server; they are in no other count.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub of_others: u64,
 }
 
@@ -139,12 +180,28 @@ impl Interval {
         }
     }
 
+    /// An interval with this key in which nothing has happened yet.
+    pub fn at(key: IntervalKey) -> Self {
+        Self::new(key.phase(), key.second(), key.is_warm_up())
+    }
+
+    /// Its length in seconds.
+    pub fn seconds(&self) -> u32 {
+        self.seconds.unwrap_or(1)
+    }
+
+    /// Its key.
+    pub const fn key(&self) -> IntervalKey {
+        IntervalKey::new(self.phase, self.second, self.warm_up)
+    }
+
     /// Adds the counts of another part of the run, or later counts of the same part. Every field is named, so that a new one does
     /// not compile before it is added here.
     pub fn add(&mut self, other: &Self) {
         let Self {
             phase: _,
             second: _,
+            seconds: _,
             warm_up: _,
             outcomes,
             sent,

@@ -9,12 +9,13 @@
 //! - [`agents`]: the machines that generated a load
 //! - [`merge`]: several folders as one
 //! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
-//! - [`figures`]: the counts of a load for each second, which add up; [`store`]: loads in their folder;
+//! - [`figures`]: the counts of a load for each second, which add up; [`intervals`]: their sums; [`store`]: loads in their folder;
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
 //! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_text`], [`link_use`]: its link
 //! - [`value`]: texts with units; [`setting`]: settings of a server
-//! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
+//! - [`catalogue`]: every figure with its name, how it is read and how it is judged
+//! - [`threshold`]: a judged threshold; [`thresholds`]: which figure of a metric, and thresholds as text
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
 //! - [`cell_times`]: `latency/*` of a comparison
@@ -32,6 +33,7 @@ pub mod agreement;
 pub mod all_in;
 pub mod assemble;
 pub mod bytes;
+pub mod catalogue;
 pub mod cell_times;
 pub mod cells;
 pub mod columns;
@@ -39,6 +41,7 @@ pub mod curves;
 pub mod environment;
 pub mod figures;
 pub mod folder;
+pub mod intervals;
 pub mod journal;
 pub mod ladder;
 pub mod limits;
@@ -73,6 +76,8 @@ pub mod traffic;
 pub mod usage;
 pub mod value;
 pub mod warning;
+#[cfg(feature = "schema")]
+mod words;
 
 pub use cell_times::CellTimes;
 pub use cells::CellFile;

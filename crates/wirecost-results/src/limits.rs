@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::catalogue::{Metric, Of};
 use crate::load::{Load, PhaseFigures};
 use crate::standing::{Standing, Subject};
-use crate::thresholds::metric::{self, Of};
 use crate::warning::Warning;
 
 impl Load {
@@ -24,9 +24,7 @@ impl Load {
             // It is INVALID, and nobody knows why.
             return Standing::Refused;
         }
-        reasons.fold(Standing::Exact, |standing, reason| {
-            standing.and(subject.after(reason.kind))
-        })
+        subject.after_all(reasons.map(|reason| reason.kind))
     }
 
     /// The first reason that limits a figure of a phase.
@@ -38,9 +36,9 @@ impl Load {
     /// Notes in each phase which metrics are limited, for the readers of `summary.json`.
     pub fn note_standings(&mut self) {
         let limited = |phase: &PhaseFigures| {
-            let metrics = metric::all(Of::Loads).into_iter();
+            let metrics = Metric::all(Of::Loads).into_iter();
             let standings =
-                metrics.map(|metric| (metric.name.to_owned(), self.standing(phase, metric.subject())));
+                metrics.map(|metric| (metric.name().to_owned(), self.standing(phase, metric.subject())));
             standings
                 .filter(|(_, standing)| *standing != Standing::Exact)
                 .collect::<BTreeMap<_, _>>()

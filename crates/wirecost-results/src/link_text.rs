@@ -303,7 +303,7 @@ impl LinkText {
             }
         }
         for (transport, timeout) in nat_texts(self.0.nat, form) {
-            write!(f, ", NAT forgets {transport} after {timeout}")?;
+            write!(f, ", NAT binding timeout {transport} {timeout}")?;
             // TCP gets another port from every NAT.
             if transport == "udp" && self.0.nat.port == NatPort::New {
                 f.write_str(" and gives another port")?;
@@ -573,6 +573,9 @@ pub fn mtu(text: &str) -> Result<u16, ValueError> {
         got: size.to_string(),
     })
 }
+
+#[cfg(feature = "schema")]
+mod schema;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Use of a link in a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkUse {
     /// From the devices to the server.
     pub up: DirectionUse,
@@ -13,6 +14,7 @@ pub struct LinkUse {
 
 /// Use of one of several links: the packets between two sites.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopUse {
     /// The two sites, joined by `-`. Up is from devices to their server, and between two servers from the first site to the second.
     pub hop: String,
@@ -23,6 +25,7 @@ pub struct HopUse {
 
 /// Use of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionUse {
     /// IP packets that entered it.
     pub packets: u64,
@@ -38,6 +41,7 @@ pub struct DirectionUse {
     pub queue_dropped: u64,
     /// Time in which the direction was transmitting divided by the time that passed: 1 is all of the time; null without
     /// a rate or without a packet.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub utilisation: Option<f64>,
 }
 

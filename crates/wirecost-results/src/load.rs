@@ -21,12 +21,17 @@ use crate::standing::Standing;
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
-/// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases.
+/// The contents of `summary.json` after `wirecost load`, or `wirecost run` with phases: one entry per load, one section per
+/// phase. Times are in nanoseconds where a name ends in `_ns`, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "summary.json of a load by wirecost, schema 1", extend("$id" = "urn:wirecost:load-summary:1")))]
 pub struct LoadSummary {
-    /// Version of this format: [`super::summary::SCHEMA`].
+    /// Version of this format: 1.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = super::summary::SCHEMA)))]
     pub schema: u32,
     /// `load`. The summary of a comparison has no kind.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = KIND)))]
     pub kind: String,
     /// Version of wirecost.
     pub version: String,
@@ -63,8 +68,10 @@ pub fn is_load(folder: &RunFolder) -> bool {
 
 /// One combination of stack, start, payload, clients and rate against one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// The key of the load: equal for the same resolved load, engine, version and seed.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[0-9a-f]{16}$")))]
     pub key: String,
     /// Which run of a repeated load it is; absent without `repeat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,12 +86,14 @@ pub struct Load {
     /// Name of the stack.
     pub stack: String,
     /// How connections start: `cold`, `resumed` or `0rtt`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Start"))]
     pub start: String,
     /// Payload of a message in bytes; null if messages differ in it, as those of a template may.
     pub payload_bytes: Option<u64>,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
     /// `live`, or `sim` in virtual time.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Engine"))]
     pub engine: String,
     /// Devices without subscribers.
     pub clients: u64,
@@ -95,13 +104,15 @@ pub struct Load {
     /// How messages follow one another.
     pub loop_kind: LoopKind,
     /// `constant` or `poisson`; null in a closed loop.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::Arrivals>"))]
     pub arrivals: Option<String>,
     /// Whether devices share sockets. Tokens tell them apart, not 5-tuples.
     pub shared_socket: bool,
     /// Whether devices and the started target spoke IPv6. The address of a URL decides by itself.
     #[serde(default)]
     pub ipv6: bool,
-    /// The characters of this run in the names of its devices (`%x`), at a server that wirecost did not start.
+    /// The characters of this run in the names of its devices (`%x`), at a server that wirecost did not start; absent
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_tag: Option<String>,
     /// Processes that generated.
@@ -134,11 +145,11 @@ pub struct Load {
     pub aborted: Option<Threshold>,
     /// In the order in which they ran.
     pub phases: Vec<PhaseFigures>,
-    /// CPU and memory of the generator: all processes of it.
+    /// CPU and memory of the generator: all processes of it; null in virtual time.
     pub generator: Option<ProcessUse>,
     /// CPU and memory of the target, where it runs on this machine.
     pub target_use: Option<ProcessUse>,
-    /// The simulated server, if it has a service time.
+    /// The simulated server, if it has a service time; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceFigures>,
     /// The emulated link that all devices shared; absent without a link.
@@ -164,6 +175,7 @@ pub struct Load {
     pub wire_not_counted: Option<String>,
     /// Whether `wire` of its phases counts the packets of every program that used the target: worker processes sent those of the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = true)))]
     pub wire_of_all: bool,
     /// The packets on the link, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,6 +184,7 @@ pub struct Load {
 
 /// How messages follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LoopKind {
     /// The load offers no messages.
@@ -224,6 +237,7 @@ impl Load {
 
 /// The requested rates and link of a load without phases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {
     /// `asked_rate` of each phase that has one, in order.
     pub rates: Vec<f64>,
@@ -233,11 +247,13 @@ pub struct Asked {
 
 /// The emulated link of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkFigures {
     /// The link as configured and as achieved, over the whole load.
     #[serde(flatten)]
     pub link: Link,
     /// The packet path: `tun` or `veth`; `virtual` in virtual time.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::LoadPacketPath"))]
     pub packet_path: String,
     /// The lateness of the link over the whole load; absent in virtual time, which is never late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,6 +268,7 @@ pub struct LinkFigures {
 
 /// A hop of a load with sites: the link between two of them, and what crossed it over the whole load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopFigures {
     /// The two sites, joined by `-`. Up is from devices to their server, and between two servers from the first site to the second.
     pub hop: String,
@@ -263,17 +280,23 @@ pub struct HopFigures {
 
 /// The figures of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseFigures {
     /// `connect`, `publish`, `request`, `handshakes`, `hold`, `drop`, `reconnect`, `replay`, `close`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::PhaseName"))]
     pub name: String,
     /// From the start of the load, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub begin_s: f64,
     /// How long it took, drain included, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub duration_s: f64,
     /// Warm-up, which no figure includes, in seconds.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub warm_up_s: f64,
     /// The measured part of its duration, without warm-up and drain, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub measured_s: f64,
     /// Whether all its figures may be used as they are; its `warnings`, and those of the load, hold the reasons, and
     /// `limited` the figures.
@@ -283,15 +306,19 @@ pub struct PhaseFigures {
     pub warnings: Vec<Warning>,
     /// The metrics whose figures are limited or refused by a reason in `warnings`, by their names; every other figure stands as it is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, crate::words::Limit>"))]
     pub limited: BTreeMap<String, Standing>,
     /// Requested messages per second; null in a closed loop and without messages.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub asked_rate: Option<f64>,
     /// Messages offered per second of the measured time: fewer than requested in a ramp, about as many with random
     /// arrivals. Null in a closed loop and without messages.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub offered_rate: Option<f64>,
     /// The acknowledged rate: messages acknowledged, or delivered if nothing answers, per second of the measured time, without
     /// the backlog.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub carried_rate: Option<f64>,
     /// How the messages ended; the parts sum to `offered`.
     pub outcomes: Outcomes,
@@ -305,12 +332,17 @@ pub struct PhaseFigures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
     /// The number of occurrences of each reason.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "BTreeMap<String, core::num::NonZeroU64>")
+    )]
     pub reasons: BTreeMap<String, u64>,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,
     /// Bytes taken from sockets.
     pub socket_bytes_down: u64,
     /// The event that ends the response time: `to_ack`, `to_reply`; null if nothing answers.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::LoadResponseKind>"))]
     pub response_kind: Option<String>,
     /// From the intended send to the answer.
     pub response_time_ns: Option<Times>,
@@ -335,6 +367,7 @@ pub struct PhaseFigures {
     /// CPU time of the target divided by wall time, warm-up included: 1 is one CPU. Absent where it is unknown, in phases of
     /// less than 100 ms, and in merged results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub target_cpu_share: Option<f64>,
 }
 
@@ -357,6 +390,7 @@ impl PhaseFigures {
 
 /// IP packets on the real path in a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireUse {
     /// To the target, as they leave this machine.
     pub up: WireWay,
@@ -383,6 +417,7 @@ impl WireWay {
 
 /// One direction of the real path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireWay {
     /// IP packets.
     pub packets: u64,
@@ -392,18 +427,24 @@ pub struct WireWay {
 
 /// CPU and memory of one side over the phases with work, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessUse {
     /// CPU time in user mode, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub user_s: f64,
     /// CPU time in the kernel, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub system_s: f64,
     /// Wall time of these phases, in seconds.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub wall_s: f64,
     /// CPU time divided by wall time in the busiest phase: 1 is one CPU. Null if the phases were too short.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub cpu_share: Option<f64>,
     /// CPU time of the busiest thread divided by wall time, without the busy waiting of the generator. Null if threads
     /// are not told apart, or the phases were too short.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub busiest_thread_share: Option<f64>,
     /// Largest sum of the processes' resident memory, in bytes.
     pub resident_bytes: u64,
@@ -411,24 +452,30 @@ pub struct ProcessUse {
     pub processes: u32,
     /// CPU time per million sent messages in the phases that offer messages, warm-up included, in seconds; null without
     /// messages.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub cpu_s_per_million: Option<f64>,
 }
 
 /// A simulated server with a service time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceFigures {
     /// Its service time, e.g. `1ms` or `exponential:1ms`.
     pub service_time: String,
     /// Its workers, with one queue in front of them.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub workers: u32,
     /// Utilisation of the workers in the busiest phase; null if the phases were too short.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub utilisation: Option<f64>,
 }
 
 /// Who could give no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bottleneck {
     /// `generator`, `target`, `link`, `devices` or `none`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Who"))]
     pub who: String,
     /// The reason, in one sentence.
     pub why: String,

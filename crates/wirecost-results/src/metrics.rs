@@ -52,9 +52,14 @@ struct PhaseMetrics {
 }
 
 impl Metrics {
-    /// Adds a load that is over.
-    pub fn add(&mut self, file: &LoadFile) {
-        self.loads.push(LoadMetrics::of(self.loads.len(), file));
+    /// Adds load number `index`, which is over.
+    pub fn add(&mut self, file: &LoadFile, index: usize) {
+        self.loads.push(LoadMetrics::of(index, file));
+    }
+
+    /// Adds the loads of others.
+    pub(crate) fn append(&mut self, others: &Self) {
+        self.loads.extend_from_slice(&others.loads);
     }
 
     /// All metrics as text.

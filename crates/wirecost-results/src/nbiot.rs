@@ -11,6 +11,7 @@ mod what_if;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use wirecost_proto::battery;
 
 use crate::folder::{ResultsError, RunFolder};
 use crate::threshold::Threshold;
@@ -36,10 +37,14 @@ pub type Delays = BTreeMap<u32, u64>;
 
 /// `summary.json` of `wirecost nbiot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "summary.json of reports in NB-IoT cells by wirecost, schema 1", extend("$id" = "urn:wirecost:nbiot-summary:1")))]
 pub struct NbiotSummary {
-    /// [`SCHEMA`].
+    /// Version of this format: 1.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: u32,
-    /// [`KIND`].
+    /// `nbiot`, which tells it from the summaries of comparisons and loads.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = KIND)))]
     pub kind: String,
     /// The program's version.
     pub version: String,
@@ -56,9 +61,6 @@ pub struct NbiotSummary {
     /// Curves that could not be run, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
-    /// The study's statements, where they were asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
     /// The knees of all curves, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Knee>,
@@ -72,15 +74,13 @@ pub struct NbiotSummary {
 
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Cells of the network.
     pub cells: usize,
     /// The profile that the network's parameters started from.
     #[serde(default)]
     pub profile: String,
-    /// Whether DCI occasions of coverage level 0 are as far apart as the calibration has chosen.
-    #[serde(default)]
-    pub is_calibrated: bool,
     /// Replications of each point.
     pub seeds: u32,
     /// The seed that all random streams follow from.
@@ -106,6 +106,10 @@ pub struct Setting {
     /// Distance between DCI occasions of coverage level 0, in milliseconds: search space period over DCIs in it.
     pub dci_spacing_ms: f64,
     /// Every parameter of the network.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
     pub network: serde_json::Value,
 }
 
@@ -119,6 +123,7 @@ fn is_cold(start: &str) -> bool {
 
 /// A mean over replications with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
@@ -130,6 +135,7 @@ pub struct Estimate {
 
 /// One curve at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The stack; a change of the network and varied parameters follow in parentheses.
     pub stack: String,
@@ -160,8 +166,12 @@ pub struct Point {
     pub device_throughput_bit_s: Option<Estimate>,
     /// Bits of reports that were served within the deadline, per second and cell.
     pub cell_throughput_bit_s: Estimate,
-    /// Lowest path gain of a device that was served, in dB: the mean over replications of each one's lowest.
+    /// Path gain that 1 % of the served devices are below, in dB, of the devices that are the same at every load: the mean over
+    /// replications.
     pub lowest_served_path_gain_db: Option<Estimate>,
+    /// Share served of the 5 % with the lowest path gains, of the devices that are the same at every load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deep_served: Option<Estimate>,
     /// Bytes of IP packets per report that devices send.
     pub bytes_up: f64,
     /// Bytes of IP packets per report that servers send.
@@ -189,7 +199,7 @@ pub struct Point {
     pub energy_by_state_mj: EnergyByState,
     /// The same as a mean over replications, each of which counts alike.
     pub energy_over_seeds_mj: Estimate,
-    /// Battery life in years at the setting's interval. Modelled.
+    /// Years in which the device empties 5 Wh at the setting's interval, by the measure of TR 45.820. Modelled.
     pub battery_years: f64,
     /// The connections that devices keep, where they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,6 +217,16 @@ impl Point {
         self.stack.split(" (").next().unwrap_or_default()
     }
 
+    /// What a cell of 5 Wh lives with this device, in years: it loses charge by itself, and stays good for its shelf life.
+    /// `battery_years` is the measure of TR 45.820, which has neither.
+    pub fn life_years(&self) -> f64 {
+        battery::life(
+            self.battery_years,
+            battery::SELF_DISCHARGE,
+            battery::SHELF_LIFE_YEARS,
+        )
+    }
+
     /// DCIs per report: the mean over replications; `None` without one.
     pub fn dci_per_report(&self) -> Option<f64> {
         let runs = self.runs.len();
@@ -217,6 +237,7 @@ impl Point {
 
 /// Energy of a report by state, in mJ. Modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnergyByState {
     /// While the device transmits.
     pub transmit: f64,
@@ -258,6 +279,7 @@ impl EnergyByState {
 
 /// Delays of one coverage level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelDelay {
     /// Reports of devices of this level.
     pub measured: u64,
@@ -273,6 +295,7 @@ pub struct LevelDelay {
 
 /// A delay that a share of the reports that arrived does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayQuantile {
     /// The share, from 0 to 1.
     pub share: f64,
@@ -289,6 +312,7 @@ impl DelayQuantile {
 
 /// Mean times and counts of a device, from its arrival until it leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceMeans {
     /// It transmits, in ms.
     pub transmit_ms: f64,
@@ -322,6 +346,7 @@ pub struct DeviceMeans {
 
 /// One replication of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunFigures {
     /// The replication, from 0.
     pub replication: u32,
@@ -339,8 +364,11 @@ pub struct RunFigures {
     pub device_throughput_bit_s: Option<f64>,
     /// Bits of served reports per second and cell.
     pub cell_throughput_bit_s: f64,
-    /// Lowest path gain of a served device, in dB.
+    /// Path gain that 1 % of the served devices are below, in dB, of the devices that are the same at every load.
     pub lowest_served_path_gain_db: Option<f64>,
+    /// Share served of the 5 % of these devices with the lowest path gains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deep_served: Option<f64>,
     /// Bytes of IP packets per report, up and down.
     pub bytes: [f64; 2],
     /// Bytes of them that cross the air, up and down.
@@ -361,45 +389,14 @@ pub struct RunFigures {
     pub keep_alives: Option<KeepAlives>,
     /// Some of the devices, in the file of the first replication; the summary leaves them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub places: Option<map::PlaceSample>,
 }
 
-/// A statement of the study, evaluated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// `A1` to `A13`.
-    pub id: String,
-    /// What the study says.
-    pub statement: String,
-    /// `holds`, `does-not-hold`, `not-separable` or `not-run`.
-    pub verdict: Verdict,
-    /// The numbers.
-    pub numbers: String,
-}
-
-/// Whether a statement holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It does.
-    Holds,
-    /// The other direction, or outside the bounds.
-    DoesNotHold,
-    /// The intervals do not separate what the statement says to differ.
-    NotSeparable,
-    /// The points that it needs were not run.
-    NotRun,
-}
-
-impl Verdict {
-    /// Its words in a table.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::DoesNotHold => "does not hold",
-            Self::NotSeparable => "not separable",
-            Self::NotRun => "not run",
-        }
+impl RunFigures {
+    /// The share of reports that arrived within the deadline; `None` without a report.
+    pub fn served_share(&self) -> Option<f64> {
+        (self.reports > 0).then(|| self.served as f64 / self.reports as f64)
     }
 }
 

@@ -2,20 +2,21 @@
 
 use wirecost_stats::MeanInterval;
 
+use crate::catalogue::Aggregation;
+use crate::catalogue::{Metric, Of};
 use crate::load::{Load, PhaseFigures};
 use crate::repeat::{OverRuns, Repeated, RepeatedPhase, RunOf};
 use crate::standing::Standing;
-use crate::thresholds::metric::{self, Metric, Of};
-use crate::thresholds::{Aggregation, in_unit};
+use crate::thresholds::in_unit;
 
 impl OverRuns {
     /// A figure over the same phase of each run; `None` if a run does not have it.
-    pub fn of(metric: &Metric, aggregation: Aggregation, phases: &[&PhaseFigures]) -> Option<Self> {
+    pub fn of(metric: Metric, aggregation: Aggregation, phases: &[&PhaseFigures]) -> Option<Self> {
         let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
         let runs = values.collect::<Option<Vec<f64>>>()?;
         let (mean, interval) = mean_over_runs(&runs)?;
         Some(Self {
-            metric: metric.name.to_owned(),
+            metric: metric.name().to_owned(),
             aggregation: Aggregation::names(&[aggregation]),
             mean,
             interval,
@@ -25,7 +26,7 @@ impl OverRuns {
 
     /// The mean with its unit, and its interval.
     pub fn texts(&self) -> [String; 2] {
-        let metric = metric::METRICS.iter().find(|metric| metric.name == self.metric);
+        let metric = Metric::named(&self.metric);
         let aggregation = Aggregation::named(&self.aggregation);
         let quantity = metric.zip(aggregation).map(|(metric, of)| metric.quantity_of(of));
         let text = |value| in_unit(quantity, value);
@@ -78,14 +79,14 @@ pub fn phases_of<'a>(runs: &[&'a Load]) -> Vec<Vec<&'a PhaseFigures>> {
 fn phases(runs: &[&Load]) -> Vec<RepeatedPhase> {
     let of_phase = |phases: Vec<&PhaseFigures>| {
         let valid = phases.iter().all(|phase| phase.valid);
-        let is_usable = |metric: &&Metric| {
+        let is_usable = |metric: &Metric| {
             let mut standings = runs
                 .iter()
                 .zip(&phases)
                 .map(|(load, phase)| load.standing(phase, metric.subject()));
             standings.all(|standing| standing == Standing::Exact)
         };
-        let figures = metric::all(Of::Loads)
+        let figures = Metric::all(Of::Loads)
             .into_iter()
             .filter(is_usable)
             .flat_map(|metric| {

@@ -6,28 +6,39 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::repeat::RunOf;
+
 /// The conditional throughput of one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateSearch {
     /// Stack, target and devices, in one line.
     pub name: String,
+    /// Which of several searches for the same load it is, each with seeds of its own; absent if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_of: Option<RunOf>,
     /// The condition, e.g. `p(99)<50ms`.
     pub bound: String,
     /// The figure that the condition is about: `response_time`, or `one_way_delay` where nothing answers.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::SearchMetric"))]
     pub metric: String,
     /// What the search aims at.
     #[serde(default)]
     pub goal: Goal,
     /// The conditional throughput: the messages per second that were acknowledged or delivered of those offered at the
     /// relevant lower bound; null without such a bound.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub conditional_throughput: Option<f64>,
     /// The highest rate below `relevant_upper_bound` that is a lower bound, in messages per second; null if no rate is.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub relevant_lower_bound: Option<f64>,
     /// The lowest rate that is an upper bound, in messages per second; null if no rate is.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub relevant_upper_bound: Option<f64>,
     /// Why the trials at the relevant upper bound were bad; null without one.
     pub limit: Option<String>,
-    /// The bottleneck of the first bad trial at the relevant upper bound: `generator`, `target`, `link`, `devices`, `none`.
+    /// The bottleneck of the first bad trial at the relevant upper bound: `generator`, `target`, `link`, `devices`, `none`;
+    /// null without one.
     pub bottleneck: Option<String>,
     /// Whether the relevant upper bound rests on trials that were bad by the generator: it is no limit of the target.
     #[serde(default)]
@@ -40,18 +51,25 @@ pub struct RateSearch {
 
 /// A search goal (RFC 9971).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Goal {
     /// Goal Loss Ratio: the largest share of the messages that a good trial may lose.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub loss_ratio: f64,
     /// Goal Exceed Ratio: the largest share of the duration sum that bad trials may have at a lower bound.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub exceed_ratio: f64,
     /// Goal Width: the relevant bounds are at most this far apart, relative to the upper one.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub width: f64,
     /// Goal Initial Trial Duration, in seconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub initial_trial_duration_s: f64,
     /// Goal Final Trial Duration, in seconds: the length of every trial.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub final_trial_duration_s: f64,
     /// Goal Duration Sum, in seconds: so long are the trials of a rate together that classify it in any case.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub duration_sum_s: f64,
 }
 
@@ -121,13 +139,16 @@ impl Goal {
 
 /// One trial of a search: a load at a rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateTrial {
     /// The key of the load.
     pub key: String,
     /// Its rate, in messages per second over all devices: the Trial Load.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub rate: f64,
     /// Trial Loss Ratio: the share of its messages that were neither acknowledged nor delivered; null if it was not run.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub loss_ratio: Option<f64>,
     /// Whether it is good: at least 99 % of its messages were acknowledged or delivered, its backlog did not grow, and the condition
     /// is fulfilled for certain.
@@ -137,7 +158,7 @@ pub struct RateTrial {
     pub by_generator: bool,
     /// The figure of the condition in seconds; null where there is none, or where it must not be used.
     pub figure_s: Option<f64>,
-    /// Whether the figure is at most `figure_s`, because the generator was late.
+    /// Whether the figure is at most `figure_s`, because the generator was late; absent if it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_most: bool,
     /// Why it is bad; null if it is good.

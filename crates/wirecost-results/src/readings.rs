@@ -7,14 +7,19 @@ use wirecost_proto::units::counted;
 
 /// Readings as the payload of a message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Readings {
     /// Readings per message.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub count: u64,
     /// `json`, `cbor`, `senml-json` or `senml-cbor`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Encoding"))]
     pub encoding: String,
     /// `none`, `gzip`, `brotli` or `zstd`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Compression"))]
     pub compression: String,
     /// Bytes of the encoded readings before compression.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub encoded_bytes: u64,
     /// The least number of readings per message from which on this compression makes the payload of this encoding smaller, up to
     /// 200; null where it never does, and without compression.

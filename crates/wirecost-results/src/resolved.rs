@@ -2,12 +2,16 @@
 //!
 //! The options themselves know their keys (`wirecost-scenario`). A reader of results takes the few that it shows, and keeps the others.
 
+#[cfg(feature = "schema")]
+mod keys;
+
 use std::fmt::{self, Display};
 
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Number;
+use wirecost_proto::Framing;
 
 /// A value of a file, whose tables keep the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -153,7 +157,12 @@ impl<'de> Visitor<'de> for TreeVisitor {
 /// A comparison with every default filled in. Quantities have their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Asked(#[serde(deserialize_with = "complete")] Tree);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Asked(
+    #[serde(deserialize_with = "complete")]
+    #[cfg_attr(feature = "schema", schemars(with = "keys::Keys"))]
+    Tree,
+);
 
 /// Reads a table with all keys that a reader of results shows, so that none of them is shown as empty.
 fn complete<'de, D: Deserializer<'de>>(from: D) -> Result<Tree, D::Error> {
@@ -231,6 +240,11 @@ impl Asked {
     /// Messages per connection, the warm-up message not counted.
     pub fn messages_per_connection(&self) -> u64 {
         self.number("messages_per_connection")
+    }
+
+    /// The link layer whose headers count; none in a folder that does not say it.
+    pub fn framing(&self) -> Framing {
+        self.text("framing").parse().unwrap_or_default()
     }
 
     /// Whether an option is on.

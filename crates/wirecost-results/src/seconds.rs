@@ -1,4 +1,4 @@
-//! `intervals.csv`: one row per load, phase and second, in that order.
+//! `intervals.csv`: one row per load, phase and second, in that order. In a phase of more than an hour, a row is several seconds.
 //!
 //! Outcomes and times belong to the second in which their messages were *intended*. Connects, deliveries and bytes
 //! belong to the second in which they happened, and so does `acknowledged_then`. Times are in nanoseconds. A missing time is an empty field, and so is a
@@ -56,6 +56,8 @@ pub struct SecondRow {
     pub delay_p50_ns: Option<u64>,
     /// 99th percentile of the one-way delay.
     pub delay_p99_ns: Option<u64>,
+    /// The seconds of the row, where they are more than one.
+    pub seconds: Option<u64>,
 }
 
 impl SecondRow {
@@ -85,6 +87,7 @@ impl SecondRow {
             connect_p99_ns: connect.p99,
             delay_p50_ns: delay.p50,
             delay_p99_ns: delay.p99,
+            seconds: interval.seconds.map(u64::from),
         }
     }
 }
@@ -131,6 +134,7 @@ impl Row for SecondRow {
         each("delay_p50_ns", Optional(&mut self.delay_p50_ns));
         each("delay_p99_ns", Optional(&mut self.delay_p99_ns));
         each("acknowledged_then", Optional(&mut self.acknowledged_then));
+        each("seconds", Optional(&mut self.seconds));
     }
 }
 

@@ -10,6 +10,7 @@ pub type Settings = BTreeMap<String, SettingValue>;
 
 /// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A whole number.

@@ -87,6 +87,14 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// What remains of a figure for all these reasons.
+    pub fn after_all(self, reasons: impl IntoIterator<Item = WarningKind>) -> Standing {
+        let all = reasons.into_iter().map(|reason| self.after(reason));
+        all.fold(Standing::Exact, Standing::and)
+    }
+}
+
 /// Whether the reason is one of the generator, so that another generator might have measured more.
 pub const fn is_of_generator(reason: WarningKind) -> bool {
     matches!(

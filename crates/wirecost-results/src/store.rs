@@ -52,6 +52,19 @@ pub struct LoadStore<'a> {
     failed: BTreeSet<String>,
     /// The searches for the highest rate.
     searches: Vec<RateSearch>,
+    /// What was derived from the loads that are there, in order: it takes longer to read a load back than all else here.
+    derived: Vec<Derived>,
+}
+
+/// What is derived from the file of a load.
+#[derive(Debug)]
+struct Derived {
+    load: Load,
+    metrics: Metrics,
+    seconds: Vec<SecondRow>,
+    usage: Vec<UsageRow>,
+    server: Option<(String, String)>,
+    source_addresses: Vec<String>,
 }
 
 impl<'a> LoadStore<'a> {
@@ -66,14 +79,16 @@ impl<'a> LoadStore<'a> {
         earlier: Earlier,
         environment: &Environment,
     ) -> Result<Self, ResultsError> {
-        let store = Self {
+        let mut store = Self {
             folder,
             heading,
             keys,
             finished: earlier.finished,
             failed: BTreeSet::new(),
             searches: Vec::new(),
+            derived: Vec::new(),
         };
+        folder.clear_distributions()?;
         store.assemble(environment, true, Vec::new())?;
         Ok(store)
     }
@@ -112,6 +127,10 @@ impl<'a> LoadStore<'a> {
     pub fn put(&mut self, file: &LoadFile, environment: &Environment) -> Result<(), ResultsError> {
         let index = self.keys.iter().position(|key| *key == file.load.key);
         let entry = Entry::of_load(index.unwrap_or_default(), &file.load);
+        let is_of = |derived: &Derived| derived.load.key == file.load.key;
+        if self.derived.iter().any(is_of) {
+            self.forget()?;
+        }
         file.write(self.folder)?;
         journal::append(self.folder, &entry)?;
         if entry.is_finished() {
@@ -135,7 +154,7 @@ impl<'a> LoadStore<'a> {
     /// # Errors
     /// A load cannot be read back, or a file cannot be written.
     pub fn finish(
-        &self,
+        &mut self,
         environment: &Environment,
         thresholds: Vec<Threshold>,
         ended: SystemTime,
@@ -149,47 +168,56 @@ impl<'a> LoadStore<'a> {
         Ok(summary)
     }
 
-    /// The load, after its profile has been written.
-    fn with_profile(&self, index: usize, file: LoadFile) -> Result<Load, ResultsError> {
-        let LoadFile {
-            mut load, profile, ..
-        } = file;
-        if let Some(folded) = profile {
-            let name = format!("{PROFILE}/{index:03}.folded");
-            self.folder.restore(&[PROFILE])?;
-            self.folder.write_derived(&name, folded.as_bytes())?;
-            load.profile = Some(name);
+    /// Drops what was derived, whose files have the numbers of loads in their names.
+    fn forget(&mut self) -> Result<(), ResultsError> {
+        self.derived.clear();
+        self.folder.clear_distributions()
+    }
+
+    /// Derives what is missing from the loads that are there. A load has its place among them as its number.
+    fn derive(&mut self) -> Result<(), ResultsError> {
+        let mut place = 0;
+        for key in self.keys.clone() {
+            if self
+                .derived
+                .get(place)
+                .is_some_and(|derived| derived.load.key == key)
+            {
+                place += 1;
+                continue;
+            }
+            let Some(file) = LoadFile::read(self.folder, &key)? else {
+                continue;
+            };
+            if place < self.derived.len() {
+                // It has ended after loads behind it, whose numbers and files move.
+                self.forget()?;
+                return self.derive();
+            }
+            distributions(self.folder, place, &file)?;
+            self.derived.push(Derived::of(self.folder, place, file)?);
+            place += 1;
         }
-        Ok(load)
+        Ok(())
     }
 
     fn assemble(
-        &self,
+        &mut self,
         environment: &Environment,
         interrupted: bool,
         thresholds: Vec<Threshold>,
     ) -> Result<LoadSummary, ResultsError> {
-        let mut loads = Vec::new();
+        self.derive()?;
         let mut environment = environment.clone();
-        let (mut seconds, mut usage) = (Vec::new(), Vec::new());
         let mut metrics = Metrics::default();
-        self.folder.clear_distributions()?;
-        for key in &self.keys {
-            let Some(file) = LoadFile::read(self.folder, key)? else {
-                continue;
-            };
-            let index = loads.len();
-            metrics.add(&file);
-            add_to(&mut environment, &file);
-            let rows = file.intervals.iter();
-            seconds.extend(rows.map(|interval| SecondRow::of(index as u64, interval)));
-            usage.extend(file.usage.iter().map(|row| UsageRow {
-                load: index as u64,
-                ..row.clone()
-            }));
-            distributions(self.folder, index, &file)?;
-            loads.push(self.with_profile(index, file)?);
+        let all = &self.derived;
+        for derived in all {
+            derived.add_to(&mut environment);
+            metrics.append(&derived.metrics);
         }
+        let loads: Vec<Load> = all.iter().map(|derived| derived.load.clone()).collect();
+        let seconds: Vec<SecondRow> = all.iter().flat_map(|derived| derived.seconds.clone()).collect();
+        let usage: Vec<UsageRow> = all.iter().flat_map(|derived| derived.usage.clone()).collect();
         let Heading { name, command, seed } = self.heading.clone();
         let summary = LoadSummary {
             schema: SCHEMA,
@@ -216,17 +244,49 @@ impl<'a> LoadStore<'a> {
     }
 }
 
-/// Adds the source addresses and the server of a load.
-fn add_to(environment: &mut Environment, file: &LoadFile) {
-    let target = &file.load.target;
-    let server = file
-        .server
-        .iter()
-        .map(|version| (target.clone(), version.clone()));
-    environment.servers.extend(server);
-    for address in &file.source_addresses {
-        if !environment.source_addresses.contains(address) {
-            environment.source_addresses.push(address.clone());
+impl Derived {
+    fn of(folder: &RunFolder, index: usize, file: LoadFile) -> Result<Self, ResultsError> {
+        let mut metrics = Metrics::default();
+        metrics.add(&file, index);
+        let LoadFile {
+            mut load,
+            profile,
+            intervals,
+            usage,
+            server,
+            source_addresses,
+            ..
+        } = file;
+        if let Some(folded) = profile {
+            let name = format!("{PROFILE}/{index:03}.folded");
+            folder.restore(&[PROFILE])?;
+            folder.write_derived(&name, folded.as_bytes())?;
+            load.profile = Some(name);
+        }
+        let seconds = intervals.iter();
+        let usage = usage.into_iter().map(|row| UsageRow {
+            load: index as u64,
+            ..row
+        });
+        Ok(Self {
+            metrics,
+            seconds: seconds
+                .map(|interval| SecondRow::of(index as u64, interval))
+                .collect(),
+            usage: usage.collect(),
+            server: server.map(|version| (load.target.clone(), version)),
+            source_addresses,
+            load,
+        })
+    }
+
+    /// Adds the source addresses and the server of the load.
+    fn add_to(&self, environment: &mut Environment) {
+        environment.servers.extend(self.server.clone());
+        for address in &self.source_addresses {
+            if !environment.source_addresses.contains(address) {
+                environment.source_addresses.push(address.clone());
+            }
         }
     }
 }
@@ -245,10 +305,10 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
         for kind in CurveKind::ALL {
             let rows: Vec<(f64, f64, &Histogram)> = intervals
                 .iter()
-                .filter_map(|interval| Some((interval.second, kind.of(interval)?)))
+                .filter_map(|interval| Some((interval, kind.of(interval)?)))
                 .filter(|(_, histogram)| !histogram.is_empty())
-                .map(|(second, histogram)| {
-                    let [begin, end] = measured_of(figures, kind, second);
+                .map(|(interval, histogram)| {
+                    let [begin, end] = measured_of(figures, kind, interval);
                     (begin, end - begin, histogram)
                 })
                 .collect();
@@ -265,15 +325,16 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
     Ok(())
 }
 
-/// The part of a second in which times of a kind were measured, in seconds from the start of the phase. The warm-up
+/// The part of an interval in which times of a kind were measured, in seconds from the start of the phase. The warm-up
 /// shortens its start. Its end is the end of the offer for times that count by the intended send, and the end of the
-/// phase for times that count by their event. A later second is whole.
-fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
+/// phase for times that count by their event. A later interval is whole.
+fn measured_of(figures: &PhaseFigures, kind: CurveKind, interval: &Interval) -> [f64; 2] {
     let end = match kind {
         CurveKind::Connect | CurveKind::Delay => figures.duration_s,
         CurveKind::Response | CurveKind::Service | CurveKind::Lag => figures.warm_up_s + figures.measured_s,
     };
-    let whole = [f64::from(second), f64::from(second) + 1.0];
+    let begin = f64::from(interval.second);
+    let whole = [begin, begin + f64::from(interval.seconds())];
     let part = [whole[0].max(figures.warm_up_s), whole[1].min(end)];
     if part[0] < part[1] { part } else { whole }
 }

@@ -12,10 +12,14 @@ use crate::warning::Warning;
 /// The version of the format of `summary.json`.
 pub const SCHEMA: u32 = 1;
 
-/// The contents of `summary.json`.
+/// The contents of `summary.json`: what a run measured, one entry per cell. Times are in nanoseconds, sizes in bytes of IP
+/// packets, rates in bit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "summary.json of wirecost, schema 1", extend("$id" = "urn:wirecost:summary:1")))]
 pub struct Summary {
-    /// Version of this format: [`SCHEMA`].
+    /// Version of this format: 1.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: u32,
     /// Version of wirecost.
     pub version: String,
@@ -25,22 +29,24 @@ pub struct Summary {
     pub scenario: Asked,
     /// Seed of every random decision.
     pub seed: u64,
-    /// Whether the run was interrupted before every cell had its samples.
+    /// Whether the run was interrupted before every cell had its samples; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// One entry per cell, in the order asked for.
     pub cells: Vec<Cell>,
-    /// The judged thresholds.
+    /// The judged thresholds; absent where nothing was demanded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
 }
 
 /// One stack x start x payload size x link x engine x target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Name of the stack.
     pub stack: String,
     /// How its connections start: `cold`, `resumed` or `0rtt`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Start"))]
     pub start: String,
     /// Payload of a message in bytes.
     pub payload_bytes: u64,
@@ -48,6 +54,7 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<Readings>,
     /// `live` or `sim`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Engine"))]
     pub engine: String,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
@@ -60,6 +67,7 @@ pub struct Cell {
     pub labels: BTreeMap<String, String>,
     /// Measured messages of a connection.
     #[serde(default = "one")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub messages_per_connection: u64,
     /// Time between the intended sends of one device's messages; null where each one settles.
     #[serde(default)]
@@ -74,7 +82,7 @@ pub struct Cell {
     pub valid: bool,
     /// Reasons to look before trusting the figures.
     pub warnings: Vec<Warning>,
-    /// Why the cell could not be run. Every section is null in this case.
+    /// Why the cell could not be run; every section is null in this case. Absent where it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
     /// The link as configured and as achieved.
@@ -84,13 +92,15 @@ pub struct Cell {
     /// Round trips from the start of the connect until the first message was acknowledged, or had arrived where nothing
     /// answers; null under loss.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub first_message_round_trips: Option<f64>,
-    /// From the start of the connect until the first message was acknowledged, or had arrived where nothing answers,
-    /// without the pause between the two.
+    /// From the start of the connect until the first message was acknowledged, or had arrived where nothing answers, without
+    /// the pause between the two, in nanoseconds; absent if no first message ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_message_time_ns: Option<Times>,
-    /// Whether the measured message was early data: it shares its packets with the handshake, whose headers count as
-    /// connect.
+    /// Whether the measured message left before the connect was over, as early data or behind the request of a pipelined connect: it
+    /// shares packets with the connect, whose headers count as connect.
+    /// Absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub early_message: bool,
     /// The measured message: all bytes between its send and the end of its settle.
@@ -99,13 +109,19 @@ pub struct Cell {
     pub keep_alive: Option<Section>,
     /// The close by the client; null for stacks without one.
     pub close: Option<Section>,
-    /// The link of the subscriber, where there is one.
+    /// The link of the subscriber; null where there is none.
     pub delivery: Option<Section>,
     /// IP bytes per message with the shares of connects, keep-alive and closes; null where no message was sent.
     #[serde(default)]
     pub all_in: Option<AllIn>,
+    /// Bytes of a session as a sniffer counts them, with the headers of the link layer; absent where the run did not ask for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
     /// CPU time of both sides; null in sections that were not measured.
     pub cpu: Cpu,
+    /// What a program of another maker cost, which ran in place of a stack; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramFigures>,
     /// How the offered messages ended.
     pub outcomes: Outcomes,
 }
@@ -116,6 +132,7 @@ const fn one() -> u64 {
 
 /// The agreement of a live cell with the simulated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// Whether packets and bytes by phase, direction and layer are equal.
     pub equal: bool,
@@ -127,6 +144,7 @@ pub struct Agreement {
 
 /// The link of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// From the device to the server.
     pub up: LinkDirection,
@@ -134,18 +152,23 @@ pub struct Link {
     pub down: LinkDirection,
     /// After how long without a packet the address translator forgets a UDP port, in nanoseconds; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub nat_udp_timeout_ns: Option<u64>,
-    /// The same of a TCP connection.
+    /// After how long without a packet the address translator forgets a TCP connection, in nanoseconds; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub nat_tcp_timeout_ns: Option<u64>,
-    /// Which port that translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
+    /// Which port that translator gives to a UDP port that it has forgotten: `same-port` or `new-port`; absent where it forgets
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::NatPort>"))]
     pub nat_port: Option<String>,
     /// Measurements of the link before and during the run; null if it was not checked.
     pub achieved: Option<Achieved>,
     /// How devices reached a server that was running already: `real`, where no link was emulated and both directions are
     /// placeholders, or `relay`, where a relay was at the end of the link; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::ServerPath>"))]
     pub path: Option<String>,
     /// The modelled NB-IoT cell that carried the packets in place of an emulated link; both directions are then those of the
     /// internet behind it. Absent otherwise.
@@ -155,10 +178,12 @@ pub struct Link {
 
 /// A modelled NB-IoT cell as a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCell {
     /// The named parameters of the network.
     pub profile: String,
     /// Reports of other devices per second and cell; 0: the device is alone, without neighbouring cells.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub load_per_s: f64,
     /// Coupling loss between the device and its cell, in dB.
     pub coupling_loss_db: f64,
@@ -166,24 +191,29 @@ pub struct LinkCell {
 
 /// One direction of the link, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkDirection {
-    /// One-way propagation delay.
+    /// One-way propagation delay, in nanoseconds.
     pub delay_ns: u64,
-    /// Half width (uniform) or standard deviation (normal) of the delay variation.
+    /// Half width (uniform) or standard deviation (normal) of the delay variation, in nanoseconds.
     pub delay_variation_ns: u64,
-    /// Stationary probability that a packet is lost.
+    /// Stationary probability that a packet is lost, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub loss: f64,
-    /// Probability that a packet is held back behind later ones.
+    /// Probability that a packet is held back behind later ones, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub reorder: f64,
-    /// Probability that a packet is delivered twice.
+    /// Probability that a packet is delivered twice, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub duplicate: f64,
-    /// Probability that one bit of a packet is flipped.
+    /// Probability that one bit of a packet is flipped, 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub corrupt: f64,
     /// Serialisation rate in bit/s; null for none.
     pub rate_bps: Option<u64>,
-    /// Limit of the queue in bytes, where it is byte-limited.
+    /// Limit of the queue in bytes; null where it is not byte-limited.
     pub queue_bytes: Option<u64>,
-    /// Limit of the queue in packets, where it is packet-limited.
+    /// Limit of the queue in packets; null where it is not packet-limited.
     pub queue_packets: Option<u64>,
     /// Largest IP packet in bytes.
     pub mtu_bytes: u64,
@@ -191,20 +221,23 @@ pub struct LinkDirection {
 
 /// The achieved properties of the link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Achieved {
-    /// Median round-trip time of ICMP echo requests before the measurement.
+    /// Median round-trip time of ICMP echo requests before the measurement, in nanoseconds; null where none was sent.
     pub rtt_p50_ns: Option<u64>,
     /// Echo replies that the median is of.
     pub rtt_samples: u64,
-    /// Share of packets lost by the link's own decisions in the cell's run, up.
+    /// Share of packets lost by the link's own decisions in the cell's run, up, 0 to 1; null without packets.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub loss_up: Option<f64>,
-    /// Share of packets lost by the link's own decisions in the cell's run, down.
+    /// Share of packets lost by the link's own decisions in the cell's run, down, 0 to 1; null without packets.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub loss_down: Option<f64>,
     /// Packets that these shares are of, both directions.
     pub packets: u64,
-    /// Rate that back-to-back packets left the link at, up, in bit/s.
+    /// Rate that back-to-back packets left the link at, up, in bit/s; null where not measured.
     pub rate_up_bps: Option<u64>,
-    /// Rate that back-to-back packets left the link at, down, in bit/s.
+    /// Rate that back-to-back packets left the link at, down, in bit/s; null where not measured.
     pub rate_down_bps: Option<u64>,
     /// Packets that found the queue full in the cell's run, up; absent where nothing queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,22 +249,26 @@ pub struct Achieved {
 
 /// The figures of one phase over all samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Section {
     /// Devices that reached the end of this phase.
     pub samples: u64,
-    /// What ends the response time: `to_ack`, `to_reply` or `to_arrival`.
+    /// What ends the response time: `to_ack`, `to_reply` or `to_arrival`; empty where the phase has none.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::ResponseKind"))]
     pub response_kind: String,
-    /// From the intended start to the end of the phase.
+    /// From the intended start to the end of the phase, in nanoseconds.
     pub response_time_ns: Option<Times>,
-    /// From the actual start to the end of the phase.
+    /// From the actual start to the end of the phase, in nanoseconds.
     pub service_time_ns: Option<Times>,
-    /// From the actual send to the link's delivery of the last byte at the server.
+    /// From the actual send to the link's delivery of the last byte at the server, in nanoseconds.
     pub one_way_delay_ns: Option<Times>,
     /// Flights on the critical path / 2; null under loss and where devices differ.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub round_trips: Option<f64>,
     /// Payload bits / time to arrival, in bit/s: mean over samples.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub goodput_bps: Option<f64>,
-    /// (wire bytes both ways - payload) / payload.
+    /// (wire bytes both ways - payload) / payload, without unit; null without payload.
     pub header_ratio: Option<f64>,
     /// 95 % interval of the mean wire bytes of a sample, both directions; equal ends where every sample has the same; absent where
     /// there are too few samples for one.
@@ -242,63 +279,77 @@ pub struct Section {
     /// From the server to the device.
     pub down: Bytes,
     /// Wire bytes by cause: mean per sample and direction.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "BTreeMap<crate::words::Cause, CauseBytes>")
+    )]
     pub by_cause: BTreeMap<String, CauseBytes>,
 }
 
 /// Quantities of time over samples, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Times {
     /// Samples.
     pub n: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean, in nanoseconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub mean: f64,
-    /// 95 % interval of the mean, not symmetric; null where there are too few samples for their skewness (`low_n` names `mean`)
-    /// or where they depend on each other, as in fleets and loads.
+    /// 95 % interval of the mean in nanoseconds, low and high, not symmetric; null where there are too few samples for their
+    /// skewness (`low_n` names `mean`) or where they depend on each other, as in fleets and loads.
     pub ci95: Option<[f64; 2]>,
-    /// Median.
+    /// Median, in nanoseconds; null where there are too few samples.
     pub p50: Option<u64>,
-    /// 90th percentile; null where there are too few samples.
+    /// 90th percentile, in nanoseconds; null where there are too few samples.
     pub p90: Option<u64>,
-    /// 95th percentile; null where there are too few samples.
+    /// 95th percentile, in nanoseconds; null where there are too few samples.
     pub p95: Option<u64>,
-    /// 99th percentile; null where there are too few samples.
+    /// 99th percentile, in nanoseconds; null where there are too few samples.
     pub p99: Option<u64>,
-    /// 99.9th percentile, from 10,000 samples on; absent below.
+    /// 99.9th percentile, in nanoseconds, from 10,000 samples on; absent below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999: Option<u64>,
-    /// Smallest.
+    /// Smallest, in nanoseconds.
     pub min: u64,
-    /// Largest.
+    /// Largest, in nanoseconds.
     pub max: u64,
-    /// Order-statistic 95 % interval of each printed quantile, null where the sample has none.
+    /// Order-statistic 95 % interval of each printed quantile in nanoseconds, low and high; null where the sample has none.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "BTreeMap<crate::words::Quantile, Option<[u64; 2]>>")
+    )]
     pub quantile_ci95: BTreeMap<String, Option<[u64; 2]>>,
     /// Quantiles printed from fewer than ten samples beyond them, and `mean` where there are too few for an interval.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::words::FigureOfFewSamples>"))]
     pub low_n: Vec<String>,
 }
 
 /// Packets and bytes of one direction, per sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes {
     /// IP packets.
     pub packets: Count,
-    /// IP headers.
+    /// IP headers, in bytes.
     pub ip: Count,
-    /// TCP and UDP headers.
+    /// TCP and UDP headers, in bytes.
     pub transport: Count,
-    /// TLS, DTLS, OSCORE, protected objects.
+    /// TLS, DTLS, OSCORE, protected objects, in bytes.
     pub security: Count,
     /// The application protocol's own bytes.
     pub application: Count,
-    /// The payload that the user gave.
+    /// The payload that the user gave, in bytes.
     pub payload: Count,
     /// Their sum: the bytes of the IP packets.
     pub wire: Count,
 }
 
-/// A count over samples.
+/// A count over samples, in the unit of its field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     /// Arithmetic mean per sample.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub mean: f64,
     /// Sum over samples.
     pub sum: u64,
@@ -310,10 +361,13 @@ pub struct Count {
 
 /// Wire bytes of one cause per sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseBytes {
-    /// From the device to the server: mean per sample.
+    /// From the device to the server: mean bytes per sample.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub up: f64,
-    /// From the server to the device: mean per sample.
+    /// From the server to the device: mean bytes per sample.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub down: f64,
 }
 
@@ -321,40 +375,80 @@ pub struct CauseBytes {
 /// messages. Connects include the repeated ones, where a connection was made again. Each part is the sum over devices,
 /// so a connect counts as often as it took place. Warm-up messages and connections for a ticket count nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllIn {
     /// The messages that the bytes are divided by: the measured ones that were sent.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub messages: u64,
     /// From the device to the server, in bytes per message.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub up: f64,
     /// From the server to the device, in bytes per message.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub down: f64,
+}
+
+/// Connect, messages and close of a device as a sniffer counts them: every packet with the header of its link layer, without padding
+/// and check sequence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Frames {
+    /// The link layer: `ethernet` or `wifi`.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::LinkLayer"))]
+    pub framing: String,
+    /// What it adds to each packet, in bytes.
+    pub header_bytes: u64,
+    /// From the device to the server: mean bytes of connect, a message and close; null where no message was measured.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    pub up: Option<f64>,
+    /// From the server to the device: mean bytes of connect, a message and close; null where no message was measured.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    pub down: Option<f64>,
+}
+
+/// What runs of a program cost beside bytes and packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProgramFigures {
+    /// Its command line, without the passwords of URLs.
+    pub command: String,
+    /// From its start to its end, in nanoseconds.
+    pub time_ns: Times,
+    /// CPU time of it and of the processes that it waited for, in nanoseconds.
+    pub cpu_ns: Times,
 }
 
 /// CPU time per sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Our client: endpoint and socket calls, thread clock; null where not measured.
     pub client: Option<CpuSide>,
     /// The server: thread clock of the built-in one, schedstat of a foreign one; null where not measured.
     pub server: Option<CpuSide>,
-    /// Why a side, or a figure of a side, is null.
+    /// Why a side, or a figure of a side, is null; null where all were measured.
     pub reason: Option<String>,
 }
 
 /// CPU time of one side per sample, in nanoseconds: mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuSide {
-    /// All of the life of a device: connect, both messages, close.
+    /// All of the life of a device: connect, both messages, close; in nanoseconds.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub device_ns: f64,
-    /// The connect, where it is measured separately.
+    /// The connect, until the client may send application data, in nanoseconds; null where its CPU time is mixed with that of other work.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub connect_ns: Option<f64>,
-    /// The measured message, where it is measured separately.
+    /// The measured message, in nanoseconds; null where its CPU time is mixed with that of other work.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub message_ns: Option<f64>,
 }
 
 /// How the offered messages ended; the numbers other than `offered` sum to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcomes {
     /// Messages that the plan intended to send.
     pub offered: u64,

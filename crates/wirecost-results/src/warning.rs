@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A reason to look before trusting the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
@@ -45,6 +46,7 @@ macro_rules! kinds {
     ($($(#[doc = $doc:expr])* $kind:ident => $name:literal,)*) => {
         /// What a warning is about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum WarningKind {
             $($(#[doc = $doc])* #[serde(rename = $name)] $kind,)*
         }
@@ -125,6 +127,8 @@ kinds! {
     OtherPrograms => "other-programs",
     /// A URL names a port of another protocol.
     OtherProtocol => "other-protocol",
+    /// A run of a program left something to say.
+    ProgramRemark => "program-remark",
     /// Connections or datagrams did not pass the relay to the target.
     RelayShortfall => "relay-shortfall",
     /// The load was as fast as possible: times depend on its duration.

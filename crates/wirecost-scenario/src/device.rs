@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_energy::device::{Paging, Processor, Tail, Wake};
+use wirecost_energy::device::{Paging, Processor, Tail, Transmitter, Wake};
 use wirecost_energy::radio::{Cellular, Ethernet, Modulation, NbIot, Radio, Wifi};
 use wirecost_energy::{Device, Level, State};
 use wirecost_nbiot::tables::Tones;
@@ -10,7 +10,7 @@ use wirecost_proto::{BitRate, ByteSize};
 use wirecost_results::value::ValueError;
 
 use crate::catalog::Catalog;
-use crate::electric::{Draw, count, draw, frequency, voltage};
+use crate::electric::{Draw, count, decibel_milliwatts, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
 use crate::node::{Node, Value};
@@ -62,14 +62,17 @@ pub fn known(name: &str) -> Result<&'static str, ValueError> {
 /// What a name of [`known`] is.
 const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g or raspberry-pi-2b-ethernet";
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 14] = [
     "wirecost_device",
     "title",
+    "chip",
     "sources",
     "supply",
     "states",
     "rest",
     "paging",
+    "window_listen",
+    "transmitter",
     "wake",
     "tails",
     "processor",
@@ -92,12 +95,19 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let mut device = Device {
         name: name.to_owned(),
         title: table.required("title", text)?,
+        chip: table.one("chip", text)?,
         volts: reader.volts,
         levels,
         rest: rest(&table)?,
         paging: reader.paging(&table)?,
         wake: reader.wake(&table)?,
         tails: reader.tails(&table, &levels)?,
+        updates: None,
+        window_listen: reader
+            .figures
+            .one(&table, ("", "window_listen"), time)?
+            .map(|figure| figure.value),
+        transmitter: reader.transmitter(&table)?,
         processor: reader.processor(&table)?,
         radio: reader.radio(&table)?,
         provenance: Vec::new(),
@@ -229,6 +239,29 @@ impl Reader {
             })
         };
         entries.iter().map(one).collect()
+    }
+
+    fn transmitter(&self, table: &Table<'_>) -> Result<Option<Transmitter>, ScenarioError> {
+        let Some(node) = table.get("transmitter") else {
+            return Ok(None);
+        };
+        let transmitter = Table::new(node, "transmitter.", &["power", "least"])?;
+        let power = self
+            .figures
+            .required(&transmitter, ("transmitter.", "power"), decibel_milliwatts)?;
+        let least = self
+            .figures
+            .required(&transmitter, ("transmitter.", "least"), draw)?;
+        if power.value <= 0.0 {
+            return Err(transmitter.error(
+                "power",
+                "the transmit power of the state must be above 0 dBm, that of least",
+            ));
+        }
+        Ok(Some(Transmitter {
+            dbm: power.value,
+            least: self.level(&least),
+        }))
     }
 
     fn processor(&self, table: &Table<'_>) -> Result<Option<Processor>, ScenarioError> {

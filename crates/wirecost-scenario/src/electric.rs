@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use wirecost_energy::Battery;
+use wirecost_energy::{Battery, Chemistry};
 use wirecost_results::value::ValueError;
 
 /// Splits a text into a number that is not negative and its unit.
@@ -20,7 +20,8 @@ fn split<'a>(text: &'a str, expected: &'static str) -> Result<(f64, &'a str), Va
     Ok((number, unit.trim()))
 }
 
-fn quantity(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ValueError> {
+/// A number in one of some units.
+pub(crate) fn quantity(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ValueError> {
     let (number, unit) = split(text, expected)?;
     let factor = units
         .iter()
@@ -32,7 +33,10 @@ fn quantity(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result
 }
 
 /// Units of current, as factors to amperes.
-const CURRENTS: [(&str, f64); 4] = [("nA", 1e-9), ("uA", 1e-6), ("mA", 1e-3), ("A", 1.0)];
+pub(crate) const CURRENTS: [(&str, f64); 4] = [("nA", 1e-9), ("uA", 1e-6), ("mA", 1e-3), ("A", 1.0)];
+
+/// Units of power, as factors to watts.
+pub(crate) const POWERS: [(&str, f64); 3] = [("uW", 1e-6), ("mW", 1e-3), ("W", 1.0)];
 
 /// A power, or a current at the supply's voltage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,10 +63,9 @@ impl Draw {
 /// It is neither, has no unit, or is negative.
 pub fn draw(text: &str) -> Result<Draw, ValueError> {
     const EXPECTED: &str = "a current or a power: write 2.7uA, 283mA or 90mW";
-    let power = [("uW", 1e-6), ("mW", 1e-3), ("W", 1.0)];
     let unit = split(text, EXPECTED)?.1;
     if unit.ends_with('W') {
-        quantity(text, &power, EXPECTED).map(Draw::Power)
+        quantity(text, &POWERS, EXPECTED).map(Draw::Power)
     } else {
         quantity(text, &CURRENTS, EXPECTED).map(Draw::Current)
     }
@@ -94,6 +97,23 @@ pub fn frequency(text: &str) -> Result<f64, ValueError> {
     above_zero(quantity(text, &units, "a frequency: write 80MHz")?, text)
 }
 
+/// Reads a transmit power: `23dBm`, `-5dBm`. Returns decibel milliwatts.
+///
+/// # Errors
+/// It is not one from -50 to 50 dBm.
+pub fn decibel_milliwatts(text: &str) -> Result<f64, ValueError> {
+    let wrong = || ValueError::form(text, "a transmit power: write 23dBm");
+    let number = text.trim().strip_suffix("dBm").ok_or_else(wrong)?;
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    (-50.0..=50.0)
+        .contains(&number)
+        .then_some(number)
+        .ok_or_else(|| ValueError::Range {
+            range: "from -50dBm to 50dBm",
+            got: text.to_owned(),
+        })
+}
+
 /// Reads a number that is not negative, without a unit.
 ///
 /// # Errors
@@ -115,14 +135,15 @@ pub fn price(text: &str) -> Result<(f64, String), ValueError> {
         .ok_or_else(|| ValueError::form(text, EXPECTED))
 }
 
-fn above_zero(value: f64, text: &str) -> Result<f64, ValueError> {
+/// A value above 0.
+pub(crate) fn above_zero(value: f64, text: &str) -> Result<f64, ValueError> {
     (value > 0.0).then_some(value).ok_or_else(|| ValueError::Range {
         range: "above 0",
         got: text.to_owned(),
     })
 }
 
-/// A battery as `2400mAh@3.6V`, without its self-discharge.
+/// A battery as `2400mAh@3.6V`, without its chemistry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatterySize {
     /// Ampere hours.
@@ -132,11 +153,11 @@ pub struct BatterySize {
 }
 
 impl BatterySize {
-    /// The battery with a self-discharge per year as a part of its capacity.
-    pub const fn battery(self, self_discharge: f64) -> Battery {
+    /// The battery of a kind of cells.
+    pub const fn battery(self, chemistry: Chemistry) -> Battery {
         Battery {
             joules: self.ampere_hours * 3_600.0 * self.volts,
-            self_discharge,
+            chemistry,
         }
     }
 }
@@ -179,7 +200,7 @@ mod tests {
     #[test]
     fn a_battery_is_charge_at_a_voltage() {
         let size: BatterySize = "2400mAh@3.6V".parse().expect("a battery");
-        assert!((size.battery(0.01).joules - 31_104.0).abs() < 1e-6);
+        assert!((size.battery(Chemistry::default()).joules - 31_104.0).abs() < 1e-6);
         for wrong in ["2400mAh", "2400@3.6V", "0mAh@3.6V", "2400mAh@3.6"] {
             assert!(wrong.parse::<BatterySize>().is_err(), "{wrong}");
         }

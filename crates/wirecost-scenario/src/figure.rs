@@ -157,7 +157,8 @@ pub fn versioned<'a>(
             file.kind()
         );
         return Err(ScenarioError::new(&file.place, message).with_hint(format!(
-            "see wirecost schema {what}, or start from a file of {what}s/"
+            "begin the file with {version_key}: 1; its keys are {}",
+            keys.join(", ")
         )));
     };
     let unknown = entries.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));

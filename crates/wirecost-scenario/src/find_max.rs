@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::Metric;
 use wirecost_results::load::{Load, PhaseFigures};
 use wirecost_results::rate_search::{Goal, RateTrial};
 use wirecost_results::standing::{self, Standing};
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{Metric, ONE_WAY_DELAY, RESPONSE_TIME};
 use wirecost_results::warning::{Warning, WarningKind};
 
 use crate::identity;
 use crate::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 use crate::thresholds::expression::{Expression, ExpressionError};
+use crate::thresholds::times_of;
 
 /// The condition that a rate must fulfil.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ impl FindMax {
     /// # Errors
     /// It is not a condition on a time.
     pub fn read(text: &str) -> Result<Self, ExpressionError> {
-        let bound = Expression::read(text, RESPONSE_TIME)?;
+        let bound = Expression::read(text, Metric::ResponseTime)?;
         Ok(Self { bound })
     }
 
@@ -34,20 +35,8 @@ impl FindMax {
         &self.bound.text
     }
 
-    /// The figure that the condition is about: the delivery time if nothing answers.
-    pub fn metric(options: &LoadOptions) -> &'static Metric {
-        let requests = |phase: &Phase| matches!(phase, Phase::Request(_));
-        match options.is_answered() || options.phases.iter().any(requests) {
-            true => RESPONSE_TIME,
-            false => ONE_WAY_DELAY,
-        }
-    }
-
     /// Why the highest rate of a load cannot be found; `None` if it can.
     pub fn cannot_search(&self, options: &LoadOptions) -> Option<String> {
-        if options.repeat > 1 {
-            return Some("a search repeats its loads itself: leave out repeat".into());
-        }
         let mut offers = options.phases.iter().filter(|phase| is_searched(phase));
         let (Some(phase), None) = (offers.next(), offers.next()) else {
             return Some(
@@ -134,7 +123,7 @@ impl FindMax {
                 ..trial
             };
         };
-        let metric = Self::metric(options);
+        let metric = times_of(options);
         let standing = load.standing(phase, metric.subject());
         let figure = metric
             .of_phase(phase, self.bound.aggregation)
@@ -371,7 +360,7 @@ mod tests {
         assert!(why(&idle).contains("one phase that sends messages"));
         let trips = FindMax::read("p(99)<2*link.rtt").expect("a condition");
         assert!(trips.cannot_search(&options("tcp")).is_some());
-        assert_eq!(FindMax::metric(&options("mqtt-qos0")).name, "one_way_delay");
-        assert_eq!(FindMax::metric(&options("mqtt-qos1")).name, "response_time");
+        assert_eq!(times_of(&options("mqtt-qos0")).name(), "one_way_delay");
+        assert_eq!(times_of(&options("mqtt-qos1")).name(), "response_time");
     }
 }

@@ -13,18 +13,23 @@
 //! - [`comparison`]: comparisons; `sending`: how their messages are handed to the network; [`link`]: the emulated link, from
 //!   a file or from flags
 //! - [`load`]: loads: phases, payload, target
+//! - [`fit`]: points that a cell must meet, and its free parameters
 //! - [`nbiot`]: reports in NB-IoT cells; [`parameter`]: the parameters of the network by their paths
 //! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
+//! - [`program`]: a program of another maker in place of a stack
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units;
 //!   [`catalog`]: how their names and those of links are found
+//! - [`measurement`]: files of published measurements, which models are judged by
+//! - [`battery`]: files of kinds of cells
 //! - [`spent`]: the energy of a cell, modelled from them
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
+pub mod battery;
 pub mod catalog;
 pub mod comparison;
 pub mod consent;
@@ -35,16 +40,19 @@ pub mod error;
 pub mod expected;
 pub mod figure;
 pub mod find_max;
+pub mod fit;
 pub mod identity;
 pub mod labels;
 pub mod link;
 pub mod load;
+pub mod measurement;
 pub mod merge;
 pub mod nbiot;
 pub mod node;
 pub mod options;
 pub mod parameter;
 pub mod plan;
+pub mod program;
 pub mod selector;
 mod sending;
 pub mod spent;
@@ -59,12 +67,14 @@ use serde::{Serialize, Serializer};
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 use crate::options::nbiot::NbiotOptions;
+use crate::options::row;
 pub use error::{Place, ScenarioError};
 use find_max::FindMax;
 use load::ScenarioInputs;
 pub use node::Node;
 use node::Value;
 use options::load::print::{Resolved, Secrets};
+use program::ProgramOptions;
 use table::{Table, meant, text};
 use thresholds::Thresholds;
 
@@ -93,6 +103,8 @@ pub enum Work {
     Loads(Vec<LoadOptions>),
     /// Reports of devices in NB-IoT cells.
     Nbiot(Box<NbiotOptions>),
+    /// A program of another maker.
+    Program(Box<ProgramOptions>),
 }
 
 /// The kinds of scenarios.
@@ -104,6 +116,8 @@ pub enum Kind {
     Loads,
     /// Reports of devices in NB-IoT cells.
     Nbiot,
+    /// A program of another maker.
+    Program,
 }
 
 impl Kind {
@@ -111,6 +125,7 @@ impl Kind {
     fn of(root: &Node) -> Self {
         match root {
             _ if root.get("nbiot").is_some() => Self::Nbiot,
+            _ if root.get(selector::PROGRAM).is_some() => Self::Program,
             _ if ["phases", "loads"].into_iter().any(|key| root.get(key).is_some()) => Self::Loads,
             _ => Self::Comparison,
         }
@@ -122,6 +137,7 @@ impl Kind {
             Self::Comparison => &edit::OF_COMPARISONS,
             Self::Loads => &edit::OF_LOADS,
             Self::Nbiot => &nbiot::DIMENSIONS,
+            Self::Program => &[],
         }
     }
 }
@@ -145,6 +161,8 @@ pub const KEYS: [&str; 7] = [
     "find_max",
     "loads",
 ];
+/// Keys that every scenario has.
+const OF_ALL: [&str; 2] = ["wirecost", "name"];
 /// Keys that only loads have.
 const OF_LOADS: [&str; 2] = ["find_max", "loads"];
 /// Keys that reports in NB-IoT cells do not have.
@@ -249,6 +267,7 @@ impl Scenario {
             Kind::Loads => Work::Loads(loads(root, inputs)?),
             Kind::Comparison => Work::Comparison(Box::new(comparison::read(&root, inputs)?)),
             Kind::Nbiot => Work::Nbiot(Box::new(nbiot::read(&root, varied)?)),
+            Kind::Program => Work::Program(Box::new(program::read(&root, inputs.folder)?)),
         };
         let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
         let find_max = find_max.map(|node| searched(&node, &work, thresholds.as_ref()));
@@ -272,7 +291,8 @@ impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let work = match &self.work {
             Work::Comparison(options) => FileWork::Comparison(options),
-            Work::Nbiot(options) => FileWork::Nbiot(Box::new(nbiot::Resolved::new(options))),
+            Work::Nbiot(options) => FileWork::Nbiot(options),
+            Work::Program(options) => FileWork::Program(options),
             Work::Loads(loads) => FileWork::Loads {
                 loads: loads
                     .iter()
@@ -309,7 +329,8 @@ struct File<'a> {
 #[serde(untagged)]
 enum FileWork<'a> {
     Comparison(&'a Options),
-    Nbiot(Box<nbiot::Resolved>),
+    Nbiot(&'a NbiotOptions),
+    Program(&'a ProgramOptions),
     Loads { loads: Vec<Resolved<'a>> },
 }
 
@@ -358,12 +379,14 @@ fn check_version(root: &Node) -> Result<(), ScenarioError> {
 pub fn all_keys(kind: Kind) -> Vec<&'static str> {
     let own = match kind {
         Kind::Comparison => comparison::keys(),
-        Kind::Loads => load::KEYS.to_vec(),
-        Kind::Nbiot => nbiot::KEYS.to_vec(),
+        Kind::Loads => row::keys::<LoadOptions>(),
+        Kind::Nbiot => row::keys::<NbiotOptions>(),
+        Kind::Program => program::KEYS.to_vec(),
     };
     let is_common = |key: &&str| match kind {
         Kind::Loads => true,
         Kind::Comparison => !OF_LOADS.contains(key),
+        Kind::Program => OF_ALL.contains(key),
         Kind::Nbiot => !OF_LOADS.contains(key) && !NOT_OF_NBIOT.contains(key),
     };
     let mut keys: Vec<&'static str> = KEYS.into_iter().filter(is_common).collect();
@@ -392,6 +415,9 @@ fn check_keys(root: &Node, kind: Kind) -> Result<(), ScenarioError> {
             }
             None if kind == Kind::Loads && has(Kind::Comparison) => {
                 "comparisons have it, loads (with phases) do not".into()
+            }
+            None if kind == Kind::Program && (has(Kind::Comparison) || has(Kind::Loads)) => {
+                "comparisons or loads have it, a program does not".into()
             }
             None if has(Kind::Loads) => "loads have it: add phases, or leave it out".into(),
             None => meant(name, &keys),

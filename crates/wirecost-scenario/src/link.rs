@@ -29,7 +29,7 @@ use super::node::{Node, Value};
 use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
 pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
-pub use translator::Translator;
+pub use translator::{Translator, forgotten_after};
 
 /// The keys of a link in a file.
 pub const KEYS: [&str; 19] = [
@@ -85,32 +85,32 @@ pub struct LinkLists {
     pub loss: Vec<Loss>,
 
     /// Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
-    #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true, hide_short_help = true)]
     pub loss_burst: Option<f64>,
 
     /// Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
-    #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true, hide_short_help = true)]
     pub queue: Option<QueueSetting>,
 
     /// Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard
     /// deviation
-    #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true, hide_short_help = true)]
     pub delay_variation: Option<VariationSetting>,
 
     /// Probability that a packet is delayed until later ones have passed [default: 0%]
-    #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true, hide_short_help = true)]
     pub reorder: Option<ReorderSetting>,
 
     /// Probability that a packet arrives twice [default: 0%]
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", allow_hyphen_values = true, hide_short_help = true)]
     pub duplicate: Option<Probability>,
 
     /// Probability that a packet arrives with a flipped bit [default: 0%]
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", allow_hyphen_values = true, hide_short_help = true)]
     pub corrupt: Option<Probability>,
 
     /// Size of the largest IP packet [default: 1500B]
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true, hide_short_help = true)]
     pub mtu: Vec<u16>,
 
     /// The address translator.

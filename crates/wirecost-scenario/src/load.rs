@@ -1,88 +1,33 @@
 //! The keys of a load in a scenario, and how they are read.
 //!
+//! - [`credentials`]: who its devices say that they are
 //! - [`phases`]: the phases of a load
 //! - `sites`: its sites and the links between them
 
+pub mod credentials;
 pub mod phases;
 pub mod sites;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use wirecost_files::Input;
-use wirecost_proto::ByteSize;
 use wirecost_readings::Batch;
-use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
 
 use super::error::ScenarioError;
 use super::link;
-use super::node::{Node, Value};
-use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
+use super::node::{Key, Node, Value};
+use super::table::{Table, ValueError, clients, flag, parsed, readings, set, text, time};
 use crate::options::content::READINGS_KEYS;
-use crate::options::load::settings::Settings;
 use crate::options::load::trace::Trace;
-use crate::options::load::{
-    BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
-};
-use crate::options::sending::{Connection, HttpSizes};
+use crate::options::load::{BatchBytes, DEFAULT_SIZE, LoadOptions, LoadTarget, Payload, Subscribers, Will};
+use crate::options::row;
 
-/// The seed of a load that names none.
-const DEFAULT_SEED: u64 = 42;
-/// The keys of a load.
-pub const KEYS: [&str; 48] = [
-    "stack",
-    "start",
-    "target",
-    "settings",
-    "sites",
-    "links",
-    "at",
-    "clients",
-    "rate",
-    "repeat",
-    "size",
-    "payload",
-    "trace",
-    "chunk",
-    "nagle",
-    "connection",
-    "request_headers",
-    "response_body",
-    "readings",
-    "encoding",
-    "compression",
-    "resource",
-    "phases",
-    "subscribers",
-    "retain",
-    "will",
-    "login",
-    "client_id",
-    "keep_alive",
-    "session_expiry",
-    "inflight",
-    "timeout",
-    "connect_timeout",
-    "shared_socket",
-    "sources",
-    "threads",
-    "processes",
-    "ipv6",
-    "link",
-    "ca",
-    "insecure",
-    "profile",
-    "capture",
-    "record",
-    "seed",
-    "engine",
-    "service_time",
-    "workers",
-];
 /// The keys of devices that subscribe.
 pub const SUBSCRIBER_KEYS: [&str; 5] = ["devices", "filter", "poll", "shared", "qos"];
 /// The keys of a payload.
@@ -96,16 +41,8 @@ pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
-/// The largest number of runs of a load.
-pub const MAX_RUNS: u32 = 1_000;
-/// The default number of devices.
-pub const DEFAULT_CLIENTS: u32 = 10;
-/// The default payload.
-const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
 /// The path of the built-in server's pages of messages, which subscribers poll.
 pub const MESSAGES: &str = "messages";
-/// The default client identifiers: eight characters up to 99,999 devices, of which the first three are the run's own.
-pub const CLIENT_ID: &str = "%x%05d";
 
 /// The files and variables that a scenario may use.
 #[derive(Clone, Copy)]
@@ -133,53 +70,6 @@ impl std::fmt::Debug for ScenarioInputs<'_> {
 }
 
 impl LoadOptions {
-    /// A load without phases, every default filled in.
-    pub fn new(stack: Stack, target: LoadTarget) -> Self {
-        Self {
-            stack,
-            start: Start::Cold,
-            target,
-            settings: Settings::default(),
-            engine: LoadEngine::Live,
-            service_time: None,
-            workers: 1,
-            clients: DEFAULT_CLIENTS,
-            subscribers: None,
-            payload: Payload::Size(DEFAULT_SIZE),
-            trace: None,
-            chunk: None,
-            nagle: false,
-            connection: Connection::Kept,
-            http: HttpSizes::default(),
-            resource: Self::unnamed_resource(stack, false).into(),
-            retain: false,
-            will: None,
-            login: None,
-            client_id: CLIENT_ID.into(),
-            keep_alive: 60,
-            session_expiry: None,
-            phases: Vec::new(),
-            inflight: None,
-            timeout: TIMEOUT,
-            connect_timeout: CONNECT_TIMEOUT,
-            shared_socket: false,
-            sources: Vec::new(),
-            threads: None,
-            processes: None,
-            ipv6: false,
-            link: None,
-            sites: None,
-            ca: None,
-            insecure: false,
-            is_permitted: false,
-            profile: false,
-            capture: false,
-            keys: true,
-            seed: DEFAULT_SEED,
-            repeat: 1,
-        }
-    }
-
     /// The default topic, path or address of messages. The observable resource of CoAP test servers is `obs`.
     pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
         match stack.is_coap() && has_subscribers {
@@ -202,13 +92,15 @@ pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
 /// # Errors
 /// A key is unknown, is missing, or has no value that it can have.
 pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, ScenarioError> {
-    let table = Table::new(node, "", &KEYS)?;
+    let table = Table::new(node, "", &row::keys::<LoadOptions>())?;
     let target = table.one("target", target)?;
     let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
     let mut load = LoadOptions::new(stack(&table, &target)?, target);
-    set(&mut load.engine, table.one("engine", parsed)?);
-    load.service_time = table.one("service_time", parsed)?;
-    set(&mut load.workers, table.one("workers", whole)?);
+    load.resource = LoadOptions::unnamed_resource(load.stack, table.get("subscribers").is_some()).into();
+    if let LoadTarget::Url(url) = &load.target {
+        set(&mut load.resource, url.resource_pattern());
+    }
+    row::read(&table, &mut load)?;
     connection(&table, &mut load, inputs)?;
     // With sites, the target is one of theirs.
     let server = match load.target {
@@ -218,21 +110,14 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.settings = sites::settings(&table, "", server)?;
     sites::place(&table, &mut load, inputs.folder)?;
     devices(&table, &mut load)?;
-    machine(&table, &mut load)?;
-    load.payload = payload_or_size(&table, inputs)?;
-    load.trace = trace(&table, inputs)?;
-    load.chunk = table.one("chunk", parsed)?;
-    set(&mut load.nagle, table.one("nagle", flag)?);
-    set(&mut load.connection, table.one("connection", parsed)?);
-    load.http = http_sizes(&table)?;
-    load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
-    if let LoadTarget::Url(url) = &load.target {
-        set(&mut load.resource, url.resource_pattern());
+    load.sources = table.many("sources", parsed::<IpAddr>)?;
+    if let Some(node) = table.get("record") {
+        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        set(&mut load.keys, own.one("keys", flag)?);
     }
-    set(&mut load.resource, table.one("resource", text)?);
-    set(&mut load.retain, table.one("retain", flag)?);
-    set(&mut load.seed, table.one("seed", whole)?);
-    set(&mut load.repeat, table.one("repeat", repeat)?);
+    load.payload = payload_or_size(&table, inputs, load.seed)?;
+    load.trace = trace(&table, inputs)?;
+    load.user_properties = user_properties(&table)?;
     load.phases = phases::read(&table, load.start)?;
     Ok(load)
 }
@@ -267,21 +152,14 @@ fn connection(
     load: &mut LoadOptions,
     inputs: ScenarioInputs<'_>,
 ) -> Result<(), ScenarioError> {
-    set(&mut load.start, table.one("start", parsed)?);
-    load.login = login(table, inputs)?;
+    load.login = credentials::login(table, inputs)?;
+    load.roster = credentials::roster(table, inputs)?;
     if let LoadTarget::Url(url) = &mut load.target
         && let Some(of_url) = url.login.take()
         && load.login.is_none()
     {
         load.login = Some((of_url.user, of_url.password));
     }
-    set(&mut load.client_id, table.one("client_id", text)?);
-    set(&mut load.keep_alive, table.one("keep_alive", keep_alive)?);
-    load.session_expiry = table.one("session_expiry", time)?;
-    set(&mut load.timeout, table.one("timeout", time)?);
-    set(&mut load.connect_timeout, table.one("connect_timeout", time)?);
-    load.ca = table.one("ca", |path| Ok(path.into()))?;
-    set(&mut load.insecure, table.one("insecure", flag)?);
     load.link = match table.get("link") {
         None => None,
         Some(node) => match link::links(node, "link.", inputs.folder)?.as_slice() {
@@ -299,8 +177,6 @@ fn connection(
 
 /// Reads senders and subscribers.
 fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
-    set(&mut load.clients, table.one("clients", clients)?);
-    load.inflight = table.one("inflight", whole)?;
     if let Some(node) = table.get("subscribers") {
         let own = Table::new(node, "subscribers.", &SUBSCRIBER_KEYS)?;
         let poll = own.one("poll", time)?;
@@ -326,28 +202,6 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// Reads the layout of the generator.
-fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
-    set(&mut load.shared_socket, table.one("shared_socket", flag)?);
-    load.sources = table.many("sources", parsed::<IpAddr>)?;
-    load.threads = table.one("threads", whole)?;
-    load.processes = table.one("processes", whole)?;
-    set(&mut load.ipv6, table.one("ipv6", flag)?);
-    set(&mut load.profile, table.one("profile", flag)?);
-    set(&mut load.capture, table.one("capture", flag)?);
-    if let Some(node) = table.get("record") {
-        let own = Table::new(node, "record.", &RECORD_KEYS)?;
-        set(&mut load.keys, own.one("keys", flag)?);
-    }
-    Ok(())
-}
-
-/// Reads how many times a load is run.
-fn repeat(text: &str) -> Result<u32, ValueError> {
-    let runs = text.parse().ok().filter(|runs| (1..=MAX_RUNS).contains(runs));
-    runs.ok_or_else(|| ValueError::form(text, "a number of runs from 1 to 1000"))
-}
-
 fn qos(text: &str) -> Result<u8, ValueError> {
     let qos = text.parse().ok().filter(|qos| *qos <= 2);
     qos.ok_or_else(|| ValueError::form(text, "a QoS: 0, 1 or 2"))
@@ -364,30 +218,27 @@ pub fn target(text: &str) -> Result<LoadTarget, ValueError> {
     parsed(text).map(LoadTarget::Started)
 }
 
-fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String, String)>, ScenarioError> {
-    let Some(node) = table.get("login") else {
-        return Ok(None);
+/// Reads the user properties: a table of texts by name.
+fn user_properties(table: &Table<'_>) -> Result<BTreeMap<String, String>, ScenarioError> {
+    let Some(node) = table.get("user_properties") else {
+        return Ok(BTreeMap::new());
     };
-    let own = Table::new(node, "login.", &LOGIN_KEYS)?;
-    let user = own.required("user", text)?;
-    let password = match own.get("password") {
-        Some(
-            node @ Node {
-                value: Value::Table(_),
-                ..
-            },
-        ) => {
-            let from = Table::new(node, "login.password.", &["env"])?;
-            let name = from.required("env", text)?;
-            let unset = || from.error("env", format!("the environment has no variable {name}"));
-            (inputs.variable)(&name).ok_or_else(unset)?
-        }
-        _ => own.one("password", text)?.unwrap_or_default(),
+    let wrong = || {
+        table.error(
+            "user_properties",
+            "texts by name are expected, as in {site: north}",
+        )
     };
-    Ok(Some((user, password)))
+    let pairs = node.entries().ok_or_else(wrong)?.iter();
+    let pair = |(key, value): &(Key, Node)| Some((key.name.clone(), value.scalar()?));
+    pairs.map(pair).collect::<Option<_>>().ok_or_else(wrong)
 }
 
-fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
+fn payload_or_size(
+    table: &Table<'_>,
+    inputs: ScenarioInputs<'_>,
+    seed: u64,
+) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let readings = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some());
     let emulated = table.get("payload").map(without_trace);
@@ -397,7 +248,7 @@ fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payl
                 "size",
                 format!("{key} says what messages carry: leave out one of them"),
             )),
-            Some(_) => batch(table, "readings", table.one("seed", whole)?),
+            Some(_) => batch(table, "readings", seed),
             None => Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE))),
         };
     };
@@ -410,7 +261,7 @@ fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payl
             "payload says what a message carries: leave out one of them",
         ));
     }
-    payload(node, inputs, table.one("seed", whole)?)
+    payload(node, inputs, seed)
 }
 
 /// A payload without its trace.
@@ -444,23 +295,8 @@ fn trace(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<Trace>,
         .map_err(|error| own.error("trace", format!("{name}, {error}")))
 }
 
-/// Reads what HTTP requests and answers carry beyond the least.
-///
-/// # Errors
-/// A size cannot be read.
-pub(crate) fn http_sizes(table: &Table<'_>) -> Result<HttpSizes, ScenarioError> {
-    Ok(HttpSizes {
-        request_headers: table.one("request_headers", parsed)?,
-        response_body: table.one("response_body", parsed)?,
-    })
-}
-
 /// Reads the table of a payload, whose readings follow from the seed.
-pub(crate) fn payload(
-    node: &Node,
-    inputs: ScenarioInputs<'_>,
-    seed: Option<u64>,
-) -> Result<Payload, ScenarioError> {
+pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>, seed: u64) -> Result<Payload, ScenarioError> {
     let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
     let given: Vec<&str> = PAYLOAD_KEYS
         .into_iter()
@@ -491,18 +327,15 @@ pub(crate) fn payload(
     }
 }
 
-/// Readings in one encoding with one compression; `count` is the key of their number. The default seed is that of a load.
-fn batch(table: &Table<'_>, count: &str, seed: Option<u64>) -> Result<Payload, ScenarioError> {
+/// Readings in one encoding with one compression; `count` is the key of their number.
+fn batch(table: &Table<'_>, count: &str, seed: u64) -> Result<Payload, ScenarioError> {
     let default = Batch::default();
     let batch = Batch {
         readings: table.one(count, readings)?.unwrap_or(default.readings),
         encoding: table.one("encoding", parsed)?.unwrap_or(default.encoding),
         compression: table.one("compression", parsed)?.unwrap_or(default.compression),
     };
-    Ok(Payload::Readings(BatchBytes::new(
-        batch,
-        seed.unwrap_or(DEFAULT_SEED),
-    )))
+    Ok(Payload::Readings(BatchBytes::new(batch, seed)))
 }
 
 fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {

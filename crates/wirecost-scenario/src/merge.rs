@@ -69,6 +69,7 @@ impl Scenarios for Demands {
         match read(scenario).map(|scenario| scenario.work) {
             Ok(Work::Comparison(options)) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
             Ok(Work::Loads(loads)) => identity::runs(&loads).into_iter().map(|run| run.key).collect(),
+            Ok(Work::Program(options)) => vec![options.key()],
             Ok(Work::Nbiot(_)) | Err(_) => Vec::new(),
         }
     }
@@ -76,7 +77,7 @@ impl Scenarios for Demands {
     fn judge_comparison(&self, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
             Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary, folder),
-            Work::Loads(_) | Work::Nbiot(_) => Vec::new(),
+            Work::Loads(_) | Work::Nbiot(_) | Work::Program(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))
     }
@@ -85,7 +86,7 @@ impl Scenarios for Demands {
     fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
             Work::Loads(loads) => scenario.thresholds.of_loads(loads, summary),
-            Work::Comparison(_) | Work::Nbiot(_) => Vec::new(),
+            Work::Comparison(_) | Work::Nbiot(_) | Work::Program(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))
     }

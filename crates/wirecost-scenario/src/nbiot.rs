@@ -1,42 +1,15 @@
 //! The keys of reports in NB-IoT cells in a scenario, and how they are read and written.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-use wirecost_proto::units::DisplayDuration;
-
 use crate::edit;
 use crate::error::{Place, ScenarioError};
 use crate::node::{Node, Value};
-use crate::options::nbiot::{MAX_POINTS, NbiotOptions, VariedParameter};
+use crate::options::nbiot::{DEFAULT_PROFILE, MAX_POINTS, NbiotOptions, PROFILE, VariedParameter};
+use crate::options::row;
 use crate::parameter::{self, ParameterError};
-use crate::table::{Table, ValueError, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
+use crate::table::{Table, ValueError, meant, parsed, rate, set, time};
 
-/// The keys of reports in NB-IoT cells. The first one tells such a scenario from the others.
-pub const KEYS: [&str; 16] = [
-    "nbiot",
-    "stack",
-    "size",
-    "load",
-    "seeds",
-    "seed",
-    "duration",
-    "warm_up",
-    "interval",
-    "start",
-    "keep_alive",
-    "ipv6",
-    "resource",
-    "what_if",
-    "sensitivity",
-    "checks",
-];
 /// The keys that can have several values, beside the parameters of the network.
 pub const DIMENSIONS: [&str; 3] = ["stack", "size", "load"];
-/// The profile of the network where none is named.
-pub const DEFAULT_PROFILE: &str = "study";
-/// The key of the profile, beside the groups of parameters.
-const PROFILE: &str = "profile";
 
 /// The dimensions of points: conditions can name them.
 pub fn dimensions() -> Vec<&'static str> {
@@ -158,7 +131,7 @@ pub fn load(text: &str) -> Result<f64, ValueError> {
 /// # Errors
 /// A key is unknown, or has no value that it can have.
 pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, ScenarioError> {
-    let table = Table::new(root, "", &KEYS)?;
+    let table = Table::new(root, "", &row::keys::<NbiotOptions>())?;
     let mut options = network(&table)?;
     options.varied = varied;
     let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
@@ -166,24 +139,16 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     let (stacks, loads) = (table.many("stack", parsed)?, table.many("load", load)?);
     set(&mut options.stacks, (!stacks.is_empty()).then_some(stacks));
     set(&mut options.loads, (!loads.is_empty()).then_some(loads));
-    set(&mut options.seeds, table.one("seeds", whole)?);
-    set(&mut options.seed, table.one("seed", whole)?);
-    set(&mut options.duration, table.one("duration", time)?);
+    row::read(&table, &mut options)?;
     options.warm_up = table.one("warm_up", time)?;
-    set(&mut options.interval, table.one("interval", time)?);
-    set(&mut options.start, table.one("start", parsed)?);
-    set(&mut options.keep_alive, table.one("keep_alive", time)?);
-    set(&mut options.ipv6, table.one("ipv6", flag)?);
-    set(&mut options.resource, table.one("resource", text)?);
-    options.what_ifs = table.many("what_if", text)?;
-    set(&mut options.sensitivity, table.one("sensitivity", flag)?);
-    set(&mut options.checks, table.one("checks", flag)?);
+    options.what_ifs = table.many("what_if", parsed)?;
     if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
         return Err(table.error(
             "sensitivity",
             "it varies the network itself: leave out what_if and the parameters under vary",
         ));
     }
+    options.validate().map_err(|refusal| refusal.in_file(root))?;
     let networks = options.networks();
     networks.map_err(|error| at(&Place::File, &error))?;
     let points = options.points();
@@ -266,74 +231,6 @@ fn at(place: &Place, error: &ParameterError) -> ScenarioError {
         _ => "docs/models/nbiot.md lists the parameters of the network with their units".into(),
     };
     ScenarioError::new(place, error.to_string()).with_hint(hint)
-}
-
-/// What is run in the cells as a scenario has it, every default filled in. The shard is not in it.
-#[derive(Serialize)]
-pub(crate) struct Resolved {
-    nbiot: serde_json::Value,
-    stack: Vec<String>,
-    size: Vec<String>,
-    load: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    what_if: Vec<String>,
-    seeds: u32,
-    seed: u64,
-    duration: String,
-    warm_up: String,
-    interval: String,
-    start: String,
-    keep_alive: String,
-    ipv6: bool,
-    resource: String,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    sensitivity: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    checks: bool,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    vary: BTreeMap<String, Vec<String>>,
-}
-
-impl Resolved {
-    pub(crate) fn new(options: &NbiotOptions) -> Self {
-        let mut nbiot = parameter::tree_of(&options.network);
-        for varied in &options.varied {
-            let (group, name) = varied.path.rsplit_once('.').unwrap_or_default();
-            let pointer = format!("/{}", group.replace('.', "/"));
-            if let Some(group) = nbiot
-                .pointer_mut(&pointer)
-                .and_then(|group| group.as_object_mut())
-            {
-                group.remove(name);
-            }
-        }
-        if let Some(groups) = nbiot.as_object_mut() {
-            groups.insert(PROFILE.into(), options.profile.clone().into());
-        }
-        let time = |time| DisplayDuration(time).to_string();
-        let varied = options.varied.iter();
-        Self {
-            nbiot,
-            stack: options.stacks.iter().map(ToString::to_string).collect(),
-            size: options.sizes.iter().map(ToString::to_string).collect(),
-            load: options.loads.iter().copied().map(message_rate_text).collect(),
-            what_if: options.what_ifs.clone(),
-            seeds: options.seeds,
-            seed: options.seed,
-            duration: time(options.duration),
-            warm_up: time(options.warm_up()),
-            interval: time(options.interval),
-            start: options.start.to_string(),
-            keep_alive: time(options.keep_alive),
-            ipv6: options.ipv6,
-            resource: options.resource.clone(),
-            sensitivity: options.sensitivity,
-            checks: options.checks,
-            vary: varied
-                .map(|one| (format!("nbiot.{}", one.path), one.values.clone()))
-                .collect(),
-        }
-    }
 }
 
 #[cfg(test)]

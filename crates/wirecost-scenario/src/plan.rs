@@ -8,7 +8,7 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::{DisplayDuration, counted};
-use wirecost_proto::{Direction, Path, Rng};
+use wirecost_proto::{Direction, Framing, Path, Rng};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
@@ -242,10 +242,27 @@ fn of_engine(options: &Options, cell: Dimensions, engine: &str) -> Labels {
 
 /// Keys and labels of the cells of a comparison, for each of its engines.
 pub fn labels(options: &Options) -> Vec<(String, Labels)> {
+    let cells = labelled(options).into_iter();
+    cells.map(|cell| (cell.key, cell.labels)).collect()
+}
+
+/// A cell of a comparison that an engine runs.
+#[derive(Clone, Debug)]
+pub(crate) struct LabelledCell {
+    pub(crate) key: String,
+    pub(crate) stack: Stack,
+    pub(crate) framing: Framing,
+    pub(crate) labels: Labels,
+}
+
+/// The cells of a comparison, for each of its engines.
+pub(crate) fn labelled(options: &Options) -> Vec<LabelledCell> {
     let of_engines = |cell: Dimensions| {
-        let of_engine = |engine: &&'static str| {
-            let labels = of_engine(options, cell, engine);
-            (identity::key_of_cell(options, cell, engine), labels)
+        let of_engine = |engine: &&'static str| LabelledCell {
+            key: identity::key_of_cell(options, cell, engine),
+            stack: cell.stack,
+            framing: options.framing,
+            labels: of_engine(options, cell, engine),
         };
         options
             .engine
@@ -314,6 +331,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Payload) -> 
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
         .or_else(|| options.sending.refuses(stack))
+        .or_else(|| options.handshake.refuses(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
     PlannedCell {
         stack,

@@ -44,12 +44,15 @@ pub const DEVICE: &str = "device";
 /// The hop between two sites, of which a figure of a load's links is: a dimension of such figures alone.
 pub const HOP: &str = "hop";
 
+/// The program of another maker that runs in place of a stack; also the key that makes a scenario one of a program.
+pub const PROGRAM: &str = "program";
+
 /// The dimensions of a link that is a modelled NB-IoT cell.
 pub(crate) const OF_NBIOT_CELLS: [&str; 3] = ["link.cell", "link.cell_load", "link.coupling_loss"];
 
 /// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
-    [&OF_COMPARISONS[..], &["engine", "target"]].concat()
+    [&OF_COMPARISONS[..], &["engine", "target", PROGRAM]].concat()
 }
 
 /// The dimensions of phases of loads.

@@ -24,7 +24,7 @@ pub(crate) fn read(
     if let Some(key) = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some()) {
         return Err(table.error(key, "payload says what a message carries: leave out one of them"));
     }
-    let bytes = match load::payload(node, inputs, None)? {
+    let bytes = match load::payload(node, inputs, options.seed)? {
         Payload::File(bytes) => bytes,
         _ => {
             let text =

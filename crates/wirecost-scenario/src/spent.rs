@@ -6,10 +6,10 @@
 //!   without wake-up and tails
 
 use wirecost_energy::{Device, Energy, Meter, Part, Purposes, mean_power};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::Metric;
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Bytes;
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::Metric;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder, Section};
 
@@ -95,13 +95,13 @@ const fn group(part: Part) -> &'static str {
 pub fn of_cell(
     folder: &RunFolder,
     cell: &Cell,
-    metric: &Metric,
+    metric: Metric,
     aggregation: Aggregation,
     name: &str,
 ) -> Result<Spent, NoEnergy> {
     let device = built_in(name)?;
     let file = CellFile::read(folder, &cell.key).map_err(|_| NoEnergy::NoPackets)?;
-    let is_session = metric.name == "session_energy";
+    let is_session = metric == Metric::SessionEnergy;
     let is_least = aggregation == Aggregation::Min;
     match (file.traffic, file.ladder) {
         (Some(_), _) if is_least => Err(NoEnergy::NoLeast),

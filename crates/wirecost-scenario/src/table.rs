@@ -205,22 +205,38 @@ pub fn keep_alive(text: &str) -> Result<u16, ValueError> {
         .ok_or_else(|| ValueError::form(text, "whole seconds up to 65535s"))
 }
 
-/// Reads a number of devices: `1500`, `50k`.
+/// The digits of a number, and what a `k` (thousands) or an `M` (millions) behind them multiplies it by.
+fn scaled(text: &str) -> (&str, u32) {
+    [("k", 1_000), ("M", 1_000_000)]
+        .into_iter()
+        .find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, factor)))
+        .unwrap_or((text, 1))
+}
+
+/// Reads a whole number of at least 1: `1500`, `50k`, `10M`.
+///
+/// # Errors
+/// It is none, or larger than `T` holds.
+pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
+    let must_be = |range| ValueError::Range {
+        range,
+        got: text.to_owned(),
+    };
+    let (digits, factor) = scaled(text);
+    let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
+    let number = number.ok_or_else(|| must_be("a whole number of at least 1"))?;
+    let number = number.checked_mul(u64::from(factor));
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| must_be("smaller"))
+}
+
+/// Reads a number of devices: `1500`, `50k`, `10M`.
 ///
 /// # Errors
 /// It is not a whole number above 0.
 pub fn clients(text: &str) -> Result<u32, ValueError> {
-    let (digits, factor) = match text.strip_suffix('k') {
-        Some(digits) => (digits, 1_000),
-        None => (text, 1),
-    };
-    let number = digits
-        .parse::<u32>()
-        .ok()
-        .and_then(|number| number.checked_mul(factor));
-    number
-        .filter(|number| *number > 0)
-        .ok_or_else(|| ValueError::form(text, "a number of devices: write 1500 or 50k"))
+    count(text).map_err(|_| ValueError::form(text, "a number of devices: write 1500, 50k or 10M"))
 }
 
 /// Reads a rate: `5000/s`, `30/min`, `2/h`.
@@ -236,17 +252,13 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
         "h" => 3_600.0,
         _ => return Err(wrong()),
     };
-    let number = number.trim();
-    let (number, thousands) = match number.strip_suffix('k') {
-        Some(number) => (number, 1_000.0),
-        None => (number, 1.0),
-    };
+    let (number, factor) = scaled(number.trim());
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let rate = number
         .parse::<f64>()
         .ok()
         .filter(|_| plain)
-        .map(|number| number * thousands / seconds);
+        .map(|number| number * f64::from(factor) / seconds);
     let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
     if rate > HIGHEST_RATE {
         return Err(ValueError::Range {
@@ -282,8 +294,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_may_be_in_thousands() {
+    fn a_count_is_a_whole_number_of_at_least_one_perhaps_in_thousands_or_millions() {
+        let counted = ["150", "50k", "10M"].map(|text| count::<u32>(text).ok());
+        assert_eq!(counted, [Some(150), Some(50_000), Some(10_000_000)]);
+        let refused = |text| count::<u32>(text).expect_err(text).to_string();
+        for wrong in ["0", "-3", "1.5", "x", "", "k", "0M", "10kk", "10 M", "10m"] {
+            let expected = format!("must be a whole number of at least 1, got {wrong}");
+            assert_eq!(refused(wrong), expected);
+        }
+        assert_eq!(refused("4294967296"), "must be smaller, got 4294967296");
+        assert_eq!(refused("4295M"), "must be smaller, got 4295M");
+        assert_eq!(clients("10M"), Ok(10_000_000));
+    }
+
+    #[test]
+    fn a_rate_may_be_in_thousands_or_millions() {
         assert_eq!(rate("40k/s").ok(), Some(40_000.0));
+        assert_eq!(rate("1.5M/h").ok(), Some(1_500_000.0 / 3_600.0));
         assert_eq!(rate("1.5k/min").ok(), Some(25.0));
         for refused in ["k/s", "4kk/s", "4 k/s", "20000k/s", "4K/s", "-1k/s"] {
             assert!(rate(refused).is_err(), "{refused}");

@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::thresholds::metric::{self, Metric, Of};
+use wirecost_results::catalogue::{Metric, Of};
 
 use super::Work;
 use super::error::{Place, ScenarioError};
 use super::node::{Key, Node, Value};
+use super::options::load::{LoadOptions, Phase};
 use super::selector::{self, DEVICE, Selector, SelectorError};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
@@ -36,7 +37,7 @@ pub struct Thresholds(pub Vec<Demand>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// The figure.
-    pub metric: &'static Metric,
+    pub metric: Metric,
     /// The cells or loads.
     pub selector: Selector,
     /// The expression.
@@ -75,7 +76,7 @@ impl Thresholds {
                 let why = format!("{} names no device by which it is modelled", key.name);
                 let hint = format!(
                     "write {}{{device=esp32s3-wifi}}; wirecost cost --help has the devices",
-                    metric.name
+                    metric.name()
                 );
                 return Err(at(&why).with_hint(hint));
             }
@@ -91,7 +92,8 @@ impl Thresholds {
         Ok(Self(demands))
     }
 
-    /// Reads the thresholds of a command line, each `METRIC{KEY=VALUE}: EXPRESSION`.
+    /// Reads the thresholds of a command line, each `METRIC{KEY=VALUE}: EXPRESSION`, or an expression alone about the times
+    /// that the work has first of all.
     ///
     /// # Errors
     /// As [`Thresholds::read`]; the place is the flag.
@@ -103,15 +105,22 @@ impl Thresholds {
             let colon = flag[after_selector..]
                 .find(':')
                 .map(|colon| after_selector + colon);
-            let Some(colon) = colon else {
-                return Err(ScenarioError::new(&place, "METRIC: EXPRESSION is expected")
-                    .with_hint("for example --threshold \"served{load=1/s}: rate>=95%\""));
+            let unnamed = || unnamed_times(work).map(|metric| (metric.name(), flag.as_str()));
+            let named = |colon: usize| (flag[..colon].trim(), &flag[colon + 1..]);
+            let Some((name, text)) = colon.map(named).or_else(unnamed) else {
+                let example = match work {
+                    Work::Nbiot(_) => "for example --threshold \"served{load=1/s}: rate>=95%\"",
+                    Work::Loads(_) | Work::Comparison(_) | Work::Program(_) => {
+                        "for example --threshold \"response_time: p(99)<50ms\""
+                    }
+                };
+                return Err(ScenarioError::new(&place, "METRIC: EXPRESSION is expected").with_hint(example));
             };
             let name = Key {
                 place: place.clone(),
-                name: flag[..colon].trim().to_owned(),
+                name: name.to_owned(),
             };
-            let text = Value::Text(flag[colon + 1..].trim().to_owned());
+            let text = Value::Text(text.trim().to_owned());
             let table = Value::Table(vec![(name, Node::at(&place, text))]);
             all.0.extend(Self::read(&Node::at(&place, table), work)?.0);
         }
@@ -129,15 +138,37 @@ impl Thresholds {
     }
 }
 
+/// The times of a load that a person asks for first: the response times, or the delivery times where nothing answers.
+pub fn times_of(options: &LoadOptions) -> Metric {
+    let requests = |phase: &Phase| matches!(phase, Phase::Request(_));
+    match options.is_answered() || options.phases.iter().any(requests) {
+        true => Metric::ResponseTime,
+        false => Metric::OneWayDelay,
+    }
+}
+
+/// The times that a demand without a metric is about; `None` where the loads differ in them, or there are none.
+fn unnamed_times(work: &Work) -> Option<Metric> {
+    match work {
+        Work::Comparison(_) => Some(Metric::ResponseTime),
+        Work::Loads(loads) => {
+            let mut metrics = loads.iter().map(times_of);
+            let first = metrics.next()?;
+            metrics.all(|metric| metric == first).then_some(first)
+        }
+        Work::Nbiot(_) | Work::Program(_) => None,
+    }
+}
+
 /// Whether the figure of the work's cells is modelled by a device file.
-fn needs_a_device(metric: &Metric, work: &Work) -> bool {
+fn needs_a_device(metric: Metric, work: &Work) -> bool {
     metric.needs_device() && matches!(work, Work::Comparison(_))
 }
 
 /// The matching cells or phases that have the metric; otherwise the reason and the hint.
 fn meant_by<'a>(
     name: &str,
-    metric: &Metric,
+    metric: Metric,
     selector: &Selector,
     subjects: &'a [Subject<'a>],
 ) -> Result<Vec<&'a Subject<'a>>, (String, &'static str)> {
@@ -182,13 +213,13 @@ pub enum NameError {
     Selector(#[from] SelectorError),
 }
 
-fn of_work(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
+fn of_work(name: &str, work: &Work) -> Result<(Metric, Selector), NameError> {
     let (of, dimensions) = match work {
-        Work::Comparison(_) => (Of::Cells, [selector::of_cells(), vec![DEVICE]].concat()),
+        Work::Comparison(_) | Work::Program(_) => (Of::Cells, [selector::of_cells(), vec![DEVICE]].concat()),
         Work::Loads(_) => (Of::Loads, selector::of_phases()),
         Work::Nbiot(_) => (Of::Points, crate::nbiot::dimensions()),
     };
-    let metrics = metric::all(of);
+    let metrics = Metric::all(of);
     named(name, &metrics, &dimensions)
 }
 
@@ -198,9 +229,9 @@ fn of_work(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameE
 /// The metric is none of `metrics`, a key none of `dimensions`, or a dimension cannot have the value.
 pub fn named(
     name: &str,
-    metrics: &[&'static Metric],
+    metrics: &[Metric],
     dimensions: &[&'static str],
-) -> Result<(&'static Metric, Selector), NameError> {
+) -> Result<(Metric, Selector), NameError> {
     let (metric, conditions) = match name.split_once('{') {
         None => (name, ""),
         Some((metric, rest)) => {
@@ -209,9 +240,9 @@ pub fn named(
         }
     };
     let metric = metric.trim();
-    let found = metrics.iter().find(|known| known.name == metric);
+    let found = metrics.iter().find(|known| known.name() == metric);
     let found = found.copied().ok_or_else(|| {
-        let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
+        let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name()).collect();
         NameError::NoMetric {
             metric: metric.to_owned(),
             hint: meant(metric, &names),
@@ -238,12 +269,7 @@ fn listed(node: &Node) -> &[Node] {
     }
 }
 
-fn demand(
-    node: &Node,
-    metric: &'static Metric,
-    selector: &Selector,
-    name: &str,
-) -> Result<Demand, ScenarioError> {
+fn demand(node: &Node, metric: Metric, selector: &Selector, name: &str) -> Result<Demand, ScenarioError> {
     let at = |why: &dyn Display| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
     let (expression, abort_on_fail, after) = match &node.value {
         Value::Table(_) => {

@@ -5,11 +5,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wirecost_results::resolved::Tree;
+use wirecost_scenario::Kind as ScenarioKind;
+use wirecost_scenario::edit::{OF_COMPARISONS, OF_LOADS};
+use wirecost_scenario::nbiot::DIMENSIONS;
 use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::options::row::{Kind, Row, Rows};
 
-const BEGIN: &str = "<!-- Written from the rows of the options: UPDATE_SNAPSHOTS=1 cargo test -p wirecost-scenario --test described -->\n\n";
 const END: &str = "\n<!-- The end of the rows -->\n";
+
+/// The line before the rows of a kind of scenario.
+fn begin(kind: &str) -> String {
+    format!(
+        "<!-- Written from the rows of {kind}: UPDATE_SNAPSHOTS=1 cargo test -p wirecost-scenario --test described -->\n\n"
+    )
+}
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
@@ -29,17 +40,66 @@ fn compared(name: &str, made: &str) {
     fs::write(&path, made).expect(name);
 }
 
-/// The rows that are read by themselves, which alone have a kind.
-fn rows() -> impl Iterator<Item = (&'static Row<Options>, Kind)> {
-    Options::ROWS.iter().filter_map(|row| Some((row, row.kind?)))
+/// What a row says, whatever its options.
+struct Described {
+    key: &'static str,
+    also: Option<&'static str>,
+    help: &'static str,
+    default: Option<String>,
+    kind: Kind,
 }
 
-/// The default as a file would have it; `None` where there is none.
-fn default(row: &Row<Options>) -> Option<String> {
-    match (row.value)(&Options::defaults())? {
-        Tree::Bool(false) => Some("false".to_owned()),
-        other => other.scalar(),
-    }
+/// The rows that are read by themselves, which alone have a kind.
+fn rows<O: Rows>() -> Vec<Described> {
+    let described = |row: &Row<O>| {
+        // A default that follows from other options is in the text.
+        let default = row.default_text().filter(|_| !row.spec.is_default_said);
+        Some(Described {
+            key: row.written_key(),
+            also: row.spec.also.map(|_| row.key),
+            help: row.help(),
+            default,
+            kind: row.kind?,
+        })
+    };
+    O::ROWS.iter().filter_map(described).collect()
+}
+
+/// A kind of scenario.
+struct Scenarios {
+    name: &'static str,
+    /// Its definition in the schema.
+    definition: &'static str,
+    kind: ScenarioKind,
+    rows: Vec<Described>,
+    /// The keys that can have several values.
+    several: &'static [&'static str],
+}
+
+fn kinds() -> [Scenarios; 3] {
+    [
+        Scenarios {
+            name: "comparisons",
+            definition: "comparison",
+            kind: ScenarioKind::Comparison,
+            rows: rows::<Options>(),
+            several: &OF_COMPARISONS,
+        },
+        Scenarios {
+            name: "loads",
+            definition: "load",
+            kind: ScenarioKind::Loads,
+            rows: rows::<LoadOptions>(),
+            several: &OF_LOADS,
+        },
+        Scenarios {
+            name: "reports in NB-IoT cells",
+            definition: "nbiot",
+            kind: ScenarioKind::Nbiot,
+            rows: rows::<NbiotOptions>(),
+            several: &DIMENSIONS,
+        },
+    ]
 }
 
 /// The value of a key, which is made where it is missing.
@@ -57,18 +117,26 @@ fn within<'a>(tree: &'a mut Tree, key: &str) -> &'a mut Tree {
     &mut entries[at].1
 }
 
-fn property(row: &Row<Options>, kind: Kind) -> Tree {
-    let default = default(row).map_or_else(String::new, |default| format!(" Default: {default}."));
-    let kind = match kind {
+fn property(row: &Described, has_several: bool) -> Tree {
+    let default = row
+        .default
+        .as_deref()
+        .map_or_else(String::new, |default| format!(" Default: {default}."));
+    let kind = match row.kind {
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Number => json!({"type": "integer", "minimum": 0}),
         Kind::Count => json!({"type": "integer", "minimum": 1}),
+        Kind::Scaled => json!({"$ref": "#/$defs/clients"}),
         Kind::Time => json!({"$ref": "#/$defs/time"}),
         Kind::Size => json!({"$ref": "#/$defs/size"}),
-        Kind::Text => json!({"type": "string"}),
+        Kind::Text | Kind::File => json!({"type": "string"}),
         Kind::Name(names) => json!({"type": "string", "enum": names}),
     };
-    let description = Tree::text(format_args!("{}.{default}", row.help()));
+    let kind = match has_several {
+        true => json!({"oneOf": [kind, {"type": "array", "minItems": 1, "items": kind}]}),
+        false => kind,
+    };
+    let description = Tree::text(format_args!("{}.{default}", row.help));
     let mut entries = vec![("description".to_owned(), description)];
     if let Tree::Table(of_kind) = Tree::of(&kind) {
         entries.extend(of_kind);
@@ -81,28 +149,35 @@ fn the_schema_has_every_row_as_a_property_and_no_other_key() {
     let name = "schema/scenario.schema.json";
     let text = fs::read_to_string(file(name)).expect(name);
     let mut schema: Tree = serde_json::from_str(&text).expect("JSON");
-    let properties = ["$defs", "comparison", "properties"]
-        .into_iter()
-        .fold(&mut schema, |tree, key| within(tree, key));
-    for (row, kind) in rows() {
-        for key in [Some(row.written_key()), row.spec.also.map(|_| row.key)] {
-            let Some(key) = key else { continue };
-            *within(properties, key) = property(row, kind);
+    for Scenarios {
+        name,
+        definition,
+        kind,
+        rows,
+        several,
+    } in kinds()
+    {
+        let path = ["$defs", definition, "properties"];
+        let properties = path.into_iter().fold(&mut schema, |tree, key| within(tree, key));
+        for row in &rows {
+            for key in [Some(row.key), row.also].into_iter().flatten() {
+                *within(properties, key) = property(row, several.contains(&key));
+            }
         }
+        let keys = wirecost_scenario::all_keys(kind);
+        let Tree::Table(entries) = properties else {
+            panic!("the properties are no table");
+        };
+        let described: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+        let stale: Vec<&&str> = described.iter().filter(|key| !keys.contains(key)).collect();
+        assert_eq!(stale, Vec::<&&str>::new(), "no option of {name} has these keys");
+        let missing: Vec<&&str> = keys.iter().filter(|key| !described.contains(key)).collect();
+        assert_eq!(
+            missing,
+            Vec::<&&str>::new(),
+            "these keys of {name} are read with others: describe them by hand"
+        );
     }
-    let keys = wirecost_scenario::all_keys(wirecost_scenario::Kind::Comparison);
-    let Tree::Table(entries) = properties else {
-        panic!("the properties are no table");
-    };
-    let described: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
-    let stale: Vec<&&str> = described.iter().filter(|key| !keys.contains(key)).collect();
-    assert_eq!(stale, Vec::<&&str>::new(), "no option has these keys");
-    let missing: Vec<&&str> = keys.iter().filter(|key| !described.contains(key)).collect();
-    assert_eq!(
-        missing,
-        Vec::<&&str>::new(),
-        "these keys are read with others: describe them by hand"
-    );
     let made = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
     compared(name, &made);
 }
@@ -110,14 +185,20 @@ fn the_schema_has_every_row_as_a_property_and_no_other_key() {
 #[test]
 fn the_page_has_a_line_of_each_row() {
     let name = "docs/scenarios.md";
-    let text = fs::read_to_string(file(name)).expect(name);
-    let (head, rest) = text.split_once(BEGIN).expect("the beginning of the rows");
-    let (_, tail) = rest.split_once(END).expect("the end of the rows");
-    let mut table = "| key | meaning | default |\n|---|---|---|\n".to_owned();
-    for (row, _) in rows() {
-        let default = default(row).map_or_else(String::new, |default| format!("`{default}`"));
-        let meaning = row.help().replace('|', "\\|");
-        table += &format!("| `{}` | {meaning} | {default} |\n", row.written_key());
+    let mut page = fs::read_to_string(file(name)).expect(name);
+    for Scenarios { name, rows, .. } in kinds() {
+        let begin = begin(name);
+        let (head, rest) = page.split_once(&begin).expect("the beginning of the rows");
+        let (_, tail) = rest.split_once(END).expect("the end of the rows");
+        let mut table = "| key | meaning | default |\n|---|---|---|\n".to_owned();
+        for row in rows {
+            let default = row
+                .default
+                .map_or_else(String::new, |default| format!("`{default}`"));
+            let meaning = row.help.replace('|', "\\|");
+            table += &format!("| `{}` | {meaning} | {default} |\n", row.key);
+        }
+        page = format!("{head}{begin}{table}{END}{tail}");
     }
-    compared(name, &format!("{head}{BEGIN}{table}{END}{tail}"));
+    compared(name, &page);
 }

@@ -1,9 +1,9 @@
 //! Certificates of constant size: an authority, and the identities that it issues.
 //!
-//! Every key is P-256, every signature ECDSA with SHA-256. A signature's DER form has 70 to 72 bytes by chance. So a
-//! certificate is signed again under another serial number until the signature has `SIGNATURE_BYTES`. The length of a
-//! certificate then depends only on the names in it. A chain does not include the authority's certificate: clients
-//! get it in advance and trust it.
+//! Every key is P-256 and every signature ECDSA with SHA-256, unless the authority is of another [`Kind`]. A signature's DER form
+//! has 70 to 72 bytes by chance (102 to 104 on P-384). So a certificate is signed again under another serial number until the
+//! signature has the length that half of them have. The length of a certificate then depends only on its kind and the names in
+//! it. A chain does not include the authority's certificate: clients get it in advance and trust it.
 //!
 //! ```
 //! use wirecost_security::certificate::{Authority, Identity};
@@ -16,6 +16,7 @@
 //! ```
 
 mod key;
+mod kind;
 mod pem;
 
 use std::fmt;
@@ -27,12 +28,17 @@ use rcgen::{
     SerialNumber,
 };
 
-pub(crate) use self::key::{Key, sign_digest};
+use self::key::Key;
+pub(crate) use self::key::sign_digest;
+pub use self::kind::{Chain, KeyKind, Kind};
 use crate::entropy::{Entropy, NoEntropy};
 
 /// Bytes of an ECDSA signature over P-256 in DER. Half of all signatures have this length (RFC 3279 section 2.2.3:
 /// two integers, one of which needs a leading zero).
 pub(crate) const SIGNATURE_BYTES: usize = 71;
+
+/// The same over P-384.
+pub(crate) const P384_SIGNATURE_BYTES: usize = 103;
 
 /// When generated certificates become valid, since 1970-01-01 00:00 UTC: 2026-01-01.
 pub const VALID_FROM: Duration = Duration::from_secs(1_767_225_600);
@@ -68,7 +74,7 @@ pub enum Error {
         reason: String,
     },
     /// No signature had the usual length.
-    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} attempts")]
+    #[error("no signature of the usual length in {SIGNATURE_TRIES} attempts")]
     SignatureLength,
     /// A PEM text contains no certificate.
     #[error("no certificate in the PEM text; expected \"-----BEGIN CERTIFICATE-----\"")]
@@ -99,8 +105,13 @@ pub enum Usage {
 #[derive(Clone)]
 pub struct Authority {
     key: Arc<Key>,
+    kind: KeyKind,
     entropy: Entropy,
     certificate: Arc<[u8]>,
+    /// What issues leaves: the authority itself, or the last authority below it.
+    issuer: CertificateParams,
+    /// The certificates of the authorities below it, the last one first.
+    between: Vec<Vec<u8>>,
 }
 
 impl Authority {
@@ -116,14 +127,40 @@ impl Authority {
     ///
     /// # Errors
     /// [`Error`] if the system has no randomness.
-    pub fn from_entropy(mut entropy: Entropy) -> Result<Self, Error> {
-        let key = Arc::new(Key::generate(&mut entropy)?);
-        let mut params = authority_params();
-        let certificate = sign_until_usual(&mut params, &mut entropy, &key, &key)?;
+    pub fn from_entropy(entropy: Entropy) -> Result<Self, Error> {
+        Self::of_kind(Kind::default(), entropy)
+    }
+
+    /// An authority of a kind. On P-256 its key and certificates all derive from `entropy`; the keys of other kinds are the
+    /// library's, of the same length each time.
+    ///
+    /// # Errors
+    /// As [`Authority::from_entropy`].
+    pub fn of_kind(kind: Kind, mut entropy: Entropy) -> Result<Self, Error> {
+        let below = kind.chain.between();
+        let mut key = Key::generate(kind.key, &mut entropy)?;
+        let mut issuer = authority_params(AUTHORITY.to_owned(), below);
+        let mut params = issuer.clone();
+        let certificate = sign_until_usual(&mut params, &mut entropy, &key, (&issuer, &key))?;
+        let mut between = Vec::new();
+        for left in (0..below).rev() {
+            let mut entropy = entropy.derive(&format!("authority {left}"));
+            let subject = Key::generate(kind.key, &mut entropy)?;
+            let of_subject = authority_params(format!("{AUTHORITY} {left}"), left);
+            let mut params = of_subject.clone();
+            between.insert(
+                0,
+                sign_until_usual(&mut params, &mut entropy, &subject, (&issuer, &key))?,
+            );
+            (key, issuer) = (subject, of_subject);
+        }
         Ok(Self {
-            key,
+            key: Arc::new(key),
+            kind: kind.key,
             entropy,
             certificate: certificate.into(),
+            issuer,
+            between,
         })
     }
 
@@ -150,10 +187,10 @@ impl Authority {
     pub fn issue(&self, usage: Usage, names: &[&str]) -> Result<Identity, Error> {
         let mut params = leaf_params(usage, names)?;
         let mut entropy = self.entropy.derive(&format!("{usage:?} {names:?}"));
-        let key = Key::generate(&mut entropy)?;
-        let certificate = sign_until_usual(&mut params, &mut entropy, &key, &self.key)?;
+        let key = Key::generate(self.kind, &mut entropy)?;
+        let leaf = sign_until_usual(&mut params, &mut entropy, &key, (&self.issuer, &self.key))?;
         Ok(Identity {
-            chain: [certificate].into(),
+            chain: [leaf].into_iter().chain(self.between.iter().cloned()).collect(),
             private_key: key.to_pkcs8()?.into(),
         })
     }
@@ -248,13 +285,14 @@ pub fn authorities_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     pem::read_certificates(text)
 }
 
-fn authority_params() -> CertificateParams {
+/// The name of an authority.
+const AUTHORITY: &str = "wirecost test CA";
+
+/// An authority with at most `below` others on the way to a leaf (RFC 5280 section 4.2.1.9).
+fn authority_params(name: String, below: u8) -> CertificateParams {
     let mut params = dated(CertificateParams::default());
-    params
-        .distinguished_name
-        .push(DnType::CommonName, "wirecost test CA");
-    // RFC 5280 section 4.2.1.9: no authority below this one.
-    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(below));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     params
 }
@@ -290,9 +328,9 @@ fn sign_until_usual(
     params: &mut CertificateParams,
     entropy: &mut Entropy,
     subject: &Key,
-    authority: &Key,
+    (issuer, key): (&CertificateParams, &Key),
 ) -> Result<Vec<u8>, Error> {
-    let issuer = Issuer::new(authority_params(), authority);
+    let issuer = Issuer::new(issuer.clone(), key);
     for _ in 0..SIGNATURE_TRIES {
         let mut serial = [0; SERIAL_BYTES];
         entropy.fill(&mut serial)?;

@@ -1,35 +1,63 @@
 //! The cryptography of TLS and QUIC: suites and groups, signatures of constant length, time from the run's clock.
 //!
-//! Sizes must not depend on chance. So a P-256 signature is repeated until its DER form has `SIGNATURE_BYTES`, which
-//! takes two attempts on average. CertificateVerify (RFC 8446 section 4.4.3) and ServerKeyExchange (RFC 8422 section
-//! 5.4) then have a constant length. Signatures of other keys are not repeated.
+//! Sizes must not depend on chance. So an ECDSA signature is repeated until its DER form has its usual length (71 B on P-256,
+//! 103 B on P-384), which takes two attempts on average. CertificateVerify (RFC 8446 section 4.4.3) and ServerKeyExchange (RFC 8422
+//! section 5.4) then have a constant length. Signatures of other keys have one length.
 //!
 //! - [`standard`]: both ends of a run use it: X25519 and AES-128-GCM
 //! - `with_certificate_curve`: adds P-256, which TLS 1.2 needs
 //! - `classical`: like [`standard`], without the signature schemes of ML-DSA
+//! - `chosen`: the groups of a run, and the suites of its certificates
 //! - [`wide`]: all groups and suites of the library, for foreign servers
-//! - `seeded`: like [`standard`], with keys and nonces from a seed (feature `seeded`)
+//! - `seeded`: like `chosen`, with keys and nonces from a seed (feature `seeded`)
+//! - [`Groups`]: the groups of the key exchange by name
 //! - [`Clock`]: the time of an endpoint, for certificates and tickets
 
 mod clock;
+mod groups;
 #[cfg(any(test, feature = "seeded"))]
 mod seeded;
 mod signing;
 
 use std::sync::{Arc, LazyLock};
 
+use rustls::SignatureScheme;
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-use rustls::{NamedGroup, SignatureScheme};
 
 pub use self::clock::Clock;
+pub use self::groups::{Group, Groups};
 #[cfg(any(test, feature = "seeded"))]
 pub use self::seeded::seeded;
 use self::signing::UsualLength;
+use crate::certificate::KeyKind;
 
 /// X25519 alone; TLS_AES_128_GCM_SHA256, and for TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256.
 pub fn standard() -> Arc<CryptoProvider> {
     Arc::new(narrow())
+}
+
+/// What both ends of a run offer and accept, besides their certificates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The groups, the best first.
+    pub groups: Groups,
+    /// The key of the certificates.
+    pub key: KeyKind,
+}
+
+/// The groups of a run, and AES-128-GCM, with the suite of TLS 1.2 that its certificates need.
+pub(crate) fn chosen(choice: Choice) -> Arc<CryptoProvider> {
+    let Choice { groups, key } = choice;
+    let tls12 = match key.is_rsa() {
+        true => cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        false => cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    };
+    Arc::new(CryptoProvider {
+        cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256, tls12],
+        kx_groups: groups.iter().map(Group::of_library).collect(),
+        ..narrow()
+    })
 }
 
 /// Like [`standard`], without the signature schemes of ML-DSA (FIPS 204).
@@ -59,13 +87,23 @@ pub(crate) fn classical() -> Arc<CryptoProvider> {
     })
 }
 
-/// `provider` with P-256 as its last group. A TLS 1.2 server may use its certificate only if the client's groups
-/// contain the certificate's curve (RFC 8422 section 5.3). The key exchange still uses the first common group.
-pub(crate) fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoProvider> {
+/// `provider` with the curve of the certificates as its last group. A TLS 1.2 server may use its certificate only if the client's
+/// groups contain the certificate's curve (RFC 8422 section 5.3). The key exchange still uses the first common group.
+pub(crate) fn with_certificate_curve(provider: &CryptoProvider, key: KeyKind) -> Arc<CryptoProvider> {
+    let curve = match key {
+        KeyKind::P256 => kx_group::SECP256R1,
+        KeyKind::P384 => kx_group::SECP384R1,
+        KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Ed25519 | KeyKind::MlDsa44 | KeyKind::MlDsa65 => {
+            return Arc::new(provider.clone());
+        }
+    };
     let mut provider = provider.clone();
-    let names = provider.kx_groups.iter().map(|group| group.name());
-    if !names.into_iter().any(|name| name == NamedGroup::secp256r1) {
-        provider.kx_groups.push(kx_group::SECP256R1);
+    if !provider
+        .kx_groups
+        .iter()
+        .any(|group| group.name() == curve.name())
+    {
+        provider.kx_groups.push(curve);
     }
     Arc::new(provider)
 }

@@ -60,6 +60,13 @@ impl<T> Slab<T> {
         places.filter_map(|(number, place)| Some((number, place.as_ref()?)))
     }
 
+    /// All values with their numbers, from the number `first` on, and then those before it.
+    pub(crate) fn iter_from(&self, first: u32) -> impl Iterator<Item = (u32, &T)> {
+        let (before, after) = self.places.split_at((first as usize).min(self.places.len()));
+        let places = (first..).zip(after).chain((0..).zip(before));
+        places.filter_map(|(number, place)| Some((number, place.as_ref()?)))
+    }
+
     /// All values, by their numbers.
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
         self.places.into_iter().flatten()
@@ -78,5 +85,23 @@ mod tests {
         assert_eq!(slab.remove(1), None);
         assert_eq!(slab.insert('d'), 1);
         assert_eq!(slab.into_values().collect::<String>(), "adc");
+    }
+
+    #[test]
+    fn values_from_a_number_on_are_all_values() {
+        let mut slab = Slab::default();
+        for value in 'a'..='e' {
+            slab.insert(value);
+        }
+        slab.remove(3);
+        let from = |first| slab.iter_from(first).map(|(_, value)| *value).collect::<String>();
+        assert_eq!(
+            [from(0), from(2), from(4), from(5), from(9)],
+            ["abce", "ceab", "eabc", "abce", "abce"]
+        );
+        assert!(
+            slab.iter_from(2)
+                .all(|(number, value)| slab.get(number) == Some(value))
+        );
     }
 }

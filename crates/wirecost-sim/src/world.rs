@@ -159,7 +159,7 @@ where
 
     /// Whether no packet is in transit and every segment is acknowledged.
     pub fn is_quiet(&self) -> bool {
-        !self.network.is_carrying() && self.network.first_unsettled().is_none()
+        !self.network.is_carrying() && self.network.unsettled_from(0).is_none()
     }
 
     /// The observer of the servers' events.
@@ -199,10 +199,14 @@ where
 
     /// Handles events until no connection has unacknowledged segments, or until `until`.
     pub fn settle(&mut self, until: Instant) {
-        // A late answer may leave an earlier connection with unacknowledged segments again: searches from the first.
-        while let Some(flow) = self.network.first_unsettled()
+        // A late answer may leave an earlier connection with unacknowledged segments again, so that every search looks at all of
+        // them. It begins where the last one ended: what lies before has settled, and is mostly passed once.
+        let mut settled = 0;
+        while let Some(flow) = self.network.unsettled_from(settled)
             && self.settle_flow(flow, until)
-        {}
+        {
+            settled = flow;
+        }
     }
 
     /// Handles events until a flow's connection has no unacknowledged segments; returns false if `until` comes first.

@@ -112,6 +112,19 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
             Protocol::Store(client) => client.poll_output(out).map_event(E::from),
         }
     }
+
+    fn rest(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Bare(client) => client.rest(),
+            Protocol::Mqtt(client) => client.rest(),
+            Protocol::MqttSn(client) => client.rest(),
+            Protocol::Coap(client) => client.rest(),
+            Protocol::Amqp(client) => client.rest(),
+            Protocol::Http1(client) => client.rest(),
+            Protocol::Http3(client) => client.rest(),
+            Protocol::Store(client) => client.rest(),
+        }
+    }
 }
 
 /// Hands an input to a protocol's client, a command in the protocol's own form.

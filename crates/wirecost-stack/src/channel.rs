@@ -140,13 +140,45 @@ impl Stack {
         })
     }
 
-    /// Whether a message of a 0-RTT start leaves with the first flight: the application protocol needs no answer before it.
-    pub const fn has_early_message(self) -> bool {
-        let needs_no_answer = matches!(
-            self.application,
-            Application::Tcp | Application::CoapTcp | Application::Http1 | Application::Http3
-        );
-        needs_no_answer && self.has_handshake()
+    /// Whether the first message of a connection leaves before the connect is over: as early data of a 0-RTT start, where the
+    /// protocol needs no answer before it, or behind the request of a pipelined connect. A sender of AMQP waits for credit.
+    pub const fn has_early_message(self, start: Start, pipelined_connect: bool) -> bool {
+        match self.application {
+            Application::Tcp | Application::CoapTcp | Application::Http1 | Application::Http3 => {
+                matches!(start, Start::ZeroRtt) && self.has_handshake()
+            }
+            Application::Mqtt311(_) | Application::Mqtt5(_) => pipelined_connect,
+            Application::Udp
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Store(_) => false,
+        }
+    }
+
+    /// Why a client cannot send behind its request to connect; `None` if it can, or has no such request.
+    pub fn cannot_pipeline(self) -> Option<String> {
+        match self.application {
+            Application::MqttSn(_) => Some(format!(
+                "{self} has no pipelined connect: an MQTT-SN client waits for CONNACK, then for the number of its topic (1.2, 6.2, 6.5)"
+            )),
+            Application::Store(_) => Some(format!(
+                "{self} has no pipelined connect: a database asks for the login before anything else"
+            )),
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::CoapTcp
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => None,
+        }
     }
 }
 
@@ -183,7 +215,38 @@ mod tests {
 
     #[test]
     fn a_message_is_early_where_no_answer_comes_before_it() {
-        assert!(stack("http1+tls1.3").has_early_message() && stack("http3").has_early_message());
-        assert!(!stack("mqtt-qos1+tls1.3").has_early_message() && !stack("http1").has_early_message());
+        let early = |name: &str, start, pipelined| stack(name).has_early_message(start, pipelined);
+        for name in ["http1+tls1.3", "http3"] {
+            assert!(
+                early(name, Start::ZeroRtt, false) && !early(name, Start::Cold, true),
+                "{name}"
+            );
+        }
+        for name in ["mqtt-qos1+tls1.3", "mqtt5-qos0"] {
+            assert!(
+                early(name, Start::Cold, true) && !early(name, Start::ZeroRtt, false),
+                "{name}"
+            );
+        }
+        for name in ["http1", "amqp-settled", "mqttsn-qos1", "udp"] {
+            assert!(!early(name, Start::ZeroRtt, true), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_connect_is_pipelined_where_the_protocol_allows_it() {
+        for name in [
+            "mqtt-qos0",
+            "mqtt5-qos2+tls1.3",
+            "amqp-settled",
+            "coap-con",
+            "http3",
+            "tcp",
+        ] {
+            assert_eq!(stack(name).cannot_pipeline(), None, "{name}");
+        }
+        for name in ["mqttsn-qos1", "postgres"] {
+            assert!(stack(name).cannot_pipeline().is_some(), "{name}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use wirecost_coap::oscore;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_security::certificate::Identity;
+use wirecost_security::provider::Choice;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::admission::Admission;
@@ -34,6 +35,22 @@ pub struct ChannelOptions {
     pub response_body: usize,
     /// Whether clients of TLS leave out the signature schemes of ML-DSA (FIPS 204).
     pub classical_signatures: bool,
+    /// The groups of clients of TLS, and the key of the certificates.
+    pub offered: Choice,
+    /// The groups of servers of TLS, and the key of the certificates.
+    pub accepted: Choice,
+}
+
+impl ChannelOptions {
+    /// The suites of clients, and of servers.
+    fn suites(&self) -> [tls::Suites; 2] {
+        let is_standard = self.offered == Choice::default() && self.accepted == Choice::default();
+        match (self.classical_signatures, is_standard) {
+            (true, _) => [tls::Suites::Classical, tls::Suites::Standard],
+            (false, true) => [tls::Suites::Standard; 2],
+            (false, false) => [self.offered, self.accepted].map(tls::Suites::Chosen),
+        }
+    }
 }
 
 impl Default for ChannelOptions {
@@ -46,6 +63,8 @@ impl Default for ChannelOptions {
             datagram_bytes: dtls::DEFAULT_MTU,
             response_body: 0,
             classical_signatures: false,
+            offered: Choice::default(),
+            accepted: Choice::default(),
         }
     }
 }
@@ -108,10 +127,7 @@ impl ClientOffer {
             key_log: credentials.key_log.clone(),
             identity: credentials.client_where(options.client_certificates),
             psk: Some(dtls::Psk::new(credentials.psk.as_bytes())),
-            suites: match options.classical_signatures {
-                true => tls::Suites::Classical,
-                false => tls::Suites::Standard,
-            },
+            suites: options.suites()[0],
             datagram_bytes: options.datagram_bytes,
             oscore_secret: credentials.oscore_secret.to_vec(),
             ..Self::new(credentials.epoch, SERVER_NAME, trust)
@@ -276,7 +292,10 @@ pub struct ServerChannels {
 impl ServerChannels {
     /// Channels of the server of `credentials`, with an OSCORE context for each of its `devices`.
     pub fn new(credentials: Credentials, options: ChannelOptions, devices: usize) -> Self {
-        let admission = Admission::of_devices(&credentials, options.client_certificates, devices);
+        let admission = Admission {
+            suites: options.suites()[1],
+            ..Admission::of_devices(&credentials, options.client_certificates, devices)
+        };
         Self::admitting(admission, credentials.epoch, credentials.key_log, options)
     }
 

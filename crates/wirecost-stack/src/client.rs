@@ -45,6 +45,8 @@ pub struct ClientConfig {
     pub rng: Rng,
     /// How its connections start. Where that needs a ticket, the first connection starts cold.
     pub start: Start,
+    /// Whether what the protocol lets a client send before the answer to its connect is sent then (MQTT, AMQP).
+    pub pipelined_connect: bool,
     /// Whether HTTP/1.1 asks the server to close after the answer.
     pub connection_close: bool,
     /// The login, the will and the session of MQTT and AMQP; `None` starts clean, without a login.
@@ -71,6 +73,7 @@ impl ClientConfig {
             host: 0,
             rng,
             start: Start::Cold,
+            pipelined_connect: false,
             connection_close: false,
             session: None,
             describes_received: true,
@@ -276,6 +279,7 @@ fn amqp(stack: Stack, resource: &str, config: &ClientConfig) -> amqp::Config {
             Some((user, password)) => amqp::SaslConfig::Plain { user, password },
             None => amqp::SaslConfig::Anonymous,
         },
+        pipelines: config.pipelined_connect,
         answer_timeout: config.answer_timeout.unwrap_or(defaults.answer_timeout),
         ..defaults
     }
@@ -312,6 +316,7 @@ fn mqtt(stack: Stack, version: Version, qos: u8, config: &ClientConfig) -> Resul
         reports_digests: true,
         // A layer around it tells its own bytes by those of its application.
         describes_received: config.describes_received || stack.channel != Channel::Plain,
+        pipelines: config.pipelined_connect,
         connect_timeout: config.answer_timeout.unwrap_or(defaults.connect_timeout),
         ..defaults
     };
@@ -364,6 +369,14 @@ impl<E: ClientEvent> Endpoint for Client<E> {
             Layer::Plain(client) => client.poll_output(out),
             Layer::Tls(client) => client.poll_output(out).map_event(E::from),
             Layer::Dtls(client) => client.poll_output(out).map_event(E::from),
+        }
+    }
+
+    fn rest(&mut self) -> bool {
+        match &mut self.layer {
+            Layer::Plain(client) => client.rest(),
+            Layer::Tls(client) => client.rest(),
+            Layer::Dtls(client) => client.rest(),
         }
     }
 }

@@ -50,8 +50,20 @@ impl Credentials {
     /// # Errors
     /// The operating system has no randomness.
     pub fn generate(epoch: Epoch, keys: bool) -> Result<Self, certificate::Error> {
+        Self::generate_of_kind(certificate::Kind::default(), epoch, keys)
+    }
+
+    /// The same with certificates of a kind.
+    ///
+    /// # Errors
+    /// The operating system has no randomness.
+    pub fn generate_of_kind(
+        kind: certificate::Kind,
+        epoch: Epoch,
+        keys: bool,
+    ) -> Result<Self, certificate::Error> {
         let key_log = if keys { KeyLog::new() } else { KeyLog::disabled() };
-        Self::from_entropy(epoch, key_log, Entropy::system())
+        Self::from_entropy(kind, (epoch, key_log), Entropy::system())
     }
 
     /// The credentials of a simulation. They follow from its seed, byte for byte, and the secrets of connections are not kept.
@@ -59,8 +71,16 @@ impl Credentials {
     /// # Errors
     /// No signature has the usual length.
     pub fn simulated(seed: u64) -> Result<Self, certificate::Error> {
+        Self::simulated_of_kind(certificate::Kind::default(), seed)
+    }
+
+    /// The same with certificates of a kind. On other keys than P-256 their lengths alone follow from the seed.
+    ///
+    /// # Errors
+    /// No signature has the usual length.
+    pub fn simulated_of_kind(kind: certificate::Kind, seed: u64) -> Result<Self, certificate::Error> {
         let entropy = Entropy::seeded(Rng::new(seed).purpose(key_of("credentials")));
-        Self::from_entropy(virtual_epoch(), KeyLog::disabled(), entropy)
+        Self::from_entropy(kind, (virtual_epoch(), KeyLog::disabled()), entropy)
     }
 
     /// The same credentials with another log of secrets.
@@ -69,8 +89,12 @@ impl Credentials {
         Self { key_log, ..self }
     }
 
-    fn from_entropy(epoch: Epoch, key_log: KeyLog, mut entropy: Entropy) -> Result<Self, certificate::Error> {
-        let authority = Authority::from_entropy(entropy.derive("authority"))?;
+    fn from_entropy(
+        kind: certificate::Kind,
+        (epoch, key_log): (Epoch, KeyLog),
+        mut entropy: Entropy,
+    ) -> Result<Self, certificate::Error> {
+        let authority = Authority::of_kind(kind, entropy.derive("authority"))?;
         let mut psk = [0; SECRET_BYTES / 2];
         let mut oscore_secret = [0; SECRET_BYTES];
         entropy.fill(&mut psk)?;

@@ -111,6 +111,10 @@ impl From<bare::ClientEvent> for Event {
 impl From<mqtt::Event> for Event {
     fn from(event: mqtt::Event) -> Self {
         match event {
+            mqtt::Event::MaySend => Event::MaySend,
+            mqtt::Event::Unprocessed { message, reason } => {
+                Event::refused(message, format!("CONNACK {reason}"))
+            }
             mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
             mqtt::Event::Rejected { reason } => Event::rejected(format!("CONNACK {reason}")),
             mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => {

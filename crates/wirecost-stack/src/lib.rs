@@ -94,6 +94,8 @@ pub enum Event {
         /// How the connection started.
         start: Start,
     },
+    /// The client may send one message or subscription ahead of [`Event::Ready`]: it leaves behind the request to connect.
+    MaySend,
     /// The client may send application data.
     Ready {
         /// Whether the server has the session of an earlier connection (MQTT).

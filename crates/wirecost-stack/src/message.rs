@@ -25,8 +25,16 @@ pub struct Message {
     stack: Stack,
     resource: Arc<str>,
     body: Body,
-    /// Bytes of header fields beyond those that the standards need (HTTP).
-    field_bytes: usize,
+    requests: Requests,
+}
+
+/// The form of HTTP requests that carry messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Bytes of header fields beyond those that the standards need.
+    pub field_bytes: usize,
+    /// Whether a message is a GET with its content in the query.
+    pub in_query: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -57,11 +65,15 @@ pub enum Template {
 }
 
 impl Template {
-    /// The same with `bytes` more bytes of header fields, if it is an HTTP request.
-    pub(super) fn with_field_bytes(self, bytes: usize) -> Self {
+    /// The same in this form, if it is an HTTP request.
+    pub(super) fn in_form(self, requests: Requests) -> Self {
         match self {
-            Self::Http(template) if bytes > 0 => {
-                Self::Http(Arc::new(Arc::unwrap_or_clone(template).with_field_bytes(bytes)))
+            Self::Http(template) if requests != Requests::default() => {
+                let mut template = Arc::unwrap_or_clone(template);
+                if requests.in_query {
+                    template = template.with_content_in_query();
+                }
+                Self::Http(Arc::new(template.with_field_bytes(requests.field_bytes)))
             }
             other @ (Self::Bare(_) | Self::Mqtt(_) | Self::Coap(_) | Self::Amqp(_) | Self::Http(_)) => other,
         }
@@ -88,6 +100,8 @@ pub(super) struct Address<'a> {
     pub(super) authority: &'a str,
     /// Whether the server retains messages (MQTT).
     pub(super) retain: bool,
+    /// User properties (MQTT 5).
+    pub(super) user_properties: &'a [(String, String)],
 }
 
 impl<'a> Address<'a> {
@@ -97,6 +111,7 @@ impl<'a> Address<'a> {
             resource,
             authority: SERVER_NAME,
             retain: false,
+            user_properties: &[],
         }
     }
 }
@@ -167,7 +182,7 @@ impl Message {
             stack,
             resource: resource.into(),
             body: Body::Plain(template),
-            field_bytes: 0,
+            requests: Requests::default(),
         }
     }
 
@@ -192,19 +207,19 @@ impl Message {
                 payload: payload.bytes,
                 entropy,
             },
-            field_bytes: 0,
+            requests: Requests::default(),
         };
         // A message that cannot be sent is refused before anything is built.
         message.next()?;
         Ok(message)
     }
 
-    /// The same message with `bytes` more bytes of header fields in the form of HTTP/1.1, where the stack is HTTP.
+    /// The same message in this form, where the stack is HTTP.
     #[must_use]
-    pub fn with_field_bytes(mut self, bytes: usize) -> Self {
-        self.field_bytes = bytes;
+    pub fn in_form(mut self, requests: Requests) -> Self {
+        self.requests = requests;
         if let Body::Plain(template) = &mut self.body {
-            *template = template.clone().with_field_bytes(bytes);
+            *template = template.clone().in_form(requests);
         }
         self
     }
@@ -232,7 +247,7 @@ impl Message {
                 let content = sealed.map_err(|error| StackError::from(error).of(self.stack))?;
                 // A protected object hides the type of what is in it.
                 let template = template(self.stack, Address::of(&self.resource), Media::BYTES, content)?;
-                Ok(template.with_field_bytes(self.field_bytes))
+                Ok(template.in_form(self.requests))
             }
         }
     }
@@ -298,6 +313,10 @@ fn publish(qos: u8, to: Address<'_>, media: Media, content: Content) -> Result<T
         Some(content_type) => template.with_content_type(content_type)?,
         None => template,
     };
+    let mut properties = to.user_properties.iter();
+    let template = properties.try_fold(template, |template, (name, value)| {
+        template.with_user_property(name, value)
+    })?;
     Ok(Template::Mqtt(Arc::new(match to.retain {
         true => template.retained(),
         false => template,

@@ -124,6 +124,16 @@ fn all_names() -> String {
     )
 }
 
+/// The name of every application protocol, alone and with each channel that it can run over.
+pub fn all() -> impl Iterator<Item = String> {
+    NAMES.iter().flat_map(|(name, application)| {
+        let channels = Channel::NAMES.iter();
+        let channels = channels.filter(|(_, channel)| application.can_run_over(*channel));
+        let with_channel = channels.map(move |(channel, _)| format!("{name}+{channel}"));
+        std::iter::once((*name).to_owned()).chain(with_channel)
+    })
+}
+
 /// The parts that can follow the name of an application protocol.
 fn additions(application: &str) -> String {
     let found = NAMES.iter().find(|(name, _)| *name == application);
@@ -310,6 +320,15 @@ mod tests {
                 name.parse::<Stack>().map(|stack| stack.to_string()),
                 Ok(name.to_owned())
             );
+        }
+    }
+
+    #[test]
+    fn every_combination_with_a_channel_is_a_stack() {
+        let names: Vec<String> = all().collect();
+        assert!(names.contains(&"mqtt-qos1+tls1.3".to_owned()) && names.contains(&"http3".to_owned()));
+        for name in names {
+            assert_eq!(name.parse::<Stack>().map(|stack| stack.to_string()), Ok(name));
         }
     }
 

@@ -17,6 +17,7 @@ use crate::run_tag::RunTag;
 /// | `%r` | eight random hexadecimal digits, the same in every run with the same seed |
 /// | `%x` | the [tag](RunTag) of the run, which [`RunTag::fill`] puts in; without that, the one of a run that is alone |
 /// | `%%` | a percent sign |
+/// | `{device}`, `{n}` | other names of `%d` and `%n` |
 ///
 /// A number can have a width: `%05d` has at least five digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,26 +181,48 @@ impl FromStr for Pattern {
         let mut parts = Vec::new();
         let mut constant = String::new();
         let mut rest = text;
-        while let Some((before, after)) = rest.split_once('%') {
+        while let Some(at) = rest.find(['%', '{']) {
+            let (before, found) = rest.split_at(at);
             constant.push_str(before);
+            if let Some((value, after)) = named(found) {
+                parts.extend(taken(&mut constant));
+                parts.push(Part::Value(value, 0));
+                rest = after;
+                continue;
+            }
+            let Some(after) = found.strip_prefix('%') else {
+                constant.push('{');
+                rest = &found[1..];
+                continue;
+            };
             if let Some(after) = after.strip_prefix('%') {
                 constant.push('%');
                 rest = after;
                 continue;
             }
             let (value, after) = placeholder(after)?;
-            if !constant.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut constant)));
-            }
+            parts.extend(taken(&mut constant));
             parts.push(value);
             rest = after;
         }
         constant.push_str(rest);
-        if !constant.is_empty() {
-            parts.push(Part::Text(constant));
-        }
+        parts.extend(taken(&mut constant));
         Ok(Self { parts })
     }
+}
+
+/// The text so far, if there is any.
+fn taken(constant: &mut String) -> Option<Part> {
+    let text = std::mem::take(constant);
+    (!text.is_empty()).then_some(Part::Text(text))
+}
+
+/// The placeholder with a name in braces that `text` begins with, and the rest of the text. Other braces are text.
+fn named(text: &str) -> Option<(Value, &str)> {
+    let names = [("{device}", Value::Device), ("{n}", Value::Message)];
+    names
+        .into_iter()
+        .find_map(|(name, value)| Some((value, text.strip_prefix(name)?)))
 }
 
 /// The placeholder that `text` begins after its percent sign, and the rest of the text.
@@ -276,6 +299,9 @@ mod tests {
             ("%d%n", "742"),
             ("{\"n\":%n,\"t\":%t}", "{\"n\":42,\"t\":1700000000123}"),
             ("100 %%", "100 %"),
+            ("t/{device}/{n}", "t/7/42"),
+            ("{\"n\":{n},\"d\":{d}}", "{\"n\":42,\"d\":{d}}"),
+            ("%%{n}{", "%42{"),
             ("%%d", "%d"),
         ] {
             let parsed: Pattern = pattern.parse().expect(pattern);

@@ -11,7 +11,7 @@ use wirecost_security::object::Preset;
 use super::error::{ClientError, StackError};
 use super::events::SUBSCRIPTION;
 use super::media::Media;
-use super::message::{Address, Template, request, template};
+use super::message::{Address, Requests, Template, request, template};
 use super::pattern::{Pattern, Values};
 use super::{Application, Command, Stack, Subscription};
 
@@ -77,10 +77,14 @@ pub struct PoolConfig {
     pub resource: Pattern,
     /// Host, with a port where it needs one (HTTP).
     pub authority: String,
-    /// Bytes of header fields beyond those that the standards need (HTTP).
-    pub field_bytes: usize,
+    /// The form of requests (HTTP).
+    pub requests: Requests,
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
+    /// Topic or path of each device in place of `resource`, if they have their own.
+    pub topics: Option<Arc<[String]>>,
+    /// User properties of each message (MQTT 5).
+    pub user_properties: Arc<[(String, String)]>,
     /// The payload.
     pub payload: PayloadSource,
     /// The payload of each message of the first device, if it has its own: they have no stamp.
@@ -206,7 +210,7 @@ impl MessagePool {
     /// The stack has no requests, or cannot carry the resource's name.
     pub fn request(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
         let is_fixed = !self.config.resource.differs_by_message();
-        let device = match self.config.resource.differs_by_device() {
+        let device = match self.config.topics.is_some() || self.config.resource.differs_by_device() {
             true => stamp.device,
             false => 0,
         };
@@ -217,7 +221,7 @@ impl MessagePool {
             return Ok(template.clone().into());
         }
         self.render_resource(stamp);
-        let template = request(self.config.stack, self.address())?.with_field_bytes(self.config.field_bytes);
+        let template = request(self.config.stack, self.address())?.in_form(self.config.requests);
         self.request = Some((device, template.clone()));
         Ok(template.into())
     }
@@ -232,11 +236,12 @@ impl MessagePool {
             resource: &page,
             authority: &self.config.authority,
             retain: false,
+            user_properties: &[],
         };
         Ok(Command::Transmit {
             message: SUBSCRIPTION,
             outgoing: request(self.config.stack, to)?
-                .with_field_bytes(self.config.field_bytes)
+                .in_form(self.config.requests)
                 .into(),
         })
     }
@@ -253,16 +258,19 @@ impl MessagePool {
         payload && self.has_fixed_resource() && self.sealer.is_none()
     }
 
-    /// Whether a template can be changed for the next message. Objects must be sealed again, and paths are encoded in requests.
+    /// Whether a template can be changed for the next message. Objects must be sealed again, and paths and queries are encoded in
+    /// requests.
     fn is_reusable(&self) -> bool {
-        (self.has_fixed_resource() || self.config.stack.publishes()) && self.sealer.is_none()
+        !self.config.requests.in_query
+            && (self.has_fixed_resource() || self.config.stack.publishes())
+            && self.sealer.is_none()
     }
 
     /// Whether the resource is not part of a message, or is the same in all: AMQP has it in the link, bare messages have none.
     fn has_fixed_resource(&self) -> bool {
         let stack = self.config.stack;
         let is_named = stack.publishes() || stack.is_coap() || stack.is_http();
-        !is_named || self.config.resource.is_constant()
+        !is_named || (self.config.topics.is_none() && self.config.resource.is_constant())
     }
 
     /// Turns `template` into the next message; false where a client holds it, or its payload has another length.
@@ -335,11 +343,15 @@ impl MessagePool {
             None => (self.config.payload.media(), payload.into()),
         };
         let template = template(stack, self.address(), media, content)?;
-        Ok(template.with_field_bytes(self.config.field_bytes))
+        Ok(template.in_form(self.config.requests))
     }
 
     fn render_resource(&mut self, stamp: Stamp) {
         self.resource.clear();
+        let topics = self.config.topics.as_deref().unwrap_or_default();
+        if let Some(topic) = topics.get(stamp.device as usize) {
+            return self.resource.push_str(topic);
+        }
         let values = values(&self.config, stamp);
         self.config.resource.render(&values, &mut self.resource);
     }
@@ -349,6 +361,7 @@ impl MessagePool {
             resource: &self.resource,
             authority: &self.config.authority,
             retain: self.config.retain,
+            user_properties: &self.config.user_properties,
         }
     }
 }

@@ -45,40 +45,64 @@ impl Chunks {
         self.total = self.total.saturating_add(other.total);
     }
 
-    /// The smallest value of the last place with a count; 0 without counts.
-    pub(crate) fn largest(&self) -> u64 {
-        let in_chunk = |(number, chunk): (usize, &Option<Box<[u64; CHUNK]>>)| {
-            let last = chunk.as_ref()?.iter().rposition(|count| *count > 0)?;
-            Some(value_of(number * CHUNK + last))
-        };
-        let mut chunks = self.chunks.iter().enumerate().rev();
-        chunks.find_map(in_chunk).unwrap_or(0)
-    }
-
     /// The number of counted values.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The smallest value and the count of each place with a count, in ascending order.
-    pub(crate) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// Each place with a count, in ascending order.
+    pub(crate) fn recorded(&self) -> impl Iterator<Item = Recorded> {
         let chunks = self.chunks.iter().enumerate();
         let chunks = chunks.filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
         chunks
             .flat_map(|(number, chunk)| (number * CHUNK..).zip(chunk.iter()))
             .filter(|(_, count)| **count > 0)
-            .map(|(place, count)| (value_of(place), *count))
+            .map(|(place, count)| Recorded {
+                value: value_of(place),
+                times: *count,
+            })
+    }
+}
+
+/// A place with a count: the values that share it, and how many there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    /// The smallest value of the place.
+    pub(crate) value: u64,
+    /// The number of counted values.
+    pub(crate) times: u64,
+}
+
+impl Recorded {
+    /// The largest value of the place.
+    pub(crate) const fn largest(self) -> u64 {
+        self.value + (self.values() - 1)
+    }
+
+    /// The value in the middle of the place, by which means are computed.
+    pub(crate) const fn middle(self) -> u64 {
+        self.value + self.values() / 2
+    }
+
+    /// The number of values that share the place.
+    const fn values(self) -> u64 {
+        1 << shift_of(self.value)
     }
 }
 
 /// The place of a value: after the places of all smaller powers of two, by its 11 leading bits.
-const fn place_of(value: u64) -> usize {
-    let shift = (u64::BITS - 1 - PLACE_BITS).saturating_sub(value.leading_zeros());
+pub(crate) const fn place_of(value: u64) -> usize {
+    let shift = shift_of(value);
     ((shift as usize) << PLACE_BITS) + (value >> shift) as usize
 }
 
+/// The number of bits of a value that its place does not tell apart.
+const fn shift_of(value: u64) -> u32 {
+    (u64::BITS - 1 - PLACE_BITS).saturating_sub(value.leading_zeros())
+}
+
 /// The smallest value of a place.
-const fn value_of(place: usize) -> u64 {
+pub(crate) const fn value_of(place: usize) -> u64 {
     let shift = (place >> PLACE_BITS).saturating_sub(1);
     ((place - (shift << PLACE_BITS)) as u64) << shift
 }
@@ -107,7 +131,7 @@ mod tests {
         others.record(1 << 40, 1);
         chunks.add(&others);
         assert_eq!(chunks.total(), 14);
-        let recorded: Vec<(u64, u64)> = chunks.recorded().collect();
+        let recorded: Vec<(u64, u64)> = chunks.recorded().map(|at| (at.value, at.times)).collect();
         let place = |value| value_of(place_of(value));
         let expected = [
             (0, 2),
@@ -118,7 +142,8 @@ mod tests {
             (1 << 40, 1),
         ];
         assert_eq!(recorded, expected);
-        assert_eq!(chunks.largest(), 1 << 40);
-        assert_eq!(Chunks::default().largest(), 0);
+        let places: Vec<u64> = chunks.recorded().map(|at| at.largest()).collect();
+        assert_eq!(places[..3], [0, 7, 2_047]);
+        assert_eq!(places[5], value_of(place_of(1 << 40) + 1) - 1);
     }
 }

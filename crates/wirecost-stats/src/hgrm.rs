@@ -5,15 +5,12 @@
 
 use std::fmt;
 
-use crate::histogram::{Histogram, Step};
+use crate::histogram::{Histogram, SUB_BUCKETS, Step};
 
 /// The number of steps each time the distance to 100 % halves, as in HdrHistogram's own tools.
 const TICKS: u32 = 5;
 
 const NS_PER_MS: f64 = 1e6;
-
-/// Counters per bucket at 3 significant digits: the power of two from 2 x 10^3 on.
-const SUB_BUCKETS: u32 = 2_048;
 
 /// Displays a histogram as `.hgrm`, with values in milliseconds and six decimals (nanoseconds).
 ///

@@ -1,5 +1,6 @@
 //! HDR histogram of durations (Tene's HdrHistogram): constant memory, 3 significant digits.
 
+mod packed;
 mod steps;
 
 use std::borrow::Cow;
@@ -7,10 +8,10 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as Counts;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::Deserializer;
 use serde::{Deserialize, Serialize, de, ser};
 
-use crate::chunks::Chunks;
+use crate::chunks::{Chunks, Recorded};
 use crate::mean::MeanInterval;
 use crate::quantile::{self, Quantile};
 use crate::sample::Summary;
@@ -24,8 +25,15 @@ pub(crate) const MAX_NS: u64 = 1 << 62;
 /// The bound in the file format of a histogram without longer durations, in nanoseconds: 60 s.
 const USUAL_NS: u64 = 60_000_000_000;
 
+/// Up to this many places with a count, a histogram that is packed is a list of them: most seconds of most loads have fewer, and the
+/// compressed form takes a thousand times longer to write and to read.
+const FEW: usize = 64;
+
 /// Significant decimal digits of a value.
 const DIGITS: u8 = 3;
+
+/// Places of HdrHistogram's first bucket at 3 significant digits: the power of two from 2 x 10^3 on.
+pub(crate) const SUB_BUCKETS: u64 = 2_048;
 
 /// A histogram of durations in nanoseconds.
 ///
@@ -43,8 +51,19 @@ pub struct Histogram {
 enum Form {
     /// One number per place.
     Open(Chunks),
+    /// The places with a count, of which there are few.
+    Few {
+        /// In ascending order.
+        recorded: Box<[Recorded]>,
+        /// The same in HdrHistogram's V2 format, compressed, if it was read from that.
+        bytes: Option<Box<[u8]>>,
+    },
     /// In HdrHistogram's V2 format, compressed.
-    Packed(Box<[u8]>),
+    Packed {
+        bytes: Box<[u8]>,
+        /// The number of counted values, for which nothing needs to be unpacked.
+        total: u64,
+    },
 }
 
 impl Histogram {
@@ -58,42 +77,39 @@ impl Histogram {
 
     /// Compresses it to a few hundred bytes until the next value, for a histogram that probably gets no more values.
     pub fn pack(&mut self) {
-        if let Form::Open(_) = self.counts {
-            let mut bytes = Vec::new();
-            self.counts_to_bytes(&mut bytes);
-            self.counts = Form::Packed(bytes.into());
-        }
-    }
-
-    /// The counts in the library's form.
-    fn counts(&self) -> Counts<u64> {
-        match &self.counts {
-            Form::Open(chunks) => {
-                let mut counts = none(chunks.largest());
-                for (value, times) in chunks.recorded() {
-                    counts.saturating_record_n(value, times);
-                }
-                counts
+        let Form::Open(chunks) = &self.counts else {
+            return;
+        };
+        self.counts = if chunks.recorded().nth(FEW).is_none() {
+            Form::Few {
+                recorded: chunks.recorded().collect(),
+                bytes: None,
             }
-            Form::Packed(bytes) => unpack(bytes).expect("it was packed here"),
-        }
+        } else {
+            let (mut bytes, total) = (Vec::new(), chunks.total());
+            self.counts_to_bytes(&mut bytes);
+            let bytes = bytes.into();
+            Form::Packed { bytes, total }
+        };
     }
 
-    fn chunks(&self) -> Cow<'_, Chunks> {
+    /// The places with a count, in ascending order.
+    fn recorded(&self) -> Cow<'_, [Recorded]> {
         match &self.counts {
-            Form::Open(chunks) => Cow::Borrowed(chunks),
-            Form::Packed(_) => Cow::Owned(chunks_of(&self.counts())),
+            Form::Open(chunks) => chunks.recorded().collect(),
+            Form::Few { recorded, .. } => Cow::Borrowed(recorded),
+            Form::Packed { bytes, .. } => packed::read(bytes).expect("it was packed here").into(),
         }
     }
 
     #[inline]
     fn chunks_mut(&mut self) -> &mut Chunks {
-        if let Form::Packed(_) = self.counts {
-            self.counts = Form::Open(self.chunks().into_owned());
+        if let Form::Few { .. } | Form::Packed { .. } = self.counts {
+            self.counts = Form::Open(chunks_of(&self.recorded()));
         }
         match &mut self.counts {
             Form::Open(chunks) => chunks,
-            Form::Packed(_) => unreachable!("it has just been opened"),
+            Form::Few { .. } | Form::Packed { .. } => unreachable!("it has just been opened"),
         }
     }
 
@@ -114,22 +130,44 @@ impl Histogram {
     /// The histogram of bytes from [`Histogram::to_bytes`], packed; `None` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (above_range, counts) = bytes.split_first_chunk()?;
-        unpack(counts)?;
+        let recorded = packed::read(counts)?;
+        let bytes = counts.into();
         Some(Self {
-            counts: Form::Packed(counts.into()),
+            counts: match recorded.len() {
+                ..=FEW => Form::Few {
+                    recorded: recorded.into(),
+                    bytes: Some(bytes),
+                },
+                _ => Form::Packed {
+                    bytes,
+                    total: total(&recorded),
+                },
+            },
             above_range: u64::from_be_bytes(*above_range),
         })
     }
 
     /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.chunks_mut().add(&other.chunks());
+        match &other.counts {
+            Form::Open(chunks) if chunks.total() > 0 => self.chunks_mut().add(chunks),
+            Form::Open(_) => {}
+            Form::Few { .. } | Form::Packed { .. } => {
+                for at in other.recorded().iter() {
+                    self.chunks_mut().record(at.value, at.times);
+                }
+            }
+        }
         self.above_range += other.above_range;
     }
 
     /// The number of values, including those above the range.
     pub fn len(&self) -> u64 {
-        self.chunks().total()
+        match &self.counts {
+            Form::Open(chunks) => chunks.total(),
+            Form::Few { recorded, .. } => total(recorded),
+            Form::Packed { total, .. } => *total,
+        }
     }
 
     /// Whether there is no value.
@@ -145,42 +183,61 @@ impl Histogram {
     /// The smallest value that the share `probability` of all values does not exceed, in nanoseconds, to within
     /// 0.1 %; 0 for an empty histogram.
     pub fn quantile(&self, probability: f64) -> u64 {
-        self.counts().value_at_quantile(probability).min(MAX_NS)
+        let recorded = self.recorded();
+        let rank = (probability.min(1.0) * self.len() as f64).ceil() as u64;
+        at_rank(&recorded, rank.max(1))
     }
 
-    /// The number of values up to `nanos`, to within 0.1 % of `nanos`.
-    pub fn count_up_to(&self, nanos: u64) -> u64 {
-        self.counts().count_between(0, nanos)
+    /// The number of values up to each of `bounds` in nanoseconds, to within 0.1 % of the bound.
+    pub fn counts_up_to<const N: usize>(&self, bounds: [u64; N]) -> [u64; N] {
+        let recorded = self.recorded();
+        bounds.map(|bound| {
+            let until = recorded.partition_point(|at| at.value <= bound);
+            total(&recorded[..until])
+        })
     }
 
     /// The mean in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn mean(&self) -> f64 {
-        self.counts().mean()
+        mean_of(&self.recorded(), self.len())
     }
 
     /// The standard deviation in nanoseconds; 0 for an empty histogram.
     pub fn standard_deviation(&self) -> f64 {
-        self.counts().stdev()
+        let (recorded, all) = (self.recorded(), self.len());
+        if all == 0 {
+            return 0.0;
+        }
+        let mean = mean_of(&recorded, all);
+        let squares = recorded.iter().fold(0.0, |sum, at| {
+            let deviation = at.middle() as f64 - mean;
+            sum + deviation * deviation * at.times as f64
+        });
+        (squares / all as f64).sqrt()
     }
 
     /// The smallest value in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn min(&self) -> u64 {
-        self.counts().min()
+        self.recorded().first().map_or(0, |first| first.value)
     }
 
     /// The largest value in nanoseconds, to within 0.1 %; 0 for an empty histogram.
     pub fn max(&self) -> u64 {
-        self.counts().max().min(MAX_NS)
+        largest(&self.recorded())
     }
 
     /// Mean, extremes and the quantiles of results files, each to within 0.1 %; `None` without a value.
     pub fn summary(&self) -> Option<Summary> {
-        let counts = self.counts();
-        let estimate = |probability| estimate(&counts, probability);
+        if self.is_empty() {
+            return None;
+        }
+        // Once: to unpack the counts takes longer than all that is computed from them.
+        let recorded = self.recorded();
+        let estimate = |probability| estimate(&recorded, self.len(), probability);
         Some(Summary {
-            mean: self.mean_interval()?,
-            min: counts.min(),
-            max: counts.max().min(MAX_NS),
+            mean: self.mean_with_interval(&recorded),
+            min: recorded.first().map_or(0, |first| first.value),
+            max: largest(&recorded),
             p50: estimate(0.5),
             p90: estimate(0.9),
             p95: estimate(0.95),
@@ -189,76 +246,104 @@ impl Histogram {
         })
     }
 
-    /// The mean; `None` without a value. It has an interval only if all values are equal. The values of a histogram come from
+    /// The mean of its counts, of which there is one at least. It has an interval only if all values are equal. The values of a histogram come from
     /// devices that share a link or a target; they depend on each other, and intervals for independent values do not apply.
-    fn mean_interval(&self) -> Option<MeanInterval> {
-        let recorded = self.chunks().recorded().count();
-        let mean = self.mean();
-        let interval = (recorded == 1 && self.len() > 1).then_some(mean);
-        (recorded > 0).then(|| MeanInterval {
+    fn mean_with_interval(&self, recorded: &[Recorded]) -> MeanInterval {
+        let are_equal = recorded.len() == 1;
+        let mean = mean_of(recorded, self.len());
+        let interval = (are_equal && self.len() > 1).then_some(mean);
+        MeanInterval {
             mean,
             low: interval,
             high: interval,
             n: self.len(),
             low_n: false,
-        })
+        }
     }
 
     /// The counts alone, in HdrHistogram's V2 format, compressed.
     pub(crate) fn counts_to_bytes(&self, bytes: &mut Vec<u8>) {
         match &self.counts {
-            Form::Open(_) => {
-                let written = V2DeflateSerializer::new().serialize(&self.counts(), bytes);
-                written.expect("a vector takes all bytes");
+            Form::Open(_) | Form::Few { bytes: None, .. } => packed::write(&self.recorded(), bytes),
+            Form::Few {
+                bytes: Some(packed), ..
             }
-            Form::Packed(packed) => bytes.extend_from_slice(packed),
+            | Form::Packed { bytes: packed, .. } => {
+                bytes.extend_from_slice(packed);
+            }
         }
     }
 
     /// The histogram of counts in that format, with any bounds; `None` for other bytes.
     pub(crate) fn from_counts(bytes: &[u8]) -> Option<Self> {
-        let theirs = unpack(bytes)?;
+        let theirs: Counts<u64> = Deserializer::new().deserialize(&mut { bytes }).ok()?;
         let mut counts = none(theirs.max());
         counts.add(&theirs).ok()?;
+        let mut chunks = Chunks::default();
+        for step in counts.iter_recorded() {
+            chunks.record(step.value_iterated_to(), step.count_at_value());
+        }
         Some(Self {
-            counts: Form::Open(chunks_of(&counts)),
+            counts: Form::Open(chunks),
             above_range: 0,
         })
     }
 
-    /// The number of power-of-two buckets.
-    pub(crate) fn buckets(&self) -> u8 {
-        self.counts().buckets()
+    /// The number of power-of-two buckets of HdrHistogram.
+    pub(crate) fn buckets(&self) -> u32 {
+        let covered = bound_of(&self.recorded()) >> SUB_BUCKETS.trailing_zeros();
+        u64::BITS - covered.leading_zeros() + 1
     }
 }
 
 /// The quantile with its interval; `None` if there are too few values to print it.
-fn estimate(counts: &Counts<u64>, probability: f64) -> Option<Quantile> {
-    let n = counts.len();
+fn estimate(recorded: &[Recorded], n: u64, probability: f64) -> Option<Quantile> {
     if !quantile::is_printable(n, probability) {
         return None;
     }
     let (low, high) = quantile::interval_ranks(n, probability);
     Some(Quantile {
         probability,
-        value: at_rank(counts, quantile::rank(n, probability)),
-        low: low.map(|rank| at_rank(counts, rank)),
-        high: high.map(|rank| at_rank(counts, rank)),
+        value: at_rank(recorded, quantile::rank(n, probability)),
+        low: low.map(|rank| at_rank(recorded, rank)),
+        high: high.map(|rank| at_rank(recorded, rank)),
         low_n: quantile::is_low_n(n, probability),
     })
 }
 
 /// The value of a rank in ascending order, counted from 1; the largest value beyond the last rank.
-fn at_rank(counts: &Counts<u64>, rank: u64) -> u64 {
+fn at_rank(recorded: &[Recorded], rank: u64) -> u64 {
     let mut below = 0;
-    let mut values = counts.iter_recorded();
-    let reached = values.find(|step| {
-        below += step.count_at_value();
+    let reached = recorded.iter().find(|at| {
+        below += at.times;
         below >= rank
     });
-    reached
-        .map_or_else(|| counts.max(), |step| step.value_iterated_to())
-        .min(MAX_NS)
+    reached.map_or_else(|| largest(recorded), |at| at.largest().min(MAX_NS))
+}
+
+/// The largest value; 0 without one.
+fn largest(recorded: &[Recorded]) -> u64 {
+    recorded.last().map_or(0, |last| last.largest().min(MAX_NS))
+}
+
+/// The number of counted values.
+fn total(recorded: &[Recorded]) -> u64 {
+    recorded
+        .iter()
+        .fold(0, |sum, at| u64::saturating_add(sum, at.times))
+}
+
+/// The mean of `all` values, each as the middle of its place, in the order of HdrHistogram; 0 without one.
+fn mean_of(recorded: &[Recorded], all: u64) -> f64 {
+    recorded.iter().fold(0.0, |sum, at| {
+        sum + at.middle() as f64 * at.times as f64 / all as f64
+    })
+}
+
+/// The bound in the file format of a histogram of these places.
+fn bound_of(recorded: &[Recorded]) -> u64 {
+    let largest = recorded.last().map_or(0, |last| last.value);
+    largest.clamp(USUAL_NS, MAX_NS)
 }
 
 /// Empty counts in the library's form, with room for a value of `largest`, but at most [`MAX_NS`].
@@ -267,16 +352,22 @@ fn none(largest: u64) -> Counts<u64> {
     counts.expect("the library accepts bounds from 60 s on")
 }
 
-fn chunks_of(counts: &Counts<u64>) -> Chunks {
+fn chunks_of(recorded: &[Recorded]) -> Chunks {
     let mut chunks = Chunks::default();
-    for step in counts.iter_recorded() {
-        chunks.record(step.value_iterated_to(), step.count_at_value());
+    for at in recorded {
+        chunks.record(at.value, at.times);
     }
     chunks
 }
 
-fn unpack(mut bytes: &[u8]) -> Option<Counts<u64>> {
-    Deserializer::new().deserialize(&mut bytes).ok()
+/// The counts in the library's form, to compare with.
+#[cfg(test)]
+fn in_library(recorded: &[Recorded]) -> Counts<u64> {
+    let mut counts = none(bound_of(recorded));
+    for at in recorded {
+        counts.saturating_record_n(at.value, at.times);
+    }
+    counts
 }
 
 /// Serializes to the bytes in base64.
@@ -346,8 +437,61 @@ pub(crate) mod tests {
             assert!((largest / minutes(90) as f64 - 1.0).abs() < 0.001, "{largest}");
             assert_eq!(histogram.above_range(), 0);
         }
-        assert_eq!(long.count_up_to(minutes(3)), 2);
+        assert_eq!(long.counts_up_to([minutes(3)]), [2]);
         assert!((long.mean() / minutes(31) as f64 - 1.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_packed_histogram_says_its_length_and_takes_more_values() {
+        let mut packed = of([1_000, 1_000, u64::MAX]);
+        packed.pack();
+        packed.merge(&Histogram::new());
+        assert!(
+            matches!(&packed.counts, Form::Few { recorded, .. } if recorded.len() == 2),
+            "nothing has unpacked it"
+        );
+        let mut read = Histogram::from_bytes(&packed.to_bytes()).expect("a histogram");
+        assert_eq!((packed.len(), read.len(), read.is_empty()), (3, 3, false));
+        assert!(
+            matches!(&read.counts, Form::Few { bytes: Some(_), .. }),
+            "nothing inflates or deflates it again"
+        );
+        read.record(2_000);
+        assert_eq!((read.len(), read.above_range()), (4, 1));
+        let mut none = Histogram::new();
+        none.pack();
+        assert_eq!((none.is_empty(), none.summary()), (true, None));
+    }
+
+    proptest::proptest! {
+        /// In each form, every figure is that of the library, to the last bit.
+        #[test]
+        fn figures_are_those_of_the_library(
+            values in proptest::collection::vec(0..60_u32, 1..200),
+            low in 0..1_000_u64,
+            probability in 0.0..=1.0,
+        ) {
+            let values = values.iter().map(|power| (1_u64 << power) + low % (1 << power).max(1));
+            let open = of(values);
+            let library = in_library(&open.recorded());
+            let mut packed = open.clone();
+            packed.pack();
+            let read = Histogram::from_bytes(&open.to_bytes()).expect("a histogram");
+            for histogram in [&open, &packed, &read] {
+                assert_eq!(histogram.len(), library.len());
+                assert_eq!(histogram.mean().to_bits(), library.mean().to_bits());
+                assert_eq!(histogram.standard_deviation().to_bits(), library.stdev().to_bits());
+                assert_eq!((histogram.min(), histogram.max()), (library.min(), library.max()));
+                if probability > 0.0 {
+                    assert_eq!(histogram.quantile(probability), library.value_at_quantile(probability));
+                }
+                assert_eq!(histogram.buckets(), u32::from(library.buckets()));
+                let nanos = library.value_at_quantile(probability);
+                assert_eq!(histogram.counts_up_to([nanos]), [library.count_between(0, nanos)]);
+                assert_eq!(histogram.to_bytes(), open.to_bytes());
+                assert!(histogram.steps(5).eq(open.steps(5)));
+            }
+        }
     }
 
     #[test]
@@ -366,7 +510,7 @@ pub(crate) mod tests {
         let open = of(1..5_000);
         let mut packed = open.clone();
         packed.pack();
-        assert!(matches!(&packed.counts, Form::Packed(bytes) if bytes.len() < 5_000));
+        assert!(matches!(&packed.counts, Form::Packed { bytes, .. } if bytes.len() < 5_000));
         assert_eq!((packed.len(), packed.summary()), (open.len(), open.summary()));
         assert_eq!(packed.to_bytes(), open.to_bytes());
         packed.record(7_000);

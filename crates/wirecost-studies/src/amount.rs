@@ -6,7 +6,7 @@ pub use wirecost_proto::shown::number as digits;
 
 use serde::{Serialize, Serializer};
 use wirecost_proto::calendar;
-use wirecost_results::thresholds::metric::Quantity;
+use wirecost_results::catalogue::Quantity;
 
 /// Exponents of second, bit, joule and coulomb. A number without a unit has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,6 +22,8 @@ pub struct Bound {
     pub text: String,
     /// Its exchanges, of a bound on a time.
     pub flights: Vec<Flight>,
+    /// Whether it follows from other numbers of the publication: what is beyond it contradicts these, and no law of nature.
+    pub is_of_numbers: bool,
 }
 
 impl Bound {
@@ -36,6 +38,7 @@ impl Bound {
             amount: Amount::seconds(trips.value + more.map_or(0.0, |time| time.value)),
             is_upper: false,
             flights: flights.to_vec(),
+            is_of_numbers: false,
             text: more.map_or_else(|| text.clone(), |time| format!("{text} + {time} on the link")),
         }
     }
@@ -46,6 +49,7 @@ impl Bound {
             amount: power * time,
             is_upper: false,
             flights: Vec::new(),
+            is_of_numbers: false,
             text: format!("{power} for {time}"),
         }
     }
@@ -57,6 +61,7 @@ impl Bound {
             amount: Amount::new(segments * each * 8.0, Dimension::DATA),
             is_upper: false,
             flights: Vec::new(),
+            is_of_numbers: false,
             text: format!("{segments} segments x {each} B of header"),
         }
     }
@@ -67,6 +72,7 @@ impl Bound {
             amount: Amount::new(inflight / time.value, Dimension::RATE),
             is_upper: true,
             flights: Vec::new(),
+            is_of_numbers: false,
             text: format!("{inflight} in flight / {time}"),
         }
     }
@@ -77,6 +83,7 @@ impl Bound {
             amount: rate / bytes,
             is_upper: true,
             flights: Vec::new(),
+            is_of_numbers: false,
             text: format!("{rate} / {bytes}"),
         }
     }
@@ -87,6 +94,7 @@ impl Bound {
             amount: bytes,
             is_upper: false,
             flights: Vec::new(),
+            is_of_numbers: false,
             text: format!("{bytes} of payload"),
         }
     }

@@ -107,6 +107,32 @@ pub struct Note {
     pub why: String,
 }
 
+/// A list of claims. Only what the publication claims is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum List {
+    /// What the publication claims.
+    Claims,
+    /// Its numbers, held against one another and against bounds.
+    Recomputed,
+    /// What it does not claim: later work that it names, and questions of our own.
+    Further,
+}
+
+impl List {
+    /// Every list, in the order in which they are shown.
+    pub const ALL: [Self; 3] = [Self::Claims, Self::Recomputed, Self::Further];
+
+    /// Its key in a file of claims.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Claims => "claims",
+            Self::Recomputed => "recomputed",
+            Self::Further => "further",
+        }
+    }
+}
+
 /// One claim. It has a point for each combination of the values in `for`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
@@ -114,8 +140,10 @@ pub struct Claim {
     pub id: String,
     /// Its line in the file.
     pub at: Place,
-    /// Whether it holds published numbers against one another or against a bound, beside the claims of the publication.
-    pub is_recomputed: bool,
+    /// The list that it is in.
+    pub list: List,
+    /// The claims whose numbers it judges again, in their order: with another server, or by another computation.
+    pub again: Vec<String>,
     /// What the publication says, in our words.
     pub says: String,
     /// Where in the publication.
@@ -124,8 +152,14 @@ pub struct Claim {
     pub points: Vec<Point>,
     /// The tolerance of the published number as a share; `None` for the usual one.
     pub within: Option<f64>,
+    /// The share by which two figures differ at least if their order is of note.
+    pub apart: f64,
+    /// By what the publication measured it, where ours may be modelled: `by a current clamp`.
+    pub measured: Option<String>,
     /// What the publication leaves out and the comparison needs.
     pub lacks: Vec<String>,
+    /// Why the text cannot mean anything else than its readings.
+    pub no_other_reading: Option<String>,
     /// Values that are tried for what is left out.
     pub explored: Option<Explored>,
     /// What must be there to measure it: `server:rabbitmq`, `command:nbiot`.
@@ -152,10 +186,8 @@ pub struct Point {
     pub at: Vec<(String, String)>,
     /// The published number; `None` if only a shape or an order is published.
     pub published: Option<Published>,
-    /// What is measured.
-    pub question: Question,
-    /// The physical bound on the published number.
-    pub bound: Option<Bound>,
+    /// What the text can mean: at least one. A claim that leaves nothing open has one without a name.
+    pub readings: Vec<TextReading>,
     /// Figures that are shown beside the result, and judge nothing.
     pub beside: Vec<Reference>,
 }
@@ -163,9 +195,26 @@ pub struct Point {
 impl Point {
     /// The figures that it asks for, those beside the result included.
     pub fn references(&self) -> Vec<&Reference> {
-        let judged = self.question.references().into_iter();
+        let of_readings = self.readings.iter();
+        let judged = of_readings.flat_map(|reading| reading.question.references());
         judged.chain(&self.beside).collect()
     }
+
+    /// What the text means at first sight: the first of its readings.
+    pub fn first(&self) -> &TextReading {
+        &self.readings[0]
+    }
+}
+
+/// One thing that the text can mean where it leaves something open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextReading {
+    /// What it takes the text to say: `twenty messages in flight`. Empty where the claim names no readings.
+    pub name: String,
+    /// What is measured under it.
+    pub question: Question,
+    /// The physical bound on the published number under it.
+    pub bound: Option<Bound>,
 }
 
 /// What is measured for a claim.
@@ -190,19 +239,32 @@ pub enum Question {
     },
     /// The published number is this expression of figures and of a device's powers.
     Model(Box<Model>),
-    /// A run in NB-IoT cells has evaluated these statements.
-    Checks(Vec<CheckReference>),
+    /// Curves have their peaks, falls or means in this order.
+    Curves(Box<Curves>),
     /// No figure of ours: there is only the bound, or what it needs is not there.
     Unmeasured,
 }
 
-/// A statement that a run in NB-IoT cells has evaluated: `RUN/ID`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckReference {
-    /// The name of the run.
-    pub run: String,
-    /// The statement's name in `checks` of the summary: `A4`.
-    pub id: String,
+/// Curves over a dimension, in the order of their positions, the least first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// The figure of each curve.
+    pub of: Vec<Reference>,
+    /// The dimension.
+    pub over: String,
+    /// What is compared.
+    pub at: Position,
+}
+
+/// A position of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Position {
+    /// The value of the dimension at which the figure is largest.
+    Peak,
+    /// The value from which on it is below a limit.
+    Below(Published),
+    /// The mean of the figure over all values.
+    Mean,
 }
 
 /// How a figure changes over a dimension.
@@ -210,6 +272,8 @@ pub struct CheckReference {
 pub struct Trend {
     /// The figure.
     pub of: Reference,
+    /// The figure that it is divided by; `None`: it is meant itself.
+    pub by: Option<Reference>,
     /// The dimension.
     pub over: String,
     /// The shape.
@@ -232,11 +296,11 @@ pub enum Shape {
     },
 }
 
-/// A limit that a figure keeps.
+/// A limit that figures keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// The figure.
-    pub of: Reference,
+    /// The figures: at least one, each of which keeps it.
+    pub of: Vec<Reference>,
     /// The limit.
     pub at: Published,
     /// Whether the figure is above the limit.
@@ -261,6 +325,8 @@ pub struct Suspect {
 pub struct NeededRun {
     /// Its name in references.
     pub name: String,
+    /// The folder of its results, as a person reads it.
+    pub folder: String,
     /// The run that it changes, or its own name.
     pub base: String,
     /// The changes to the scenario.
@@ -275,8 +341,13 @@ impl Suspect {
             true => base.to_owned(),
             false => format!("{base}({})", self.set.join(",")),
         };
+        let folder = match self.set.is_empty() {
+            true => folder_name(base),
+            false => folder_name(&format!("{base}-{}", self.name)),
+        };
         NeededRun {
             name,
+            folder,
             base: base.to_owned(),
             set: self.set.clone(),
         }
@@ -290,17 +361,25 @@ impl Suspect {
 }
 
 impl Claims {
+    /// The claims of a list.
+    pub fn of(&self, list: List) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().filter(move |claim| claim.list == list)
+    }
+
     /// Names of the publication's claims, once each: `L3` for `L3-mqtt-128B` and `L3-coap-10kB`.
     pub fn names(&self) -> BTreeSet<&str> {
-        let own = self.claims.iter().filter(|claim| !claim.is_recomputed);
-        own.map(Claim::group).collect()
+        self.of(List::Claims).map(Claim::group).collect()
     }
 
     /// Names of what is recomputed from published numbers, notes included.
     pub fn recomputed(&self) -> BTreeSet<&str> {
-        let rows = self.claims.iter().filter(|claim| claim.is_recomputed);
         let notes = self.notes.iter().map(|note| group(&note.id));
-        rows.map(Claim::group).chain(notes).collect()
+        self.of(List::Recomputed).map(Claim::group).chain(notes).collect()
+    }
+
+    /// Names of what the publication does not claim.
+    pub fn further(&self) -> BTreeSet<&str> {
+        self.of(List::Further).map(|claim| claim.id.as_str()).collect()
     }
 
     /// How many figures are judged: one for each point.
@@ -308,13 +387,52 @@ impl Claims {
         self.claims.iter().map(|claim| claim.points.len()).sum()
     }
 
+    /// How many published numbers, and statements without one, are judged: each once, however many rows judge it.
+    pub fn numbers(&self) -> usize {
+        let first = self.of(List::Claims).filter(|claim| claim.again.is_empty());
+        first.map(|claim| claim.points.len()).sum()
+    }
+
+    /// Two runs whose results would be in one folder.
+    pub fn in_one_folder(&self) -> Option<[NeededRun; 2]> {
+        let mut runs = self.needed();
+        runs.sort_by(|one, other| one.folder.cmp(&other.folder));
+        let pair = runs.windows(2).find(|pair| pair[0].folder == pair[1].folder)?;
+        Some([pair[0].clone(), pair[1].clone()])
+    }
+
     /// The runs that these claims need.
     pub fn needed(&self) -> Vec<NeededRun> {
         let mut runs: Vec<NeededRun> = self.claims.iter().flat_map(Claim::runs).collect();
-        runs.sort_unstable();
-        runs.dedup();
+        once(&mut runs);
         runs
     }
+}
+
+/// Leaves each run once: suspects of several claims may be the same set-up under other names.
+fn once(runs: &mut Vec<NeededRun>) {
+    runs.sort_unstable();
+    runs.dedup_by(|one, other| one.name == other.name);
+}
+
+/// The most letters of a folder's name.
+const LONGEST_NAME: usize = 60;
+
+/// The name of a folder as a person reads it: letters and digits, the rest as single hyphens, whole words up to 60 letters.
+fn folder_name(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_');
+    let words = name.split(|letter: char| !is_plain(letter));
+    let mut folder = String::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        if folder.len() + 1 + word.len() > LONGEST_NAME && !folder.is_empty() {
+            break;
+        }
+        if !folder.is_empty() {
+            folder.push('-');
+        }
+        folder.push_str(word);
+    }
+    folder
 }
 
 /// The part of a name before its first hyphen.
@@ -336,24 +454,26 @@ impl Claim {
     /// The runs that the figures of the claim are of, those of its suspects included.
     pub fn runs(&self) -> Vec<NeededRun> {
         let references: Vec<&Reference> = self.points.iter().flat_map(Point::references).collect();
-        let checks = self.points.iter().flat_map(|point| point.question.checks());
         let names = references.iter().map(|reference| &reference.run);
-        let own = names.chain(checks.map(|check| &check.run)).map(|run| NeededRun {
+        let own = names.map(|run| NeededRun {
             name: run.clone(),
+            folder: folder_name(run),
             base: run.clone(),
             set: Vec::new(),
         });
+        let first = self
+            .points
+            .iter()
+            .flat_map(|point| point.first().question.references());
+        let first: Vec<&Reference> = first.collect();
         let changed = |suspect: &Suspect| {
-            let meant = references
-                .iter()
-                .filter(|reference| suspect.applies_to(reference));
+            let meant = first.iter().filter(|reference| suspect.applies_to(reference));
             meant
                 .map(|reference| suspect.run(&reference.run))
                 .collect::<Vec<_>>()
         };
         let mut runs: Vec<NeededRun> = own.chain(self.suspects.iter().flat_map(changed)).collect();
-        runs.sort_unstable();
-        runs.dedup();
+        once(&mut runs);
         runs
     }
 }
@@ -365,18 +485,26 @@ impl Question {
             Self::Value(of) => vec![of],
             Self::Ratio(both) => both.iter().collect(),
             Self::Order(all) => all.iter().collect(),
-            Self::Trend(trend) => vec![&trend.of],
-            Self::Limit(limit) => vec![&limit.of],
+            Self::Trend(trend) => std::iter::once(&trend.of).chain(&trend.by).collect(),
+            Self::Limit(limit) => limit.of.iter().collect(),
+            Self::Curves(curves) => curves.of.iter().collect(),
             Self::Model(model) => model.references().collect(),
-            Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => Vec::new(),
+            Self::Arithmetic { .. } | Self::Unmeasured => Vec::new(),
         }
     }
 
-    /// The statements that it asks for.
-    pub fn checks(&self) -> &[CheckReference] {
+    /// The dimension over which its figures are taken, if there is one.
+    pub fn over(&self) -> Option<&str> {
         match self {
-            Self::Checks(checks) => checks,
-            _ => &[],
+            Self::Trend(trend) => Some(&trend.over),
+            Self::Curves(curves) => Some(&curves.over),
+            Self::Value(_)
+            | Self::Ratio(_)
+            | Self::Order(_)
+            | Self::Limit(_)
+            | Self::Arithmetic { .. }
+            | Self::Model(_)
+            | Self::Unmeasured => None,
         }
     }
 
@@ -391,14 +519,19 @@ impl Question {
             Self::Order(all) => Self::Order(all.iter().map(change).collect::<Result<_, _>>()?),
             Self::Trend(trend) => Self::Trend(Box::new(Trend {
                 of: change(&trend.of)?,
+                by: trend.by.as_ref().map(&mut *change).transpose()?,
                 ..trend.as_ref().clone()
             })),
+            Self::Curves(curves) => Self::Curves(Box::new(Curves {
+                of: curves.of.iter().map(change).collect::<Result<_, _>>()?,
+                ..curves.as_ref().clone()
+            })),
             Self::Limit(limit) => Self::Limit(Box::new(Limit {
-                of: change(&limit.of)?,
+                of: limit.of.iter().map(change).collect::<Result<_, _>>()?,
                 ..limit.as_ref().clone()
             })),
             Self::Model(model) => Self::Model(Box::new(model.mapped(change)?)),
-            Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => self.clone(),
+            Self::Arithmetic { .. } | Self::Unmeasured => self.clone(),
         })
     }
 
@@ -410,7 +543,7 @@ impl Question {
             Self::Order(_) => "ordering",
             Self::Trend(_) => "trend",
             Self::Limit(_) | Self::Unmeasured => "bound",
-            Self::Checks(_) => "checks",
+            Self::Curves(_) => "curves",
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{METRICS, Metric};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::Metric;
 use wirecost_scenario::selector::{DEVICE, HOP, Labels};
 
 use crate::evidence::{Evidence, Figure, Refused};
@@ -23,7 +23,12 @@ use judged::{Pair, Verdict};
 pub const RUNS: [&str; 2] = ["old", "new"];
 
 /// What is not compared: what was asked for, and validity, which is told first.
-const NOT_COMPARED: [&str; 4] = ["schedule_lag", "offered", "offered_rate", "valid"];
+const NOT_COMPARED: [Metric; 4] = [
+    Metric::ScheduleLag,
+    Metric::Offered,
+    Metric::OfferedRate,
+    Metric::Valid,
+];
 
 /// What changed, and what could not be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -86,10 +91,8 @@ pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
     let names = telling(&matching.subjects);
     let (mut changes, invalid) = matching.told(&names);
     let mut pairs: Vec<(usize, Pair)> = Vec::new();
-    for metric in METRICS
-        .iter()
-        .filter(|metric| !NOT_COMPARED.contains(&metric.name))
-    {
+    let compared = Metric::ALL.iter().copied();
+    for metric in compared.filter(|metric| !NOT_COMPARED.contains(metric)) {
         for (aggregation, tolerance) in gate.figures(metric) {
             let [old, new] = RUNS.map(|run| matching.figures(evidence, run, metric, aggregation));
             for (index, subject) in matching.subjects.iter().enumerate() {
@@ -114,7 +117,7 @@ pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
     for (index, pair) in &pairs {
         match pair.verdict(tests) {
             Verdict::Same => {}
-            Verdict::Unjudged => drop(unjudged.insert(pair.metric.name)),
+            Verdict::Unjudged => drop(unjudged.insert(pair.metric.name())),
             Verdict::Changed => changes.push(told(names[*index].clone(), pair)),
         }
     }
@@ -212,7 +215,7 @@ impl Matching {
         &self,
         evidence: &Evidence,
         run: &str,
-        metric: &'static Metric,
+        metric: Metric,
         aggregation: Aggregation,
     ) -> BTreeMap<Subject, Figure> {
         let all = evidence.all(&Reference::of(run, metric, aggregation));

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::{Metric, Quantity};
 use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::link_use::HopUse;
 use wirecost_results::load::{self, Load, LoadSummary, PhaseFigures};
-use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
+use wirecost_results::nbiot::{self, NbiotSummary, Point};
 use wirecost_results::over_runs;
 use wirecost_results::standing::Standing;
 use wirecost_results::summary::{Cell, Times};
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::Quantity;
 use wirecost_results::warning::Warning;
 use wirecost_results::{Results, SampleRow};
 use wirecost_scenario::options::nbiot::labels_of_point;
@@ -22,7 +22,6 @@ use wirecost_scenario::thresholds::nature::of_device;
 use wirecost_stats::{Estimate, MeanInterval};
 
 use crate::amount::Amount;
-use crate::claims::CheckReference;
 use crate::model::Modelled;
 use crate::reference::Reference;
 
@@ -58,9 +57,27 @@ pub struct Figure {
     pub run: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
     pub model: Option<Modelled>,
+    /// Whether `samples` are replications with the same devices and arrivals as those of other figures of the run.
+    pub is_replicated: bool,
 }
 
 impl Figure {
+    /// Whether both are of the same devices, replication by replication.
+    pub fn pairs_with(&self, other: &Self) -> bool {
+        let are_both = self.is_replicated && other.is_replicated;
+        are_both && self.run == other.run && self.samples.len() == other.samples.len()
+    }
+
+    /// The figure with the interval of Student over its replications, unless it has one.
+    #[must_use]
+    pub fn over_replications(self) -> Self {
+        let of_runs = || MeanInterval::of_runs(&self.samples).and_then(|mean| Some([mean.low?, mean.high?]));
+        Self {
+            interval: self.interval.or_else(of_runs),
+            ..self
+        }
+    }
+
     /// Its value with its unit, marked if it is modelled.
     pub fn shown(&self) -> String {
         let mark = if self.model.is_some() { "*" } else { "" };
@@ -239,33 +256,15 @@ impl Evidence {
             .collect()
     }
 
-    /// The statement that a run in NB-IoT cells has evaluated.
-    ///
-    /// # Errors
-    /// The run is not there or evaluated nothing, or it has no such statement.
-    pub fn check(&self, reference: &CheckReference) -> Result<&Check, Missing> {
-        let CheckReference { run, id } = reference;
-        let summary = match self.runs.get(run) {
-            None => return Err(Missing::NotRun(format!("no results of the run {run:?}"))),
-            Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
-            Some(Run::Points { summary }) => summary,
-            Some(_) => {
-                return Err(Missing::Wrong(format!(
-                    "{run}/{id}: the run is not of NB-IoT cells"
-                )));
-            }
-        };
-        if summary.checks.is_empty() {
-            let why = format!("the run {run:?} evaluated no statements: its scenario lacks checks: true");
-            return Err(Missing::NotRun(why));
-        }
-        let found = summary.checks.iter().find(|check| check.id == *id);
-        found.ok_or_else(|| Missing::Wrong(format!("{run}/{id}: the run has no such statement")))
-    }
-
     /// Whether a run has recorded the packets of its cells under their names.
     pub fn has_packets(&self, run: &str) -> bool {
-        matches!(self.runs.get(run), Some(Run::Comparison { .. }))
+        match self.runs.get(run) {
+            // The packets of a program are in a folder for each of its runs.
+            Some(Run::Comparison { results, .. }) => {
+                results.summary.cells.iter().all(|cell| cell.program.is_none())
+            }
+            Some(Run::Absent(_) | Run::Loads { .. } | Run::Points { .. }) | None => false,
+        }
     }
 
     /// Every cell or phase of a run, in the order of its summary, with its engine.
@@ -392,7 +391,7 @@ fn same_cell(one: &Labels, other: &Labels) -> bool {
 /// One of the engines' figures of a cell.
 fn chosen(reference: &Reference, candidates: Vec<Candidate<'_>>) -> Result<Figure, Missing> {
     let disagrees = candidates.iter().any(|one| one.engine == "live" && !one.agrees);
-    let prefers_sim = reference.metric.quantity != Quantity::Time && !disagrees;
+    let prefers_sim = reference.metric.quantity() != Quantity::Time && !disagrees;
     let preferred = if prefers_sim { "sim" } else { "live" };
     let rank = |one: &Candidate<'_>| (one.found.is_err(), one.engine != preferred);
     let best = candidates.into_iter().min_by_key(rank);
@@ -462,16 +461,9 @@ fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]
         .ok_or_else(|| no_figure(reference))?;
     // With several messages on a connection, a row of samples.csv is their sum: bytes have a mean of it, times do not.
     let messages = cell.messages_per_connection;
-    let has_samples = messages == 1 || metric.quantity != Quantity::Time;
-    let per_row = if metric.name.ends_with("_per_msg") {
-        messages
-    } else {
-        1
-    } as f64;
+    let has_samples = messages == 1 || metric.quantity() != Quantity::Time;
     let rows = samples.iter().filter(|row| row.cell == index && has_samples);
-    let samples: Vec<f64> = rows
-        .filter_map(|row| Some(metric.of_sample(row)? / per_row))
-        .collect();
+    let samples: Vec<f64> = rows.filter_map(|row| metric.of_sample(row, messages)).collect();
     let interval = match metric.times_of_cell(cell) {
         Some(times) => of_times(times, aggregation),
         None if aggregation == Aggregation::Mean => of_mean(&samples),
@@ -609,12 +601,32 @@ fn of_points<'a>(reference: &Reference, summary: &'a NbiotSummary) -> Vec<Candid
             Candidate {
                 labels,
                 engine: SIM,
-                found: Ok(figure(reference, value, interval, point.reports, SIM, Vec::new())),
+                found: Ok(replicated(reference, value, interval, point)),
                 agrees: true,
             }
         })
     };
     summary.points.iter().filter_map(candidate).collect()
+}
+
+/// The figure of a point with its replications.
+fn replicated(reference: &Reference, value: f64, interval: Option<[f64; 2]>, point: &Point) -> Figure {
+    let each = point.runs.iter().map(|run| reference.metric.of_replication(run));
+    let samples: Option<Vec<f64>> = each.collect();
+    let is_replicated = samples.is_some();
+    let figure = figure(
+        reference,
+        value,
+        interval,
+        point.reports,
+        SIM,
+        samples.unwrap_or_default(),
+    );
+    Figure {
+        is_replicated,
+        ..figure
+    }
+    .over_replications()
 }
 
 /// Refuses figures of a phase that are not what they say, with the first reason.
@@ -674,7 +686,7 @@ fn usable<'a>(
     is_valid: bool,
     mut warnings: impl Iterator<Item = &'a Warning>,
 ) -> Result<(), String> {
-    if is_valid || reference.metric.name == "valid" {
+    if is_valid || reference.metric == Metric::Valid {
         return Ok(());
     }
     Err(invalid(warnings.find(|warning| warning.invalidates)))
@@ -689,7 +701,7 @@ fn invalid(why: Option<&Warning>) -> String {
 }
 
 fn no_figure(reference: &Reference) -> String {
-    format!("the run has no figure of {}", reference.metric.name)
+    format!("the run has no figure of {}", reference.metric.name())
 }
 
 fn figure(
@@ -714,6 +726,7 @@ fn figure(
         reference: reference.to_string(),
         run: reference.run.clone(),
         model: None,
+        is_replicated: false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{METRICS, Metric, Quantity};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::{Metric, Quantity};
 
 /// The figures that are judged, with their tolerances. Without a limit it is every figure at its usual tolerance.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,9 +23,9 @@ struct Limit {
 #[derive(Clone, Debug, PartialEq)]
 enum Chosen {
     Kind(Kind),
-    Metric(&'static Metric),
+    Metric(Metric),
     Aggregation(Aggregation),
-    Figure(&'static Metric, Aggregation),
+    Figure(Metric, Aggregation),
 }
 
 /// Figures of like quantities.
@@ -75,7 +75,7 @@ pub enum GateError {
 
 impl Gate {
     /// How far a figure may move; `None` if it is not judged. The last limit that names it counts.
-    pub fn tolerance(&self, metric: &Metric, aggregation: Aggregation) -> Option<Tolerance> {
+    pub fn tolerance(&self, metric: Metric, aggregation: Aggregation) -> Option<Tolerance> {
         if self.limits.is_empty() {
             return usual(metric).contains(&aggregation).then_some(Tolerance::Usual);
         }
@@ -92,7 +92,7 @@ impl Gate {
     }
 
     /// The figures of a metric that are judged.
-    pub fn figures(&self, metric: &Metric) -> Vec<(Aggregation, Tolerance)> {
+    pub fn figures(&self, metric: Metric) -> Vec<(Aggregation, Tolerance)> {
         let all = metric.aggregations().iter();
         all.filter_map(|one| Some((*one, self.tolerance(metric, *one)?)))
             .collect()
@@ -111,7 +111,7 @@ impl Kind {
 }
 
 /// The figures of a metric that are judged where no limit names others: of times the median and the mean, of messages their share.
-fn usual(metric: &Metric) -> &'static [Aggregation] {
+fn usual(metric: Metric) -> &'static [Aggregation] {
     match metric.aggregations() {
         [Aggregation::P50, ..] => &[Aggregation::P50, Aggregation::Mean],
         [Aggregation::Count, Aggregation::Rate] => &[Aggregation::Rate],
@@ -154,11 +154,10 @@ fn chosen(name: &str) -> Option<Chosen> {
     if let Some(aggregation) = Aggregation::named(name) {
         return Some(Chosen::Aggregation(aggregation));
     }
-    let metric = |name: &str| METRICS.iter().find(|metric| metric.name == name);
     match name.split_once(' ') {
-        None => metric(name).map(Chosen::Metric),
+        None => Metric::named(name).map(Chosen::Metric),
         Some((name, aggregation)) => {
-            let metric = metric(name)?;
+            let metric = Metric::named(name)?;
             let aggregation = Aggregation::named(aggregation.trim())?;
             let has = metric.aggregations().contains(&aggregation);
             has.then_some(Chosen::Figure(metric, aggregation))
@@ -179,8 +178,8 @@ fn part(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn metric(name: &str) -> &'static Metric {
-        METRICS.iter().find(|metric| metric.name == name).expect(name)
+    fn metric(name: &str) -> Metric {
+        Metric::named(name).expect(name)
     }
 
     #[test]
@@ -213,7 +212,7 @@ mod tests {
             gate.figures(metric("acknowledged")),
             [(Aggregation::Rate, Tolerance::Usual)]
         );
-        assert!(METRICS.iter().all(|metric| !gate.figures(metric).is_empty()));
+        assert!(Metric::ALL.iter().all(|metric| !gate.figures(*metric).is_empty()));
     }
 
     #[test]

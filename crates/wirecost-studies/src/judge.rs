@@ -2,10 +2,13 @@
 //!
 //! - `outcome`: what the figures of a point come to
 //! - [`rules`]: the rule of each kind of claim
+//! - `curves`: that of peaks, falls and means of curves
 //! - `trends`: that of figures that change with what is varied
 //! - [`suspects`]: other set-ups under which the published figure may come out
 //! - [`engines`]: what the figures of each engine alone come to
+//! - [`count`]: published numbers, each once
 //! - [`compare`]: what it takes to tell two figures apart
+//! - [`readings`]: of what a text can mean, the reading that decides
 
 use std::collections::BTreeMap;
 
@@ -13,20 +16,26 @@ use serde::Serialize;
 use wirecost_scenario::ScenarioError;
 
 use crate::amount::{Amount, Dimension};
-use crate::claims::{Claim, Claims, Point, Question, Shape};
+use crate::bound::Bound;
+use crate::claims::{Claim, Claims, List, Point, Question, Shape, TextReading};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 pub mod compare;
+pub mod count;
+mod curves;
 pub mod engines;
+mod ordering;
 mod outcome;
+pub mod readings;
 pub mod rules;
 pub mod suspects;
 mod trends;
 
 pub use engines::ByEngine;
-use outcome::Outcome;
+use outcome::{Margins, Outcome};
+pub use readings::JudgedReading;
 pub use suspects::JudgedSuspect;
 
 /// A judged claim.
@@ -36,10 +45,15 @@ pub struct Judged {
     pub id: String,
     /// What the publication says, in our words.
     pub says: String,
+    /// The list that it is in: `claims`, `recomputed` or `further`.
+    pub list: List,
+    /// The claims whose numbers it judges again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
     /// Where in the publication.
     #[serde(rename = "where")]
     pub place: String,
-    /// `absolute`, `ratio`, `ordering`, `trend`, `bound` or `checks`.
+    /// `absolute`, `ratio`, `ordering`, `trend`, `curves` or `bound`.
     pub kind: String,
     /// The dimension of the published numbers.
     #[serde(skip)]
@@ -48,6 +62,9 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The reason of that verdict, in one sentence.
     pub why: String,
+    /// Why the text cannot mean anything else than its readings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_other_reading: Option<String>,
     /// The points, in the order of the file.
     pub points: Vec<JudgedPoint>,
     /// Other set-ups, and whether the published figure comes out under them.
@@ -90,11 +107,18 @@ pub struct JudgedPoint {
     pub figures: Vec<FigureRecord>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The verdict of the published number, or of the statement, by all rows that judge it; absent where another row has it, and in
+    /// lists that are no claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<Verdict>,
     /// Why, in one sentence.
     pub why: String,
     /// Why the published number is another one than ours or than its bound: arithmetic, or what ours is mostly spent on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the text can mean, where the claim says so. All above is of the reading that decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<JudgedReading>,
     /// What the figures of each engine alone come to, where both have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<ByEngine>,
@@ -166,7 +190,9 @@ impl Claims {
                     .with_hint("the selectors of a claim name one cell, or phase, of its run")
             })
         };
-        self.claims.iter().map(judge).collect()
+        let mut judged: Vec<Judged> = self.claims.iter().map(judge).collect::<Result<_, _>>()?;
+        count::count(&mut judged);
+        Ok(judged)
     }
 }
 
@@ -187,12 +213,14 @@ impl Court<'_> {
         Ok(Judged {
             id: self.claim.id.clone(),
             says: self.claim.says.clone(),
+            list: self.claim.list,
+            again: self.claim.again.clone(),
             place: self.claim.place.clone(),
             kind: self
                 .claim
                 .points
                 .first()
-                .map_or("", |point| point.question.kind())
+                .map_or("", |point| point.first().question.kind())
                 .to_owned(),
             dimension: self
                 .claim
@@ -203,11 +231,14 @@ impl Court<'_> {
                         .published
                         .as_ref()
                         .map(|published| published.amount.dimension);
-                    published.or_else(|| Some(point.bound.as_ref()?.amount.dimension))
+                    published.or_else(|| Some(point.first().bound.as_ref()?.amount.dimension))
                 })
                 .unwrap_or_default(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
-            why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
+            why: readings::under_different(&points)
+                .or_else(|| gravest.map(|point| point.why.clone()))
+                .unwrap_or_default(),
+            no_other_reading: self.claim.no_other_reading.clone(),
             suspects: suspects.collect::<Result<_, _>>()?,
             expect: self.claim.expect,
             points,
@@ -215,22 +246,31 @@ impl Court<'_> {
     }
 
     fn point(&self, point: &Point) -> Result<JudgedPoint, String> {
-        let measured = self.measured(point)?;
-        let outcome = self.verdict(point, &measured)?;
+        let readings = point.readings.iter();
+        let all = readings.map(|reading| self.reading(point, reading));
+        let all = all.collect::<Result<Vec<readings::Read<'_>>, String>>()?;
+        let decisive = readings::decisive(&all, point.published.as_ref());
+        let readings::Read {
+            reading,
+            ref measured,
+            verdict,
+            ref why,
+        } = all[decisive];
+        let bound = reading.bound.as_ref();
         let result = measured.as_ref().ok();
-        let engines = self.by_engines(point);
+        let engines = self.by_engines(point, &reading.question);
         let published = point.published.as_ref();
-        let dimension = dimension(point, result);
+        let dimension = dimension(point, reading, result);
         let of_point = |value: f64| Amount::new(value, dimension);
         Ok(JudgedPoint {
             at: point.at.iter().cloned().collect(),
             published: published.map(ToString::to_string),
             unit: dimension.unit(),
             published_value: published.map(|published| published.amount),
-            bound_value: point.bound.as_ref().map(|bound| bound.amount),
-            bound: point.bound.as_ref().map(|bound| bound.amount.to_string()),
-            is_upper_bound: point.bound.as_ref().is_some_and(|bound| bound.is_upper),
-            bound_from: point.bound.as_ref().map(|bound| bound.text.clone()),
+            bound_value: bound.map(|bound| bound.amount),
+            bound: bound.map(|bound| bound.amount.to_string()),
+            is_upper_bound: bound.is_some_and(|bound| bound.is_upper),
+            bound_from: bound.map(|bound| bound.text.clone()),
             ours: result
                 .map(|outcome| outcome.ours.clone())
                 .filter(|text| !text.is_empty()),
@@ -242,25 +282,39 @@ impl Court<'_> {
             figures: result
                 .map(|outcome| outcome.figures.iter().map(record).collect())
                 .unwrap_or_default(),
-            reason: reason(outcome.0, point, result),
-            verdict: outcome.0,
-            why: outcome.1,
+            reason: reason(verdict, reading, result),
+            verdict,
+            number: None,
+            why: readings::why(&all, decisive, why),
+            readings: readings::listed(&all),
             engines_differ: engines::difference(&engines),
             engines,
         })
     }
 
-    /// The outcome of the point's own rule, or why a figure is missing.
-    fn measured(&self, point: &Point) -> Result<Result<Outcome, String>, String> {
+    /// What a point comes to under one reading.
+    fn reading<'a>(&self, point: &Point, reading: &'a TextReading) -> Result<readings::Read<'a>, String> {
+        let measured = self.measured(point, &reading.question)?;
+        let (verdict, why) = self.verdict(point, reading, &measured)?;
+        Ok(readings::Read {
+            reading,
+            measured,
+            verdict,
+            why,
+        })
+    }
+
+    /// The outcome of the rule of a question, or why a figure is missing.
+    fn measured(&self, point: &Point, question: &Question) -> Result<Result<Outcome, String>, String> {
         if let Some(why) = self.claim.needs.iter().find_map(|need| self.absent.get(need)) {
             return Ok(Err(why.clone()));
         }
-        self.by_rule(point, &self.asked(point)?)
+        self.by_rule(point, &self.asked(question)?)
     }
 
     /// The figures beside the result that were measured: `http1: late 26 %, refused 0 %; mqtt-qos0: late 0 %, refused 0 %`.
     fn beside(&self, point: &Point) -> Result<Option<String>, String> {
-        let names = rules::telling(&point.beside);
+        let names = ordering::telling(&point.beside);
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         for (name, reference) in names.iter().zip(&point.beside) {
             let text = match self.evidence.figure(reference) {
@@ -268,7 +322,7 @@ impl Court<'_> {
                 Err(Missing::NotRun(_)) => continue,
                 Err(Missing::Wrong(why)) => return Err(format!("{}: {why}", self.claim.id)),
             };
-            let text = format!("{} {text}", reference.metric.name.replace('_', " "));
+            let text = format!("{} {text}", reference.metric.name().replace('_', " "));
             match groups.iter_mut().find(|(known, _)| known == name) {
                 Some((_, texts)) => texts.push(text),
                 None => groups.push((name, vec![text])),
@@ -281,59 +335,66 @@ impl Court<'_> {
         Ok((!text.is_empty()).then_some(text))
     }
 
-    /// The question of a point. Of values that are tried for what is left out, the first one is shown.
-    fn asked(&self, point: &Point) -> Result<Question, String> {
+    /// A question. Of values that are tried for what is left out, the first one is shown.
+    fn asked(&self, question: &Question) -> Result<Question, String> {
         let explored = self.claim.explored.as_ref();
         match explored.and_then(|explored| explored.values.first()) {
-            None => Ok(point.question.clone()),
-            Some(value) => self.tried(point, value),
+            None => Ok(question.clone()),
+            Some(value) => self.tried(question, value),
         }
     }
 
-    /// The question of a point where the dimension that is explored has this value.
-    fn tried(&self, point: &Point, value: &str) -> Result<Question, String> {
+    /// A question where the dimension that is explored has this value.
+    fn tried(&self, question: &Question, value: &str) -> Result<Question, String> {
         let dimension = self
             .claim
             .explored
             .as_ref()
             .map_or("", |explored| explored.dimension.as_str());
         let restrict = &mut |reference: &Reference| reference.restricted(dimension, value);
-        point.question.mapped(restrict).map_err(|error| error.to_string())
+        question.mapped(restrict).map_err(|error| error.to_string())
     }
 
     fn by_rule(&self, point: &Point, question: &Question) -> Result<Result<Outcome, String>, String> {
-        match rules::outcome(point, question, self.claim.within, self.evidence) {
-            Ok(outcome) => Ok(Ok(outcome)),
+        let margins = Margins {
+            within: self.claim.within,
+            apart: self.claim.apart,
+        };
+        match rules::outcome(point, question, margins, self.evidence) {
+            Ok(outcome) => Ok(Ok(outcome.against(self.claim.measured.as_deref()))),
             Err(Missing::NotRun(why)) => Ok(Err(why)),
             Err(Missing::Wrong(why)) => Err(format!("{}: {why}", self.claim.id)),
         }
     }
 
-    /// The first rule that applies.
+    /// The first rule that applies. What the publication leaves out is open, whatever a bound says.
     fn verdict(
         &self,
         point: &Point,
+        reading: &TextReading,
         measured: &Result<Outcome, String>,
     ) -> Result<(Verdict, String), String> {
-        if let Some(why) = excluded(point, measured) {
-            return Ok((Verdict::Impossible, why));
+        if self.claim.lacks.is_empty()
+            && let Some(excluded) = excluded(point, reading, measured)
+        {
+            return Ok(excluded);
         }
         match measured {
             Err(why) => Ok((Verdict::NotRun, why.clone())),
-            Ok(_) if !self.claim.lacks.is_empty() => self.undecidable(point),
+            Ok(_) if !self.claim.lacks.is_empty() => self.undecidable(point, &reading.question),
             Ok(outcome) => Ok((outcome.verdict, outcome.why.clone())),
         }
     }
 
     /// The publication leaves something out. Where values for it are tried, their direction is said.
-    fn undecidable(&self, point: &Point) -> Result<(Verdict, String), String> {
+    fn undecidable(&self, point: &Point, question: &Question) -> Result<(Verdict, String), String> {
         let lacking = format!("the source does not give {}", listed(&self.claim.lacks));
         let Some(explored) = &self.claim.explored else {
             return Ok((Verdict::Undecidable, lacking));
         };
         let mut verdicts = Vec::new();
         for value in &explored.values {
-            match self.by_rule(point, &self.tried(point, value)?)? {
+            match self.by_rule(point, &self.tried(question, value)?)? {
                 Err(why) => return Ok((Verdict::NotRun, why)),
                 Ok(outcome) => verdicts.push(outcome.verdict),
             }
@@ -377,31 +438,49 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Why the published number cannot be. Of a figure that is said to be constant, it is our own at the first value.
-fn excluded(point: &Point, measured: &Result<Outcome, String>) -> Option<String> {
-    let bound = point.bound.as_ref()?;
+/// Why the published number cannot be under a reading. Of a figure that is said to be constant, it is our own at the first value. A
+/// bound that follows from other numbers of the publication contradicts these, and makes nothing impossible.
+fn excluded(
+    point: &Point,
+    reading: &TextReading,
+    measured: &Result<Outcome, String>,
+) -> Option<(Verdict, String)> {
+    let bound = reading.bound.as_ref()?;
+    let verdict = match bound.is_of_numbers {
+        true => Verdict::Contradicted,
+        false => Verdict::Impossible,
+    };
     if let Some(published) = &point.published {
-        return bound.excludes(published).then(|| bound.text.clone());
+        let side = if bound.is_upper { "more" } else { "less" };
+        let Bound { amount, text, .. } = bound;
+        let why = || match bound.is_of_numbers {
+            true => format!("other numbers of the source allow no {side} than {amount}: {text}"),
+            false => text.clone(),
+        };
+        return bound.excludes(published).then(|| (verdict, why()));
     }
-    let is_constant = matches!(&point.question, Question::Trend(trend) if trend.shape == Shape::Constant);
+    let is_constant = matches!(&reading.question, Question::Trend(trend) if trend.shape == Shape::Constant);
     let first = measured.as_ref().ok()?.figures.first().filter(|_| is_constant)?;
     let is_below = first.amount.value < bound.amount.value;
     is_below.then(|| {
-        format!(
+        let why = format!(
             "{} would have to hold throughout, and it takes {}",
             first.amount, bound.text
-        )
+        );
+        (verdict, why)
     })
 }
 
 /// Why the published number is another one, as far as the numbers say it.
-fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option<String> {
+fn reason(verdict: Verdict, reading: &TextReading, measured: Option<&Outcome>) -> Option<String> {
     if verdict == Verdict::Reproduced || verdict == Verdict::NotRun {
         return None;
     }
-    let is_arithmetic = matches!(point.question, Question::Arithmetic { .. });
-    let bound = (verdict == Verdict::Impossible).then(|| {
-        let side = point.bound.as_ref().is_some_and(|bound| bound.is_upper);
+    let is_arithmetic = matches!(reading.question, Question::Arithmetic { .. });
+    let is_of_numbers = reading.bound.as_ref().is_some_and(|bound| bound.is_of_numbers);
+    let is_beyond = verdict == Verdict::Impossible || (verdict == Verdict::Contradicted && is_of_numbers);
+    let bound = is_beyond.then(|| {
+        let side = reading.bound.as_ref().is_some_and(|bound| bound.is_upper);
         if side {
             "above its bound"
         } else {
@@ -427,12 +506,12 @@ fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option
 }
 
 /// What the numbers of a point are in: what is published of it, what bounds it, or the one figure that it is.
-fn dimension(point: &Point, result: Option<&Outcome>) -> Dimension {
+fn dimension(point: &Point, reading: &TextReading, result: Option<&Outcome>) -> Dimension {
     let published = point
         .published
         .as_ref()
         .map(|published| published.amount.dimension);
-    let bound = || Some(point.bound.as_ref()?.amount.dimension);
+    let bound = || Some(reading.bound.as_ref()?.amount.dimension);
     let one = || match result?.figures.as_slice() {
         [figure] => Some(figure.amount.dimension),
         [] | [_, _, ..] => None,

@@ -7,7 +7,8 @@ use wirecost_proto::units::counted;
 
 use crate::claims::{Claims, Difference, Grid, Note};
 use crate::evidence::Evidence;
-use crate::judge::{Judged, JudgedPoint};
+use crate::judge::Judged;
+use crate::judge::count::{apart, numbers};
 use crate::plot::{self, COLOURS, Entry, Line};
 use crate::verdict::Verdict;
 
@@ -57,11 +58,8 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
         [study] => (study.claims.study.clone(), study.claims.study.as_str()),
         _ => ("Published studies".to_owned(), "all"),
     };
-    let all: Vec<&JudgedPoint> = studies
-        .iter()
-        .flat_map(|study| study.judged)
-        .flat_map(|claim| &claim.points)
-        .collect();
+    let all = studies.iter().flat_map(|study| numbers(study.judged));
+    let all: Vec<Verdict> = all.map(|(_, _, verdict)| verdict).collect();
     let view = Page {
         title,
         command,
@@ -74,7 +72,7 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
         boards: studies.iter().map(Board::of).collect(),
         impossible: overview::impossible(studies),
         lists: [
-            ("The other way round here", overview::contradicted(studies)),
+            ("Contradicted here", overview::contradicted(studies)),
             ("What would have to be true", overview::explained(studies)),
         ]
         .into_iter()
@@ -89,22 +87,25 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     Ok(environment.get_template("claims.html")?.render(Serde(&view))?)
 }
 
-/// What the verdicts say together, in two sentences.
-fn conclusion(studies: &[Shown<'_>], all: &[&JudgedPoint]) -> String {
-    let count = |verdict: Verdict| all.iter().filter(|point| point.verdict == verdict).count();
+/// What the verdicts say together, in three sentences.
+fn conclusion(studies: &[Shown<'_>], all: &[Verdict]) -> String {
+    let count = |wanted: Verdict| all.iter().filter(|verdict| **verdict == wanted).count();
     let claims: usize = studies.iter().map(|study| study.claims.names().len()).sum();
-    let open = count(Verdict::NotRun) + count(Verdict::Undecidable) + count(Verdict::NotSeparable);
+    let decided = all.iter().filter(|verdict| verdict.is_decided()).count();
+    let apart: usize = studies.iter().map(|study| apart(study.judged).count()).sum();
     let head = match studies {
         [_] => String::new(),
         many => format!("{} publications, ", many.len()),
     };
     format!(
-        "{head}{} with {}. {} could be decided: {} reproduced here, {} of another size, {} the other way round, {} physically impossible.",
+        "{head}{} with {} published numbers and statements, each counted once. {} could be decided: {} reproduced here, {} of another size, {} measured there and modelled otherwise here, {} not separable, {} contradicted, {} physically impossible. {apart} figures are listed apart: recomputed ones, and those that no publication claims.",
         counted(claims as u64, "claim"),
-        counted(all.len() as u64, "figure"),
-        all.len() - open,
+        all.len(),
+        decided,
         count(Verdict::Reproduced),
         count(Verdict::Differs),
+        count(Verdict::ModelledOtherwise),
+        count(Verdict::NotSeparable),
         count(Verdict::Contradicted),
         count(Verdict::Impossible),
     )
@@ -130,7 +131,7 @@ struct List<'a> {
     rows: Vec<First<'a>>,
 }
 
-/// The figures with one verdict.
+/// The published numbers and statements with one verdict.
 #[derive(Serialize)]
 struct Part {
     name: &'static str,
@@ -139,8 +140,8 @@ struct Part {
 }
 
 impl Part {
-    fn of(verdict: Verdict, all: &[&JudgedPoint]) -> Option<Self> {
-        let count = all.iter().filter(|point| point.verdict == verdict).count();
+    fn of(verdict: Verdict, all: &[Verdict]) -> Option<Self> {
+        let count = all.iter().filter(|known| **known == verdict).count();
         (count > 0).then(|| Self {
             name: verdict.name(),
             class: class(verdict),

@@ -181,12 +181,16 @@ fn published(claims: &Claims, of: &Reference) -> Vec<PublishedAt> {
     let wanted = of.selector.to_table();
     let mut found = Vec::new();
     for claim in &claims.claims {
-        for point in &claim.points {
-            let (Question::Value(reference), Some(number)) = (&point.question, &point.published) else {
+        let readings = claim.points.iter().flat_map(|point| {
+            let of_point = point.readings.iter();
+            of_point.map(|reading| (&reading.question, &point.published))
+        });
+        for asked in readings {
+            let (Question::Value(reference), Some(number)) = asked else {
                 continue;
             };
             let is_same = reference.run == of.run
-                && reference.metric.name == of.metric.name
+                && reference.metric == of.metric
                 && reference.aggregation == of.aggregation;
             let selector = reference.selector.to_table();
             let single = selector.into_iter().filter_map(|(key, mut values)| {

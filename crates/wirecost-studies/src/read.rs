@@ -5,15 +5,16 @@ use std::fmt::Display;
 use wirecost_scenario::error::ScenarioError;
 use wirecost_scenario::node::{Node, Value};
 use wirecost_scenario::table::{Table, meant, text, time};
+use wirecost_stats::estimate::MARGIN;
 
-use crate::claims::{Claim, Claims, Difference, NeededRun, Note, Run, VERSION};
+use crate::claims::{Claim, Claims, Difference, List, NeededRun, Note, Point, Run, VERSION};
 use crate::verdict::Verdict;
 
 mod bounds;
 mod plots;
 mod points;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "wirecost",
     "study",
     "source",
@@ -21,15 +22,14 @@ const KEYS: [&str; 10] = [
     "runs",
     "claims",
     "recomputed",
+    "further",
     "plots",
     "tables",
     "notes",
 ];
-/// The lists of claims: those of the publication, and its numbers held against one another.
-const CLAIM_LISTS: [&str; 2] = ["claims", RECOMPUTED];
-const RECOMPUTED: &str = "recomputed";
-const CLAIM_KEYS: [&str; 21] = [
+const CLAIM_KEYS: [&str; 26] = [
     "id",
+    "again",
     "says",
     "where",
     "for",
@@ -41,10 +41,14 @@ const CLAIM_KEYS: [&str; 21] = [
     "limit",
     "arithmetic",
     "model",
-    "checks",
+    "curves",
     "beside",
     "within",
+    "apart",
+    "measured",
     "bound",
+    "readings",
+    "no_other_reading",
     "lacks",
     "explored",
     "needs",
@@ -63,9 +67,9 @@ impl Claims {
         let table = Table::new(&root, "", &KEYS)?;
         let runs = runs(&table)?;
         let mut claims = Vec::new();
-        for key in CLAIM_LISTS {
-            for node in listed(&root, key, "a list of claims is expected")? {
-                claims.push(claim(node, key, &runs)?);
+        for list in List::ALL {
+            for node in listed(&root, list.key(), "a list of claims is expected")? {
+                claims.push(claim(node, list, &runs)?);
             }
         }
         let notes = listed(&root, "notes", "a list of notes is expected")?
@@ -86,6 +90,9 @@ impl Claims {
             notes,
         };
         check_names(&root, &claims)?;
+        for claim in &claims.claims {
+            check_again(claim, &claims.claims)?;
+        }
         Ok(claims)
     }
 }
@@ -167,18 +174,22 @@ fn note(node: &Node) -> Result<Note, ScenarioError> {
     })
 }
 
-fn claim(node: &Node, key: &str, runs: &[Run]) -> Result<Claim, ScenarioError> {
+fn claim(node: &Node, list: List, runs: &[Run]) -> Result<Claim, ScenarioError> {
     let table = Table::new(node, "", &CLAIM_KEYS)?;
     let within = table.one("within", share)?;
     let claim = Claim {
         id: table.required("id", text)?,
         at: node.place.clone(),
-        is_recomputed: key == RECOMPUTED,
+        list,
+        again: table.many("again", text)?,
         says: table.required("says", text)?,
         place: table.one("where", text)?.unwrap_or_default(),
         points: points::points(node)?,
         within,
+        apart: table.one("apart", share)?.unwrap_or(MARGIN),
+        measured: table.one("measured", text)?,
         lacks: table.many("lacks", text)?,
+        no_other_reading: table.one("no_other_reading", text)?,
         explored: points::explored(&table)?,
         needs: table.many("needs", text)?,
         suspects: points::suspects(node)?,
@@ -224,6 +235,40 @@ fn check_runs(node: &Node, claim: &Claim, runs: &[Run]) -> Result<(), ScenarioEr
     }
 }
 
+/// What a claim judges again are as many numbers as it has, and the same ones. What the publication leaves out is so in every row.
+fn check_again(claim: &Claim, all: &[Claim]) -> Result<(), ScenarioError> {
+    let wrong = |why: String| {
+        Err(
+            ScenarioError::new(&claim.at, format!("{}: again: {why}", claim.id))
+                .with_hint("again names the claims that have the same published numbers, in their order"),
+        )
+    };
+    let mut numbers: Vec<&Point> = Vec::new();
+    for name in &claim.again {
+        let is_it =
+            |other: &&Claim| other.id == *name && other.again.is_empty() && other.list == List::Claims;
+        let Some(first) = all.iter().find(is_it) else {
+            return wrong(format!("{name:?} is no claim that has numbers of its own"));
+        };
+        if let Some(lacked) = first.lacks.iter().find(|lacked| !claim.lacks.contains(lacked)) {
+            return wrong(format!(
+                "{name} lacks {lacked:?}, and so does whoever judges it again"
+            ));
+        }
+        numbers.extend(&first.points);
+    }
+    if claim.again.is_empty() {
+        return Ok(());
+    }
+    let text = |point: &Point| point.published.as_ref().map(ToString::to_string);
+    let published: Vec<Option<String>> = numbers.into_iter().map(text).collect();
+    let own: Vec<Option<String>> = claim.points.iter().map(text).collect();
+    match own == published {
+        true => Ok(()),
+        false => wrong(format!("{own:?} are not {published:?}")),
+    }
+}
+
 /// Every id is there once.
 fn check_names(root: &Node, claims: &Claims) -> Result<(), ScenarioError> {
     let ids = claims.claims.iter().map(|claim| &claim.id);
@@ -233,7 +278,7 @@ fn check_names(root: &Node, claims: &Claims) -> Result<(), ScenarioError> {
         return Ok(());
     };
     let nodes = |key: &str| root.get(key).and_then(list).unwrap_or_default();
-    let lists = CLAIM_LISTS.into_iter().chain(["notes"]);
+    let lists = List::ALL.into_iter().map(List::key).chain(["notes"]);
     let all: Vec<&Node> = lists.flat_map(nodes).collect();
     let place = all.get(index).copied().unwrap_or(root);
     Err(at(place, format!("the id {:?} is there twice", ids[index])))

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{METRICS, Metric};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::Metric;
 use wirecost_scenario::selector::{DEVICE, Selector, SelectorError, of_cells, of_phases};
 use wirecost_scenario::thresholds::{NameError, named};
 
@@ -15,7 +15,7 @@ pub struct Reference {
     /// The name of the run.
     pub run: String,
     /// The metric.
-    pub metric: &'static Metric,
+    pub metric: Metric,
     /// The cells, or phases of loads.
     pub selector: Selector,
     /// Which of the metric's figures.
@@ -63,14 +63,14 @@ impl Reference {
             .find('}')
             .map_or_else(|| rest.find(' '), |brace| Some(brace + 1));
         let (name, aggregation) = rest.split_at(name_end.unwrap_or(rest.len()));
-        let (metric, selector) = named(name, &METRICS.each_ref(), &dimensions())?;
+        let (metric, selector) = named(name, Metric::ALL, &dimensions())?;
         let aggregation: String = aggregation.split_whitespace().collect();
         let known = Aggregation::named(&aggregation);
         let aggregation = known
             .filter(|known| metric.aggregations().contains(known))
             .ok_or_else(|| ReferenceError::NoAggregation {
                 text: text.to_owned(),
-                metric: metric.name,
+                metric: metric.name(),
                 figures: Aggregation::names(metric.aggregations()),
             })?;
         Ok(Self {
@@ -84,14 +84,14 @@ impl Reference {
     }
 
     /// A figure of every cell or phase of a run.
-    pub fn of(run: &str, metric: &'static Metric, aggregation: Aggregation) -> Self {
+    pub fn of(run: &str, metric: Metric, aggregation: Aggregation) -> Self {
         Self {
             engine: None,
             run: run.to_owned(),
             metric,
             selector: Selector::default(),
             aggregation,
-            text: format!("{run}/{} {}", metric.name, Aggregation::names(&[aggregation])),
+            text: format!("{run}/{} {}", metric.name(), Aggregation::names(&[aggregation])),
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
             (Some("live"), "publish")
         );
         assert_eq!(
-            (reference.metric.name, reference.aggregation),
+            (reference.metric.name(), reference.aggregation),
             ("response_time", Aggregation::P50)
         );
         assert_eq!(reference.selector.to_string(), "{size=10kB,stack=mqtt-qos1|tcp}");

@@ -1,16 +1,15 @@
 //! Whether the figures of claims are in their runs, by the scenarios alone: before anything is run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 
-use wirecost_results::thresholds::metric::Metric;
+use wirecost_results::catalogue::Metric;
 use wirecost_scenario::error::Place;
 use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::selector::Labels;
 use wirecost_scenario::thresholds::nature::subjects;
 use wirecost_scenario::{Edits, Scenario, ScenarioError, Work};
 
-use crate::claims::{Claim, Claims};
+use crate::claims::{Claim, Claims, Point, Question};
 use crate::library::Study;
 use crate::reference::Reference;
 
@@ -29,6 +28,13 @@ impl Study {
                     && let Some(lack) = lack(&reference, work)
                 {
                     return Err(lack.error(&claim.at, &claim.id, &reference));
+                }
+            }
+            for (reference, over) in series(claim) {
+                if let Some(Some(work)) = works.get(&reference.run)
+                    && let Some(lack) = undecided(reference, over, work)
+                {
+                    return Err(lack.error(&claim.at, &claim.id, reference));
                 }
             }
         }
@@ -126,20 +132,41 @@ fn keys(labels: &Labels) -> String {
 
 /// The figures of a claim, and those that its suspects have in their place.
 fn meant(claim: &Claim) -> Vec<Reference> {
-    let mut all = Vec::new();
-    for point in &claim.points {
-        let Ok(_) = point.question.mapped::<Infallible>(&mut |reference| {
-            all.push(reference.clone());
-            Ok(reference.clone())
-        });
-    }
-    let own = all.clone();
-    all.extend(claim.points.iter().flat_map(|point| &point.beside).cloned());
+    let of = |question: &Question| question.references().into_iter().cloned().collect::<Vec<_>>();
+    let own: Vec<Reference> = claim
+        .points
+        .iter()
+        .flat_map(|point| of(&point.first().question))
+        .collect();
+    let all = claim.points.iter().flat_map(Point::references);
+    let mut all: Vec<Reference> = all.cloned().collect();
     for suspect in &claim.suspects {
         let moved = own.iter().filter(|reference| suspect.applies_to(reference));
         all.extend(moved.map(|reference| reference.in_run(&suspect.run(&reference.run).name)));
     }
     all
+}
+
+/// The figures of a claim that are taken over a dimension, with it.
+fn series(claim: &Claim) -> Vec<(&Reference, &str)> {
+    let readings = claim.points.iter().flat_map(|point| &point.readings);
+    let over = readings.filter_map(|reading| Some((&reading.question, reading.question.over()?)));
+    let mut all = Vec::new();
+    for (question, over) in over {
+        all.extend(question.references().into_iter().map(|of| (of, over)));
+    }
+    all
+}
+
+/// Why no run of the scenario decides how a figure changes over a dimension.
+fn undecided(reference: &Reference, over: &str, work: &Work) -> Option<Lack> {
+    let labels = labels_of(work, reference.metric);
+    let meant = labels.iter().filter(|labels| reference.selector.matches(labels));
+    let values: BTreeSet<Option<&String>> = meant.map(|labels| labels.get(over)).collect();
+    (values.len() < 2).then(|| Lack {
+        why: format!("no run decides it: the scenario has one value of {over} for it"),
+        hint: format!("give the run at least two values of {over}"),
+    })
 }
 
 /// Why a figure is not in its run.
@@ -191,7 +218,7 @@ fn lack(reference: &Reference, work: &Work) -> Option<Lack> {
 }
 
 /// The labels of the cells and phases of a run that have the figure.
-fn labels_of(work: &Work, metric: &Metric) -> Vec<Labels> {
+fn labels_of(work: &Work, metric: Metric) -> Vec<Labels> {
     subjects(work, metric)
         .into_iter()
         .filter(|subject| subject.unavailable(metric).is_none())

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use wirecost_proto::units::counted;
 
-use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
+use crate::judge::count::{apart, by_verdict, numbers};
+use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedReading, JudgedSuspect};
 use crate::verdict::Verdict;
 
 /// The claims, two or more lines each, and how many there are of each verdict; `width` is that of the terminal.
@@ -44,21 +45,20 @@ const fn is_modelled(figure: &FigureRecord) -> bool {
     figure.modelled_by.is_some()
 }
 
-/// `1 impossible, 3 reproduced: 4 rows with 9 figures`.
+/// `1 impossible, 3 reproduced: published numbers and statements, each once`, and what is listed apart from them.
 pub fn tally(judged: &[Judged]) -> String {
-    let count = |verdict: Verdict| judged.iter().filter(|claim| claim.verdict == verdict).count();
-    let counts: Vec<String> = Verdict::ALL
-        .into_iter()
-        .filter(|verdict| count(*verdict) > 0)
-        .map(|verdict| format!("{} {verdict}", count(verdict)))
-        .collect();
-    let points: usize = judged.iter().map(|claim| claim.points.len()).sum();
-    format!(
-        "{}: {} with {}",
-        counts.join(", "),
-        counted(judged.len() as u64, "row"),
-        counted(points as u64, "figure")
-    )
+    let numbers = by_verdict(numbers(judged).map(|(_, _, verdict)| verdict));
+    let apart = by_verdict(apart(judged).map(|point| point.verdict));
+    let mut lines = Vec::new();
+    if !numbers.is_empty() {
+        lines.push(format!("{numbers}: published numbers and statements, each once"));
+    }
+    if !apart.is_empty() {
+        lines.push(format!(
+            "{apart}: listed apart (recomputed, or not claimed by the publication)"
+        ));
+    }
+    lines.join("\n")
 }
 
 /// `71 of 97 figures judged; not run: 24 (rabbitmq is not installed), 2 (it was not run)`.
@@ -132,6 +132,8 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     if says_more && !point.why.is_empty() {
         details.push(point.why.clone());
     }
+    let reading = |reading: &JudgedReading| format!("{} if read as {}", reading.verdict, reading.sentence());
+    details.extend(point.readings.iter().map(reading));
     details.extend(point.engines_differ.clone());
     let like = claim
         .points
@@ -186,7 +188,7 @@ mod tests {
 T1  reproduced     a sum: 3
                    ours 3 = 1 + 2
 
-1 impossible, 1 reproduced: 2 rows with 3 figures
+1 impossible, 1 not run, 1 reproduced: published numbers and statements, each once
 "
         );
     }

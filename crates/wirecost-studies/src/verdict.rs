@@ -14,6 +14,8 @@ pub enum Verdict {
     Contradicted,
     /// The measurement shows the same direction and another size.
     Differs,
+    /// The publication measured it, and a model of ours, which may lack what it measured, comes to something else.
+    ModelledOtherwise,
     /// There is no difference of note, or there are too few samples to tell, where the claim says that two differ.
     NotSeparable,
     /// The publication leaves out what the comparison needs.
@@ -26,10 +28,11 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, the gravest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Impossible,
         Self::Contradicted,
         Self::Differs,
+        Self::ModelledOtherwise,
         Self::NotSeparable,
         Self::Undecidable,
         Self::NotRun,
@@ -42,10 +45,24 @@ impl Verdict {
             Self::Impossible => "impossible",
             Self::Contradicted => "contradicted",
             Self::Differs => "differs",
+            Self::ModelledOtherwise => "modelled otherwise",
             Self::NotSeparable => "not separable",
             Self::Undecidable => "undecidable",
             Self::NotRun => "not run",
             Self::Reproduced => "reproduced",
+        }
+    }
+
+    /// Whether it says how the published number stands, and not only what lacks to say so.
+    pub const fn is_decided(self) -> bool {
+        match self {
+            Self::Impossible
+            | Self::Contradicted
+            | Self::Differs
+            | Self::ModelledOtherwise
+            | Self::NotSeparable
+            | Self::Reproduced => true,
+            Self::Undecidable | Self::NotRun => false,
         }
     }
 

@@ -46,6 +46,13 @@ impl SendBuffer {
         self.bytes.len()
     }
 
+    /// Gives back the memory of an empty buffer.
+    pub(crate) fn rest(&mut self) {
+        if self.bytes.is_empty() && self.packets.is_empty() && self.pushes.is_empty() {
+            (self.bytes, self.packets, self.pushes) = Default::default();
+        }
+    }
+
     /// The number of packets that the bytes leave in.
     pub(crate) fn packets(&self) -> usize {
         self.packets.len()

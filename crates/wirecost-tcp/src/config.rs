@@ -155,6 +155,25 @@ impl Config {
         }
     }
 
+    /// The same with another first retransmission time-out: of the handshake, of data before a round trip is measured, and of data
+    /// after a handshake that was retransmitted, which is never below 3 s (RFC 6298, sections 2.1 and 5.7). A handshake measures the
+    /// round trip, or is retransmitted: the first of the three is the one that acts.
+    #[must_use]
+    pub fn with_initial_timeout(self, timeout: Duration) -> Self {
+        Self {
+            handshake: HandshakeConfig {
+                initial_timeout: timeout,
+                ..self.handshake
+            },
+            recovery: RecoveryConfig {
+                initial_rto: timeout,
+                fallback_rto: timeout.max(Duration::from_secs(3)),
+                ..self.recovery
+            },
+            ..self
+        }
+    }
+
     /// The TCP that A. Larmo, A. Ratilainen and J. Saarinen describe in "Impact of CoAP and MQTT on NB-IoT System
     /// Performance" (Sensors 19(1), 2019): an initial window of 3 segments, a congestion window of at most 10, an initial
     /// time-out of 1 s. The RFCs decide what the paper leaves open.

@@ -356,6 +356,15 @@ impl Connection {
         }
     }
 
+    /// Gives back the memory that it only keeps for reuse, if nothing is on its way and everything is read. Returns whether that
+    /// is so.
+    pub fn rest(&mut self) -> bool {
+        match &mut self.stage {
+            Stage::Synchronized(open) => open.rest(),
+            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => false,
+        }
+    }
+
     /// Closes this end's direction: a FIN follows what was written.
     pub fn shutdown(&mut self, _: Instant) {
         match &mut self.stage {

@@ -1,20 +1,20 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
 mod agents;
+mod battery;
 mod catalog;
 mod choose;
 mod compare;
 mod cost;
-mod count;
 mod emulation;
 mod fleet;
 mod guesses;
 mod help;
-mod http;
 mod link;
 mod load;
 mod login;
 mod nbiot;
+mod network;
 mod object;
 mod probe;
 mod readings;
@@ -36,6 +36,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
+pub use battery::BatteryArguments;
 pub use catalog::CatalogArguments;
 pub use choose::{By, ChooseArguments, Delivery, Reach};
 pub use compare::{CompareArguments, OutputArguments};
@@ -46,6 +47,7 @@ pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
 pub use nbiot::NbiotArguments;
+pub use network::NetworkArguments;
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
@@ -87,7 +89,8 @@ impl Arguments {
         let words = help_of(words.into_iter().map(Into::into).collect());
         let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
         let answered = |error| guesses::answered(known(error), &texts().collect::<Vec<_>>());
-        let matches = program().try_get_matches_from(&words).map_err(answered)?;
+        let program = program_of(|name| words.iter().any(|word| word == name));
+        let matches = program.try_get_matches_from(&words).map_err(answered)?;
         Self::from_arg_matches(&matches)
     }
 }
@@ -103,7 +106,12 @@ fn help_of(mut words: Vec<OsString>) -> Vec<OsString> {
 
 /// The whole command line, as help, completions and man pages show it.
 pub fn program() -> clap::Command {
-    help::arranged(Arguments::command())
+    program_of(|_| true)
+}
+
+/// The command line with the help of the commands whose names are asked for.
+fn program_of(is_asked: impl Fn(&str) -> bool) -> clap::Command {
+    help::arranged(Arguments::command(), is_asked)
 }
 
 /// The same command line without hidden commands, for completions and man pages.

@@ -141,6 +141,13 @@ impl From<ResultsError> for Failure {
                 }
                 _ => "choose a folder that can be written to with --out",
             }),
+            ResultsError::Io {
+                action: "read",
+                path,
+                source,
+            } if source.kind() == ErrorKind::NotFound && path.ends_with("summary.json") => Some(
+                "give a results folder: wirecost compare, load, run and nbiot write one, by default in runs/",
+            ),
             ResultsError::Occupied { .. } => Some("choose a new folder with --out, or remove this one"),
             ResultsError::Busy { .. } => Some("wait until it has ended, or choose a new folder with --out"),
             _ => None,

@@ -101,3 +101,78 @@ fn sums(capture: &Path) -> BTreeMap<String, [u64; 2]> {
     }
     sums
 }
+
+#[test]
+fn frames_are_the_packets_of_a_session_with_the_headers_of_their_link_layer() {
+    let home = open_folder();
+    let compare = |words: &[&str]| {
+        let mut command = wirecost(home.path());
+        let fixed = [
+            "compare",
+            "mqtt-qos1",
+            "http1",
+            "--engine",
+            "sim",
+            "-n",
+            "2",
+            "--messages-per-connection",
+            "1",
+            "--json",
+            "-",
+        ];
+        said(command.args(fixed).args(words))
+    };
+    let plain = compare(&["-o", "plain"]);
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    let plain: Summary = serde_json::from_str(&plain.stdout).expect("a summary");
+    assert!(
+        plain.cells.iter().all(|cell| cell.frames.is_none()),
+        "nobody asked"
+    );
+    for (framing, header) in [("ethernet", 14.0), ("wifi", 50.0)] {
+        let demand = "frame_bytes_up{stack=http1}: mean<10kB";
+        let framed = compare(&["--framing", framing, "--threshold", demand, "-o", framing]);
+        assert_eq!(framed.code, Some(0), "{}", framed.stderr);
+        let framed: Summary = serde_json::from_str(&framed.stdout).expect("a summary");
+        for (cell, plain) in framed.cells.iter().zip(&plain.cells) {
+            let frames = cell.frames.clone().expect("frames");
+            let sections = || {
+                [&plain.connect, &plain.message, &plain.close]
+                    .into_iter()
+                    .flatten()
+            };
+            let up: f64 = sections()
+                .map(|section| section.up.wire.mean + header * section.up.packets.mean)
+                .sum();
+            let down: f64 = sections()
+                .map(|section| section.down.wire.mean + header * section.down.packets.mean)
+                .sum();
+            assert_eq!((frames.up, frames.down), (Some(up), Some(down)), "{}", cell.stack);
+            assert_eq!(
+                Cell {
+                    frames: None,
+                    key: plain.key.clone(),
+                    ..cell.clone()
+                },
+                *plain,
+                "no other figure moves"
+            );
+        }
+        let table = std::fs::read_to_string(home.path().join(framing).join("summary.csv")).expect("a table");
+        assert!(table.contains(",frame_up_bytes,"), "{table}");
+    }
+    let refused = compare(&["--threshold", "frame_bytes: mean<1kB"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("hint: add --framing ethernet"),
+        "{}",
+        refused.stderr
+    );
+    let refused = compare(&["--framing", "token-ring"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("none, ethernet, wifi"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -168,7 +168,10 @@ fn the_longest_keep_alive_that_the_link_allows_is_a_row() {
     let names: Vec<&Value> = mqtt.iter().map(|row| &row["connection"]).collect();
     assert_eq!(
         names,
-        ["kept for 96, keep-alive 18 min", "kept for 96, keep-alive 1 min"]
+        [
+            "persistent for 96, keep-alive 18 min",
+            "persistent for 96, keep-alive 1 min"
+        ]
     );
     // Heartbeats of AMQP follow the container (AMQP 1.0 section 2.4.5).
     assert_eq!(kept(&choice, "amqp-unsettled+tls1.3").len(), 1);
@@ -200,7 +203,7 @@ fn starts_and_batches_are_ways() {
     let home = open_folder();
     let asked = "mqtt-qos1+tls1.3,coap-con+oscore --every 6h --rtt 50ms --keep-alive 60s";
     let starts = |choice: &Value, stack: &str| -> Vec<String> {
-        let of_stack = |row: &&Value| row["stack"] == stack && row["connection"] != "kept for 4";
+        let of_stack = |row: &&Value| row["stack"] == stack && row["connection"] != "persistent for 4";
         let starts = rows(choice).iter().filter(of_stack);
         starts
             .map(|row| row["start"].as_str().expect("a start").to_owned())
@@ -514,7 +517,10 @@ fn a_large_reading_is_one_message_of_a_tariff() {
     prices.sort_by(|one, other| one.1.total_cmp(&other.1));
     assert_eq!(
         prices,
-        [("kept for 2".into(), 4.5), ("a connection each".into(), 5.0)]
+        [
+            ("persistent for 2".into(), 4.5),
+            ("a connection each".into(), 5.0)
+        ]
     );
 }
 
@@ -746,7 +752,7 @@ fn contradicting_requirements_are_refused() {
 fn kept(choice: &Value) -> Vec<(String, f64)> {
     let kept = rows(choice).iter().filter(|row| {
         let way = row["connection"].as_str().expect("a way");
-        way.starts_with("kept")
+        way.starts_with("persistent")
     });
     kept.map(|row| {
         let bytes = row["figures"]["bytes_per_reading"]["mean"].as_f64();
@@ -776,8 +782,8 @@ fn behind_a_nat_that_gives_another_port_a_connection_id_pays_off() {
     // The assumption is below the table, and what it does to whom.
     let said = choose(home.path(), &format!("{stacks} -n 2 --out again"));
     let said_in_one_line = said.stdout.replace("\n  ", " ");
-    let assumed = "address translator: forgets a UDP port that is silent for 1 min and a TCP connection that is silent for 20 min, and gives a \
-        later UDP packet another port";
+    let assumed =
+        "NAT: binding time-out 1 min for UDP and 20 min for TCP; a later UDP packet gets another port";
     assert!(said_in_one_line.contains(assumed), "{}", said.stdout);
     let note = "coap-con+dtls1.2-psk, coap-con+dtls1.3: the NAT gives another port between two readings";
     assert!(said_in_one_line.contains(note), "{}", said.stdout);

@@ -73,6 +73,22 @@ fn every_shell_has_completions_of_the_visible_commands() {
             "{shell}"
         );
         assert!(!script.contains("load-worker"), "{shell}");
+        for name in [
+            "nb-iot",
+            "nrf9160-lte-m",
+            "soracom",
+            "coap-con+dtls1.2-cid",
+            "fog-cloud",
+        ] {
+            // PowerShell's and Elvish's scripts complete commands and options alone, and fish's no arguments without an option.
+            let is_of_option = !matches!(name, "coap-con+dtls1.2-cid" | "fog-cloud");
+            let is_listed = match shell {
+                "bash" | "zsh" => true,
+                "fish" => is_of_option,
+                _ => false,
+            };
+            assert!(!is_listed || script.contains(name), "{shell}: {name}");
+        }
     }
 }
 

@@ -5,8 +5,9 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -183,7 +184,8 @@ const MARK: &str = "WIRECOST_TEST_FOLDER";
 /// Kills a run, and waits until none of its processes is left.
 fn killed(mut child: Child, home: &Path) {
     let ours = fs::read_link("/proc/self/ns/net").expect("a namespace");
-    let namespaces: BTreeSet<PathBuf> = marked(home).into_iter().filter_map(network_of).collect();
+    let pinned: Vec<File> = marked(home).into_iter().filter_map(network_held_open).collect();
+    let namespaces: BTreeSet<PathBuf> = pinned.iter().filter_map(network_behind).collect();
     assert!(
         child.try_wait().is_ok_and(|ended| ended.is_none()),
         "it has ended by itself"
@@ -212,6 +214,16 @@ fn marked(home: &Path) -> Vec<u32> {
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The network of a process, which stays while the file is open: the kernel gives the number of one that ended to the next one,
+/// which may be that of another test's run.
+fn network_held_open(pid: u32) -> Option<File> {
+    File::open(format!("/proc/{pid}/ns/net")).ok()
+}
+
+fn network_behind(file: &File) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
 fn network_of(pid: u32) -> Option<PathBuf> {

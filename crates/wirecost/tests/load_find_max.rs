@@ -204,7 +204,7 @@ fn a_starved_generator_is_no_limit_of_mosquitto() {
     let starved = |arguments: &str| {
         let mut command = Command::new("taskset");
         // Without it the scheduler may wake the generator in time, as it sleeps for most of its share of the CPU.
-        command.args(["-c", "0", "nice", "-n", "4"]);
+        command.args(["-c", "0", "nice", "-n", "10"]);
         command.args([env!("CARGO_BIN_EXE_wirecost"), "load"]);
         command.args([&format!("mqtt://127.0.0.1:{port}"), "-c", "5", "-d", "1s"]);
         command.args(arguments.split(' ')).current_dir(home.path());

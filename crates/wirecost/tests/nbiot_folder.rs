@@ -20,6 +20,15 @@ fn run(folder: &Path, words: &str) -> Said {
     said(wirecost(folder).args(words.split_whitespace()))
 }
 
+/// The error names each of these, as a word of its own.
+fn names(said: &Said, words: &[&str]) {
+    let error = said.line("error: ").expect("an error");
+    let parts: Vec<&str> = error.split([' ', ',', ':']).collect();
+    for word in words {
+        assert!(parts.contains(word), "{word}: {error}");
+    }
+}
+
 fn json(folder: &Path, file: &str) -> Value {
     let text = std::fs::read_to_string(folder.join(file)).expect(file);
     serde_json::from_str(&text).expect("JSON")
@@ -91,10 +100,7 @@ fn shards_merge_to_the_whole_run() {
     assert_eq!(alone.code, Some(0));
     let refused = run(home.path(), "merge 1 other --out mixed");
     assert_eq!(refused.code, Some(2));
-    assert_eq!(
-        refused.line("error: "),
-        Some("other holds another scenario: seed was 42, is 7")
-    );
+    names(&refused, &["other", "seed", "42", "7"]);
     assert!(!home.path().join("mixed").exists());
 }
 
@@ -110,7 +116,7 @@ fn a_part_of_the_shards_merges_to_an_interrupted_run() {
     }
     let merged = run(home.path(), "merge 1 2 --out merged");
     assert_eq!(merged.code, Some(130), "{}", merged.stderr);
-    assert!(merged.stderr.contains("merge all shards"), "{}", merged.stderr);
+    assert_eq!(summary(home.path(), "merged")["interrupted"], true);
 }
 
 #[test]
@@ -136,10 +142,7 @@ fn a_resumed_run_has_the_figures_of_a_whole_one() {
         &format!("{GRID} {CELL} --set levels.ce0.npdcch_g=4 --resume run"),
     );
     assert_eq!(other.code, Some(2));
-    assert_eq!(
-        other.line("error: "),
-        Some("run holds another run: nbiot.levels.ce0.npdcch_g was 2.0, is 4.0")
-    );
+    names(&other, &["run", "nbiot.levels.ce0.npdcch_g", "2.0", "4.0"]);
 }
 
 #[test]
@@ -247,17 +250,14 @@ fn a_load_that_cannot_fit_in_memory_is_refused() {
         "nbiot tcp --size 25B --load 40/s --seeds 1000 --engine-threads 1000 --out run",
     );
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    let error = refused.line("error: ").expect("an error");
-    let start = "--load 40/s does not fit in memory: 1000 runs at the same time of up to 50400 devices take 1512.0 GB, and ";
-    assert!(error.starts_with(start), "{error}");
-    let hint = refused.line("hint: ").expect("a hint");
-    assert!(hint.contains("would fit"), "{hint}");
+    names(&refused, &["--load", "40/s", "1000", "50400", "1512.0"]);
+    assert!(refused.line("hint: ").is_some(), "{}", refused.stderr);
     assert!(!home.path().join("run").exists());
 }
 
 #[test]
 #[ignore = "needs python3"]
-fn the_schemas_of_reports_are_as_the_types_are() {
+fn the_schema_of_the_network_is_as_its_types_are() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let checked = std::process::Command::new("python3")
         .arg(root.join("scripts/nbiot-schema"))

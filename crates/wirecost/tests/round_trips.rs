@@ -63,6 +63,30 @@ fn amqp_takes_five_round_trips_and_one_more_for_tls_1_3() {
     );
 }
 
+/// MQTT 3.1.1 and 5, section 3.1.4: PUBLISH leaves behind CONNECT. AMQP 1.0, part 2, section 2.4.2: everything up to the attach leaves in
+/// one flight, which saves two round trips, and the transfer waits for credit.
+#[test]
+#[ignore = "needs root and tshark"]
+fn a_pipelined_connect_takes_the_flights_that_the_standards_leave() {
+    check(
+        "mqtt-qos1,mqtt5-qos1,amqp-unsettled --pipelined-connect",
+        &[
+            ("mqtt-qos1", "cold", 2.0),
+            ("mqtt5-qos1", "cold", 2.0),
+            ("amqp-unsettled", "cold", 3.0),
+        ],
+    );
+    check(
+        "mqtt5-qos1+tls1.3,amqp-unsettled+tls1.3 --start cold,0rtt --pipelined-connect",
+        &[
+            ("mqtt5-qos1+tls1.3", "cold", 3.0),
+            ("mqtt5-qos1+tls1.3", "0rtt", 2.0),
+            ("amqp-unsettled+tls1.3", "cold", 4.0),
+            ("amqp-unsettled+tls1.3", "0rtt", 3.0),
+        ],
+    );
+}
+
 /// RFC 9147 section 5.8: one round trip, and one for the cookie; RFC 6347 section 4.2.4: two.
 #[test]
 #[ignore = "needs root and tshark"]

@@ -38,6 +38,47 @@ fn mosquitto_takes_messages_over_tls() {
 }
 
 #[test]
+#[ignore = "needs root and mosquitto"]
+fn mosquitto_takes_what_is_sent_behind_connect() {
+    need_program("mosquitto", "mosquitto");
+    // It leaves Nagle's algorithm on, so that of two small answers the second waits until the first is acknowledged: PUBACK
+    // behind CONNACK, and over TLS CONNACK behind the tickets.
+    pipelines(
+        "mosquitto",
+        &[("mqtt-qos0", 1.0), ("mqtt-qos1", 0.0), ("mqtt5-qos0+tls1.3", 2.0)],
+    );
+}
+
+#[test]
+#[ignore = "needs root and rabbitmq-server"]
+fn rabbitmq_takes_what_is_sent_behind_connect_and_behind_its_sasl_header() {
+    need_program("rabbitmq-server", "rabbitmq-server");
+    pipelines(
+        "rabbitmq",
+        &[
+            ("mqtt-qos1", 1.0),
+            ("mqtt-qos1+tls1.3", 1.0),
+            ("amqp-unsettled", 2.0),
+            ("amqp-unsettled+tls1.3", 2.0),
+        ],
+    );
+}
+
+/// Every message arrives, and the first one by these round trips earlier.
+fn pipelines(target: &str, gains: &[(&str, f64)]) {
+    let stacks: Vec<&str> = gains.iter().map(|(stack, _)| *stack).collect();
+    let list = format!("{} --rtt 100ms", stacks.join(","));
+    let pipelined = run(target, &format!("{list} --pipelined-connect"));
+    let waiting = run(target, &format!("{list} --messages-per-connection 1"));
+    for (stack, gained) in gains {
+        check(&pipelined, &[(stack, "cold")]);
+        let trips = |run: &Run| cell(run, stack, "cold").first_message_round_trips;
+        let (before, after) = (trips(&waiting), trips(&pipelined));
+        assert_eq!(before, after.map(|after| after + gained), "{stack} on {target}");
+    }
+}
+
+#[test]
 #[ignore = "needs root and rabbitmq-server"]
 fn rabbitmq_takes_messages_of_both_protocols() {
     need_program("rabbitmq-server", "rabbitmq-server");

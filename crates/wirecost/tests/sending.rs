@@ -123,6 +123,34 @@ fn fields_and_bodies_of_http_are_the_same_on_kernel_sockets_and_to_tshark() {
     assert!(!lengths.is_empty() && lengths.iter().all(|row| row[0] == "400"));
 }
 
+#[test]
+#[ignore = "needs root and tshark"]
+fn a_reading_in_the_query_of_a_get_is_the_same_on_kernel_sockets_and_to_tshark() {
+    let run = Run::undisturbed(|| {
+        Run::compare("http1,http3 -s 13B -n 2 --engine auto --rtt 20ms --settle 300ms --reading-in-query")
+    });
+    for stack in ["http1", "http3"] {
+        let [sim, live] = ["sim", "live"].map(|engine| message(&run.summary, stack, engine));
+        assert_eq!(sim.up.wire.mean, live.up.wire.mean, "{stack}");
+        assert_eq!(sim.down.wire.mean, live.down.wire.mean, "{stack}");
+    }
+    let capture = run.file("capture/all.pcapng");
+    let requests = fields(
+        &capture,
+        "http.request",
+        &["http.request.method", "http.request.uri"],
+    );
+    assert!(!requests.is_empty());
+    for request in requests {
+        let reading = request[1].strip_prefix("/test?reading=").expect("a reading");
+        let encoded = 3 * reading.matches('%').count();
+        let bytes = reading.matches('%').count() + reading.len() - encoded;
+        assert_eq!((request[0].as_str(), bytes), ("GET", 13), "{reading}");
+    }
+    let answers = fields(&capture, "http.response", &["http.response.code"]);
+    assert!(!answers.is_empty() && answers.iter().all(|row| row[0] == "204"));
+}
+
 /// TCP header bytes of connect, message and close of both devices.
 fn header_bytes(cell: &Cell) -> u64 {
     let sections = [&cell.connect, &cell.message, &cell.close];

@@ -45,6 +45,7 @@ fn every_verdict_comes_out_once() {
         "impossible",
         "contradicted",
         "differs",
+        "modelled_otherwise",
         "not_separable",
         "undecidable",
         "not_run",
@@ -55,6 +56,8 @@ fn every_verdict_comes_out_once() {
     for text in [
         "bound 400 ms",
         "mqtt5-qos1 and mqtt-qos1 are equal",
+        "measured by a current clamp there, and modelled here",
+        "1 impossible, 1 contradicted, 1 differs, 1 modelled otherwise, 1 not separable, 1 undecidable, 1 not run, 1 reproduced",
         "does not give RTT",
     ] {
         assert!(table.stdout.contains(text), "{text}\n{}", table.stdout);
@@ -127,59 +130,52 @@ fn a_study_in_a_folder_runs_without_a_rebuild() {
 }
 
 #[test]
-fn statements_of_a_run_in_cells_judge_claims() {
+fn curves_of_cells_judge_claims_within_their_replications() {
     let home = open_folder();
     let study = home.path().join("mine");
     fs::create_dir(&study).expect("a folder");
-    let claims = "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {cells: cells.yaml}\nclaims:\n\
-                  - {id: M1, says: a, checks: cells/A13}\n\
-                  - {id: M2, says: b, checks: [cells/A13, cells/A1]}\n";
-    fs::write(study.join("claims.yaml"), claims).expect("a file");
-    let scenario = "wirecost: 1\nnbiot: {scenario: {n_sites: 1}}\nstack: coap-non\nsize: 25B\nload: 0.5/s\n\
-                    seeds: 1\nduration: 3s\nwarm_up: 0s\nchecks: true\n";
+    let served = |stack: &str| format!("\"cells/served{{stack={stack}}} rate\"");
+    let throughput = |stack: &str| format!("\"cells/device_throughput{{stack={stack}}} mean\"");
+    let (tcp, non) = (throughput("tcp"), throughput("coap-non"));
+    let claims = format!(
+        "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {{cells: cells.yaml}}\nclaims:\n\
+         - {{id: M1, says: a, apart: 0%, curves: {{of: [{tcp}, {non}], over: load, at: mean}}}}\n\
+         - {{id: M2, says: b, apart: 0%, curves: {{of: [{non}, {tcp}], over: load, at: mean}}}}\n\
+         - {{id: M3, says: c, curves: {{of: [{}, {}], over: load, at: 95%}}}}\n\
+         - {{id: M4, says: d, limit: {{of: [{}, {}], above: 99%}}}}\n",
+        served("tcp"),
+        served("coap-non"),
+        served("tcp").replace("}", ",load=1/s}"),
+        served("coap-non").replace("}", ",load=1/s}"),
+    );
+    fs::write(study.join("claims.yaml"), &claims).expect("a file");
+    let scenario = "wirecost: 1\nnbiot: {scenario: {n_sites: 1}}\nstack: [coap-non, tcp]\nsize: 25B\nload: [0.5/s, 1/s]\n\
+                    seeds: 3\nduration: 20s\nwarm_up: 0s\n";
     fs::write(study.join("cells.yaml"), scenario).expect("a file");
     let said = run(home.path(), "study --from mine --out results --json -");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let named = |verdicts: [&str; 2]| {
-        ["M1", "M2"]
-            .map(str::to_owned)
-            .into_iter()
-            .zip(verdicts.map(str::to_owned))
-    };
-    assert!(
-        verdicts(&said).into_iter().eq(named(["reproduced", "not_run"])),
+    let expected = [
+        ("M1", "reproduced"),
+        ("M2", "contradicted"),
+        ("M3", "not_separable"),
+        ("M4", "reproduced"),
+    ];
+    assert_eq!(
+        verdicts(&said),
+        expected.map(|(id, verdict)| (id.to_owned(), verdict.to_owned())),
         "{}",
         said.stdout
     );
-    assert!(
-        said.stdout.contains("25 B in 0.4 s are 500 bit/s"),
-        "{}",
-        said.stdout
-    );
-    // The gravest of several statements is the claim's.
-    let file = home.path().join("results/cells/summary.json");
-    let text = fs::read_to_string(&file).expect("a summary");
-    for (evaluated, expected) in [
-        ("holds", "reproduced"),
-        ("not-separable", "not_separable"),
-        ("does-not-hold", "contradicted"),
-    ] {
-        let mut summary: Value = serde_json::from_str(&text).expect("a summary");
-        summary["checks"][0]["verdict"] = evaluated.into();
-        fs::write(&file, summary.to_string()).expect("written");
-        let said = run(home.path(), "study --from mine --out results --no-runs --json -");
-        assert!(
-            verdicts(&said).into_iter().eq(named(["reproduced", expected])),
-            "{}",
-            said.stdout
-        );
-    }
-    let absent = claims.replace("A1]", "A99]");
-    fs::write(study.join("claims.yaml"), absent).expect("a file");
-    let said = run(home.path(), "study --from mine --out results --no-runs");
+    assert!(said.stdout.contains("beyond 1/s"), "{}", said.stdout);
+    // A scenario with one load decides nothing about curves, which is said before anything is run.
+    fs::write(study.join("cells.yaml"), scenario.replace("[0.5/s, 1/s]", "1/s")).expect("a file");
+    let said = run(home.path(), "study --from mine --out other");
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(
-        said.stderr.contains("cells/A99: the run has no such statement"),
+        said.stderr.contains("claims.yaml:6: M1")
+            && said
+                .stderr
+                .contains("no run decides it: the scenario has one value of load"),
         "{}",
         said.stderr
     );
@@ -313,4 +309,61 @@ fn a_full_link_leaves_messages_unserved_and_the_row_says_what_became_of_them() {
     let unserved = point["figures"][1]["value"].as_f64().expect("a share");
     assert!(unserved > 1.0 - 1e6 / (115.0 * 8.0 * 2000.0), "{point}");
     assert_eq!(judged[2]["points"][0]["why"], "both are 0");
+}
+
+#[test]
+fn a_baseline_lists_the_verdicts_and_figures_that_changed() {
+    let home = open_folder();
+    let mine = home.path().join("mine");
+    std::fs::create_dir(&mine).expect("a folder");
+    let write = |headers: &str, sum: &str, more: &str| {
+        let claims = format!(
+            "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {{posts: posts.yaml}}\nclaims:\n\
+             - {{id: A, says: a sum, published: 3, arithmetic: {sum}}}\n\
+             - {{id: B, says: bytes, published: 1kB, within: 90%, value: posts/session_bytes mean}}\n{more}"
+        );
+        let posts = format!("wirecost: 1\nengine: sim\nstack: http1\ncount: 5\nrequest_headers: {headers}\n");
+        std::fs::write(mine.join("claims.yaml"), claims).expect("claims");
+        std::fs::write(mine.join("posts.yaml"), posts).expect("a scenario");
+    };
+    let study = |words: &[&str]| {
+        said(
+            wirecost(home.path())
+                .args(["study", "--from", "mine"])
+                .args(words),
+        )
+    };
+    write(
+        "20B",
+        "1 + 2",
+        "- {id: C, says: a sum, published: 2, arithmetic: 1 + 1}\n",
+    );
+    let first = study(&["--out", "old"]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    write("50B", "1 + 3", "");
+    let second = study(&["--out", "new", "--baseline", "old"]);
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    for line in ["A: reproduced -> differs: ", "C: no longer judged", "posts: "] {
+        let has = second.stderr.lines().any(|told| told.starts_with(line));
+        assert!(has, "{line}: {}", second.stderr);
+    }
+    assert!(
+        !second.stderr.contains("B: "),
+        "its verdict is the same: {}",
+        second.stderr
+    );
+    let third = study(&["--out", "again", "--baseline", "new"]);
+    assert!(
+        third.stderr.contains("no verdict and no figure changed"),
+        "{}",
+        third.stderr
+    );
+    let refused = study(&["--out", "never", "--baseline", "mine"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("mine has no claims.json"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!home.path().join("never").exists(), "before any run");
 }

@@ -14,8 +14,9 @@ type SetUp = (String, String, String);
 /// The figures that have named exchanges: their set-ups, whether the connect is part of them, and the exchanges.
 fn flights(claims: &Claims) -> BTreeSet<(SetUp, bool, u32, String)> {
     let mut all = BTreeSet::new();
-    for point in claims.claims.iter().flat_map(|claim| &claim.points) {
-        let (Question::Value(reference), Some(bound)) = (&point.question, &point.bound) else {
+    let points = claims.claims.iter().flat_map(|claim| &claim.points);
+    for reading in points.flat_map(|point| &point.readings) {
+        let (Question::Value(reference), Some(bound)) = (&reading.question, &reading.bound) else {
             continue;
         };
         let selector = reference.selector.to_table();
@@ -23,7 +24,7 @@ fn flights(claims: &Claims) -> BTreeSet<(SetUp, bool, u32, String)> {
             let values = selector.get(key).filter(|values| values.len() == 1);
             values.map_or_else(|| usual.to_owned(), |values| values[0].clone())
         };
-        let is_first = match reference.metric.name {
+        let is_first = match reference.metric.name() {
             "first_message_time" => true,
             "response_time" => false,
             _ => continue,

@@ -58,7 +58,11 @@ fn a_suspect_is_run_and_changes_no_verdict() {
         .as_array()
         .expect("changes");
     assert_eq!(changes.len(), 1, "{changes:?}");
-    assert!(home.path().join("results/publish_size_3B_/summary.json").exists());
+    assert!(
+        home.path()
+            .join("results/publish-a-message-of-3-B/summary.json")
+            .exists()
+    );
     let table = run(home.path(), "study --from mine --out results --claim M1");
     assert!(
         table
@@ -107,7 +111,7 @@ fn the_list_counts_claims_figures_and_recomputed_rows() {
             .map(|study| study[key].as_array().map_or(0, Vec::len))
             .sum()
     };
-    assert_eq!((count("claims"), count("recomputed")), (45, 33));
+    assert_eq!((count("claims"), count("recomputed")), (44, 35));
     let figures = studies
         .iter()
         .flat_map(|study| study["figures"].as_array().expect("figures"));

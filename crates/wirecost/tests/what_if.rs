@@ -81,7 +81,7 @@ fn the_captured_stack_has_the_bytes_that_were_captured() {
     let rows = found["rows"].as_array().expect("rows");
     let same = rows
         .iter()
-        .find(|row| row["connection"] == "kept for 4")
+        .find(|row| row["connection"] == "persistent for 4")
         .expect("a row");
     assert_eq!(same["bytes_per_reading"], found["bytes_per_reading"], "{found}");
     assert_eq!(same["layers"], found["layers"], "{found}");
@@ -266,7 +266,7 @@ fn a_foreign_client_differs_by_its_client_id_alone() {
         (&4.into(), &48.into())
     );
     let rows = found["rows"].as_array().expect("rows");
-    let same = rows.iter().find(|row| row["connection"] == "kept for 4");
+    let same = rows.iter().find(|row| row["connection"] == "persistent for 4");
     let layers = &same.expect("a row")["layers"];
     // Of the four readings together.
     let more_here = |layer: &str| {

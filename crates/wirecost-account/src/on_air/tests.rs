@@ -19,12 +19,16 @@ fn device() -> Device {
     Device {
         name: "test".to_owned(),
         title: String::new(),
+        chip: None,
         volts: 3.6,
         levels: levels.map(level),
         rest: State::Sleep,
         paging: None,
         wake: None,
         tails: Vec::new(),
+        updates: None,
+        window_listen: None,
+        transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {
             up: "100kbit".parse().expect("a rate"),

@@ -62,6 +62,9 @@ pub struct Config {
     pub idle_time_out: Option<Duration>,
     /// The incoming window of the session, in transfer frames.
     pub session_window: u32,
+    /// Whether everything up to the attach leaves in one flight, without waiting for the SASL layer of the peer. The password of PLAIN is
+    /// then sent before the peer has offered the mechanism.
+    pub pipelines: bool,
     /// Which frames the client sends to end its connection.
     pub closing: Closing,
     /// How long the client waits for credit after the flow has opened, and for the answer to its close.
@@ -81,6 +84,7 @@ impl Default for Config {
             channel_max: 0,
             idle_time_out: Some(Duration::from_secs(60)),
             session_window: 2_048,
+            pipelines: false,
             closing: Closing::Connection,
             answer_timeout: Duration::from_secs(30),
         }

@@ -79,7 +79,14 @@ impl Connection {
         };
         match config.sasl {
             SaslConfig::None => connection.open_all(config),
-            _ => ProtocolHeader::SASL.emit(&mut connection.frames.outgoing),
+            SaslConfig::Anonymous | SaslConfig::Plain { .. } => {
+                ProtocolHeader::SASL.emit(&mut connection.frames.outgoing);
+                if config.pipelines {
+                    connection.initiate(&config.sasl);
+                    connection.open_all(config);
+                    connection.state = State::AwaitSaslHeader;
+                }
+            }
         }
         connection
     }
@@ -95,7 +102,8 @@ impl Connection {
         &mut self.state
     }
 
-    pub(super) fn choose_mechanism(&mut self, sasl: &SaslConfig) {
+    /// Chooses the mechanism of the configuration.
+    pub(super) fn initiate(&mut self, sasl: &SaslConfig) {
         let response = match sasl {
             SaslConfig::Plain { user, password } => Some(plain_response(user, password)),
             _ => None,
@@ -105,7 +113,6 @@ impl Connection {
             initial_response: response.as_deref(),
         };
         self.frames.emit_sasl(&init);
-        self.state = State::AwaitOutcome;
     }
 
     /// Sends everything up to the attach in one flight (section 2.4.2).

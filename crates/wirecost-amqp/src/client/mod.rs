@@ -19,6 +19,10 @@
 //! header after sasl-outcome. The header, open, begin and attach leave in one flight, as section 2.4.2 allows: they
 //! stay within the limits that every peer has (512-byte frames, channel 0, handle 0). The first transfer waits for
 //! credit (section 2.6.7).
+//!
+//! A client that pipelines sends SASL header, sasl-init and everything up to the attach in one flight: section 2.4.2 allows frames before
+//! the peer's header, and the peer cannot tell them from those of a client that has waited. Its first transfer waits for credit too,
+//! which the receiver alone gives (section 2.6.7).
 
 mod command;
 mod config;

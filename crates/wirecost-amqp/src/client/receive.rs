@@ -40,9 +40,14 @@ impl Client {
                 Err(error) => break Some(error.into()),
             }
         };
-        // After the end of the connection the rest of the bytes is skipped.
+        // After the end of the connection the rest of the bytes is skipped. Of a server that refuses the login, it is its answer to what
+        // was sent ahead.
         let unread = bytes.len() + if failure.is_some() { framer.held() } else { 0 };
-        Attribution::CLOSE.cover(unread, &mut receiver.connection.frames.consumed);
+        let skipped = match failure {
+            Some(Failure::Authentication(_) | Failure::Mechanism(_)) => Attribution::CONNECT,
+            _ => Attribution::CLOSE,
+        };
+        skipped.cover(unread, &mut receiver.connection.frames.consumed);
         connection.frames.framer = framer;
         if let Some(failure) = failure {
             self.fail(failure);
@@ -112,7 +117,13 @@ impl Receiver<'_> {
                 if !mechanisms.contains(wanted) {
                     return Err(Failure::Mechanism(wanted));
                 }
-                self.connection.choose_mechanism(&self.config.sasl);
+                if !self.config.pipelines {
+                    self.connection.initiate(&self.config.sasl);
+                }
+                self.connection.state = State::AwaitOutcome;
+            }
+            (State::AwaitOutcome, Sasl::Outcome(SASL_OK)) if self.config.pipelines => {
+                self.connection.state = State::AwaitHeader;
             }
             (State::AwaitOutcome, Sasl::Outcome(SASL_OK)) => self.connection.open_all(self.config),
             (State::AwaitOutcome, Sasl::Outcome(code)) => return Err(Failure::Authentication(code)),

@@ -57,6 +57,8 @@ pub(super) type Links = BTreeMap<u32, Link>;
 pub(super) struct Connection {
     pub(super) frames: Frames,
     pub(super) state: State,
+    /// Whether the client was refused before its open: what it has sent behind its sasl-init is still part of its connect.
+    pub(super) was_refused: bool,
     pub(super) sessions: BTreeMap<u16, SessionState>,
     /// Channels and handles of the links that may have something to send.
     pub(super) active: VecDeque<(u16, u32)>,
@@ -75,6 +77,7 @@ impl Connection {
             state: State::AwaitHeader {
                 may_open: config.anonymous,
             },
+            was_refused: false,
             sessions: BTreeMap::new(),
             active: VecDeque::new(),
             is_touched: false,

@@ -23,6 +23,7 @@ const PLAIN: &str = "PLAIN";
 pub(super) fn receive(connection: &mut Connection, shared: &mut Shared, mut bytes: &[u8]) {
     connection.frames.received(shared.now);
     let mut framer = core::mem::take(&mut connection.frames.framer);
+    let was_opening = matches!(connection.state, State::AwaitHeader { .. } | State::AwaitInit);
     let fault = loop {
         if connection.is_over() {
             break None;
@@ -40,9 +41,15 @@ pub(super) fn receive(connection: &mut Connection, shared: &mut Shared, mut byte
             Err(error) => break Some(error.into()),
         }
     };
-    // After the end of the connection the rest of the bytes is skipped.
+    // After the end of the connection the rest of the bytes is skipped. Of a client that is refused, it is what it has sent behind its
+    // sasl-init (section 2.4.2).
     let unread = bytes.len() + if fault.is_some() { framer.held() } else { 0 };
-    Attribution::CLOSE.cover(unread, &mut connection.frames.consumed);
+    connection.was_refused |= was_opening && (fault.is_some() || connection.is_over());
+    let skipped = match connection.was_refused {
+        true => Attribution::CONNECT,
+        false => Attribution::CLOSE,
+    };
+    skipped.cover(unread, &mut connection.frames.consumed);
     connection.frames.framer = framer;
     if let Some(fault) = fault {
         let error = Condition {

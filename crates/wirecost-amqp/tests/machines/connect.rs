@@ -29,6 +29,95 @@ fn has_credit_after_three_round_trips_with_sasl_and_one_without() {
     }
 }
 
+/// Section 2.4.2
+#[test]
+fn a_pipelined_open_has_credit_after_one_round_trip_with_the_same_bytes() {
+    let plain = SaslConfig::Plain {
+        user: "user".into(),
+        password: "secret".into(),
+    };
+    let container = container::Config {
+        users: vec![("user".into(), "secret".into())],
+        ..container::Config::default()
+    };
+    for (sasl, waits) in [(SaslConfig::None, 1), (SaslConfig::Anonymous, 3), (plain, 3)] {
+        let run = |pipelines| {
+            let config = client::Config {
+                sasl: sasl.clone(),
+                pipelines,
+                ..client::Config::default()
+            };
+            let pair = open(config, container.clone());
+            assert_eq!(pair.unconsumed(), 0);
+            let of = |direction| {
+                bytes(
+                    &pair,
+                    direction,
+                    Layer::Application,
+                    Phase::Connect,
+                    Cause::Original,
+                )
+            };
+            (
+                when(&pair, &Event::Opened),
+                of(Direction::Up),
+                of(Direction::Down),
+            )
+        };
+        let (waiting, pipelined) = (run(false), run(true));
+        let after = |round_trips| Some(Instant::START + Duration::from_millis(20) * round_trips);
+        assert_eq!((waiting.0, pipelined.0), (after(waits), after(1)));
+        assert_eq!((waiting.1, waiting.2), (pipelined.1, pipelined.2));
+    }
+}
+
+/// Section 2.6.7: the receiver alone gives credit.
+#[test]
+fn a_transfer_waits_for_credit_behind_a_pipelined_open_too() {
+    let config = client::Config {
+        pipelines: true,
+        ..client::Config::default()
+    };
+    let mut pair = pair(config, container::Config::default());
+    pair.open();
+    pair.command(send(7, &[5; 128]));
+    assert_eq!((pair.client.in_flight(), pair.client.queued()), (0, 1));
+    pair.drive_for(Duration::from_secs(1));
+    let acknowledged = Event::Acknowledged { message: 7 };
+    let expected = Instant::START + Duration::from_millis(40);
+    assert_eq!(when(&pair, &acknowledged), Some(expected));
+}
+
+#[test]
+fn a_pipelined_open_is_refused_like_one_that_waits() {
+    let container = container::Config {
+        anonymous: false,
+        users: vec![("user".into(), "secret".into())],
+        ..container::Config::default()
+    };
+    let plain = SaslConfig::Plain {
+        user: "user".into(),
+        password: "wrong".into(),
+    };
+    let refused = [
+        (plain, Failure::Authentication(1)),
+        (SaslConfig::Anonymous, Failure::Mechanism("ANONYMOUS")),
+    ];
+    for (sasl, failure) in refused {
+        let config = client::Config {
+            sasl,
+            pipelines: true,
+            ..client::Config::default()
+        };
+        let mut pair = pair(config, container.clone());
+        pair.open();
+        pair.command(send(7, &[5; 128]));
+        pair.drive_for(Duration::from_secs(1));
+        assert_eq!(events(&pair), [Event::Failed(failure)]);
+        assert_eq!(pair.server.queued("test"), 0, "nothing was processed");
+    }
+}
+
 #[test]
 fn an_unsettled_message_is_acknowledged_after_one_round_trip() {
     let mut pair = open(client::Config::default(), container::Config::default());

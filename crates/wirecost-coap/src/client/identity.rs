@@ -1,12 +1,11 @@
 //! The message ids and tokens of a client: its own, or those of a shared endpoint.
 
-use alloc::boxed::Box;
 use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
 use super::Config;
-use crate::message_ids::MessageIds;
+use crate::message_ids::OwnIds;
 use crate::shared::Share;
 use crate::token::Token;
 
@@ -20,7 +19,7 @@ pub(super) struct Identity {
 
 #[derive(Debug)]
 enum Ids {
-    Own(Box<MessageIds>),
+    Own(OwnIds),
     Shared(Share),
 }
 
@@ -28,7 +27,7 @@ impl Identity {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             ids: match &config.shared {
-                None => Ids::Own(Box::new(MessageIds::new(config.first_message_id))),
+                None => Ids::Own(OwnIds::new(config.first_message_id)),
                 Some(share) => Ids::Shared(share.clone()),
             },
             random_bytes: config.token_bytes,
@@ -40,8 +39,8 @@ impl Identity {
     ///
     /// # Errors
     /// All ids are in use. The error is the time when the next one is free.
-    pub(super) fn take_id(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
-        match &self.ids {
+    pub(super) fn take_id(&mut self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
+        match &mut self.ids {
             Ids::Own(ids) => ids.take(lifetime, now),
             Ids::Shared(share) => share.take_id(lifetime, now),
         }

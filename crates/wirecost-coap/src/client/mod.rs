@@ -28,6 +28,7 @@ mod template;
 mod timers;
 mod transfer;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -57,7 +58,7 @@ pub struct Client {
     config: Config,
     flow: Option<FlowId>,
     /// The state of the stream, unless the flow carries datagrams or is closed.
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
     /// The time of the last input.
     now: Instant,
     exchanges: Vec<Exchange>,
@@ -66,15 +67,26 @@ pub struct Client {
     last_ping: Option<u16>,
     identity: Identity,
     timeout_rng: Rng,
-    duplicates: Duplicates,
+    /// What the server has sent by itself; `None` until it does so.
+    duplicates: Option<Box<Duplicates>>,
     outbox: Outbox<Event>,
     scratch: Options,
     answer: Vec<u8>,
-    protection: Option<Protection>,
+    protection: Option<Box<Protection>>,
     plaintext: Vec<u8>,
     /// Reusable memory for a datagram.
     spare: Vec<u8>,
-    stats: Stats,
+    stats: Counters,
+}
+
+/// Counters that are made for the first thing to count.
+#[derive(Debug, Default)]
+struct Counters(Option<Box<Stats>>);
+
+impl Counters {
+    fn of(&mut self) -> &mut Stats {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// A request or ping that waits for NSTART.
@@ -99,21 +111,21 @@ impl Client {
             last_ping: None,
             identity: Identity::new(&config),
             timeout_rng: config.rng.purpose(1),
-            duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0)),
+            duplicates: None,
             outbox: Outbox::new(),
             scratch: Options::new(),
             answer: Vec::new(),
-            protection: config.oscore.clone().map(Protection::new),
+            protection: config.oscore.clone().map(Protection::new).map(Box::new),
             plaintext: Vec::new(),
             spare: Vec::new(),
-            stats: Stats::default(),
+            stats: Counters::default(),
             config,
         }
     }
 
     /// Counters of input that was ignored or rejected, and of retransmissions.
     pub fn stats(&self) -> Stats {
-        self.stats
+        self.stats.0.as_deref().copied().unwrap_or_default()
     }
 
     /// The number of messages that wait for NSTART or for an answer.
@@ -237,7 +249,7 @@ impl Client {
         }
         let exchange = self.exchanges.get_mut(at)?;
         let transport = self.config.transport;
-        if let Err(error) = exchange.encode(&mut self.scratch, self.protection.as_mut(), transport) {
+        if let Err(error) = exchange.encode(&mut self.scratch, self.protection.as_deref_mut(), transport) {
             self.fail(at, Failure::Unprotectable(error));
             return None;
         }
@@ -257,7 +269,7 @@ impl Client {
         match self.identity.take_id(lifetime, now) {
             Ok(id) => exchange.message_id = id,
             Err(until) => {
-                self.stats.waited_for_message_id += 1;
+                self.stats.of().waited_for_message_id += 1;
                 exchange.state = State::Blocked { until };
                 return None;
             }
@@ -375,5 +387,18 @@ impl Endpoint for Client {
             return output;
         }
         Output::Timeout(self.next_timeout())
+    }
+
+    fn rest(&mut self) -> bool {
+        let is_idle = self.pending() == 0 && self.outbox.rest();
+        if is_idle {
+            self.exchanges = Vec::new();
+            self.waiting = VecDeque::new();
+            self.scratch = Options::new();
+            for reused in [&mut self.answer, &mut self.plaintext, &mut self.spare] {
+                *reused = Vec::new();
+            }
+        }
+        is_idle
     }
 }

@@ -16,6 +16,7 @@ fn device() -> Device {
     Device {
         name: "test".to_owned(),
         title: String::new(),
+        chip: None,
         volts: 3.6,
         levels: [0.001, 0.01, 0.2, 0.3, 1.0, 0.5].map(level),
         rest: State::Sleep,
@@ -36,6 +37,9 @@ fn device() -> Device {
                 time: Duration::from_secs(2),
             },
         ],
+        updates: None,
+        window_listen: None,
+        transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {
             up: "800kbit".parse().expect("a rate"),

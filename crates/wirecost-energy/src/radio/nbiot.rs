@@ -83,6 +83,8 @@ fn blocks(size: Bits, i_tbs: usize, bits: u64) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn device(tones: Tones, i_tbs_up: usize, repetitions_up: u64) -> NbIot {
@@ -125,5 +127,21 @@ mod tests {
             (down.data, down.reply),
             (Duration::from_millis(40), Duration::from_millis(4))
         );
+    }
+
+    proptest! {
+        #[test]
+        fn time_on_the_air_never_falls_with_bytes_or_repetitions(
+            bytes in 1..2_000_u64, more in 0..500_u64, repetitions in 1..128_u64, further in 0..128_u64, index in 0..=10_usize,
+        ) {
+            let of = |bytes, repetitions| {
+                let device = device(Tones::Twelve, index, repetitions);
+                [Direction::Up, Direction::Down].map(|direction| device.airtime(direction, bytes).total())
+            };
+            let [up, down] = of(bytes, repetitions);
+            for [other_up, other_down] in [of(bytes + more, repetitions), of(bytes, repetitions + further)] {
+                prop_assert!(other_up >= up && other_down >= down);
+            }
+        }
     }
 }

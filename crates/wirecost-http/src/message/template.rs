@@ -125,6 +125,27 @@ impl RequestTemplate {
         template
     }
 
+    /// The same request as a GET whose query has the content as `reading`, percent-encoded (RFC 3986, section 2.1). A request without
+    /// content stays as it is.
+    #[must_use]
+    pub fn with_content_in_query(self) -> Self {
+        let bytes = self.content.bytes().to_vec();
+        if bytes.is_empty() {
+            return self;
+        }
+        let mut template = Self {
+            method: Method::Get,
+            path: crate::query::with_reading(&self.path, &bytes),
+            content_type: None,
+            content_coding: None,
+            content: Content::from([]),
+            http3_head: Http3Head::default(),
+            ..self
+        };
+        template.http1_head = template.encode_http1_head();
+        template
+    }
+
     /// The fewest bytes of a field that [`RequestTemplate::with_field_bytes`] adds: `User-Agent: x` and its line end.
     pub const LEAST_FIELD_BYTES: usize = "User-Agent: x\r\n".len();
 

@@ -3,6 +3,7 @@
 //! | resource | methods | what it does |
 //! |---|---|---|
 //! | `/test` | POST, PUT, GET, HEAD | POST and PUT store the content and return 204, or 201 if PUT created it; GET returns the last content |
+//! | `/test?reading=R` | GET | stores R, percent-encoded, as POST stores content |
 //! | `/long-poll/NAME?timeout=30` | GET, POST, PUT | GET waits for the next posted value, or returns 204 after the time-out in seconds |
 //! | `/messages?next_key=K&limit=N` | GET, HEAD, POST | GET returns pages of all posted messages, oldest first |
 //!
@@ -89,6 +90,16 @@ pub struct Request<'a> {
     pub early: bool,
 }
 
+impl Request<'_> {
+    /// The reading that a GET of `/test` has in its query, to be answered as the content of a POST.
+    pub fn reading(&self) -> Option<Vec<u8>> {
+        let is_test = matches!(Target::parse(self.target), Ok(Target::Test));
+        (is_test && self.method == Method::Get)
+            .then(|| crate::query::reading_of(self.target))
+            .flatten()
+    }
+}
+
 /// The resources of one server, shared by all its flows.
 #[derive(Debug)]
 pub struct Resources {
@@ -159,7 +170,8 @@ impl Resources {
             Ok(target) => target,
             Err(refusal) => return Some(refusal),
         };
-        if matches!(request.method, Method::Post | Method::Put) {
+        // Of a GET with a reading in its query, the body is that reading.
+        if matches!(request.method, Method::Post | Method::Put) || request.reading().is_some() {
             return Some(self.store(target, request, body));
         }
         match target {

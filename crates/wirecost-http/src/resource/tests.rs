@@ -174,3 +174,22 @@ fn the_oldest_messages_make_room() {
     assert_eq!(text(&page), "{\"result\":[3,444],\"next_key\":4}");
     assert_eq!(resources.posted(), 4);
 }
+
+#[test]
+fn a_get_with_a_reading_in_its_query_stores_it() {
+    let mut resources = Resources::new(Config::default());
+    let reading = |target| request(Method::Get, target).reading();
+    assert_eq!(
+        reading("/test?reading=68%2e5").as_deref(),
+        Some(b"68.5".as_slice())
+    );
+    for target in ["/test", "/test?reading=%6", "/messages?reading=1"] {
+        assert_eq!(reading(target), None, "{target}");
+    }
+    let target = "/test?reading=68%2e5";
+    assert_eq!(
+        ask(&mut resources, Method::Get, target, b"68.5").status.code(),
+        204
+    );
+    assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "68.5");
+}

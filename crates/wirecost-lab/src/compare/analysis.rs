@@ -266,3 +266,6 @@ impl Accounts {
         self.accounts.into_iter().map(Account::finish).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -167,6 +167,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         close: quiet_section(devices, enough, |device| &device.close),
         delivery: None,
         all_in: None,
+        frames: None,
+        program: None,
         cpu: (source.cpu)(devices),
         outcomes,
     };

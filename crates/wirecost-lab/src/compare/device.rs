@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use wirecost_link::LinkConfig;
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
+use wirecost_scenario::link::forgotten_after;
 use wirecost_scenario::options::compare::{Options, Reconnect};
 use wirecost_scenario::plan::PlannedCell;
-use wirecost_security::Start;
+use wirecost_stack::Application;
 use wirecost_stack::channels::{ChannelOptions, datagram_bytes};
 use wirecost_stack::client::ClientConfig;
 use wirecost_stack::run_tag::RunTag;
-use wirecost_stack::{Application, Stack};
 
 use super::sampler::Timing;
 
@@ -19,6 +18,9 @@ use super::sampler::Timing;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timing of a cell's device that starts at `at`.
 pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timing {
+    let early = cell
+        .stack
+        .has_early_message(cell.start, options.sending.pipelined_connect);
     Timing {
         at,
         settle: options.settle,
@@ -31,20 +33,12 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         answered: cell.stack.awaits_answer(cell.payload.len()),
         start: cell.start,
         // A message that leaves with the first flight cannot have a warm-up message before it.
-        warm_up: cell.schedule.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
-        early: cell.stack.has_early_message(),
+        warm_up: cell.schedule.warm_up && !early,
+        early,
         server_closes: closes_after_answer(cell),
         reconnects: options.reconnect == Reconnect::AsNeeded,
         forgotten_after: forgotten_after(&options.links[cell.link], cell.stack),
     }
-}
-
-/// After which silence a device takes its session for lost and makes a new one before it sends: the address translator then gives
-/// it a port that its server does not know. A device that did not know the time-out would first send into the void, as often as
-/// its protocol repeats a message. It does not know when its last packet passed the translator, at most a round trip before.
-fn forgotten_after(link: &LinkConfig, stack: Stack) -> Option<Duration> {
-    let timeout = link.nat.new_udp_port().filter(|_| stack.is_known_by_port())?;
-    Some(timeout.saturating_sub(link.rtt()))
 }
 
 /// The name of client number `number`, from 0, of a run with this tag.
@@ -64,6 +58,7 @@ pub(super) fn client_config(
         keep_alive: options.keep_alive_of(&cell.schedule),
         host: number,
         start: cell.start,
+        pipelined_connect: options.sending.pipelined_connect,
         connection_close: closes_after_answer(cell),
         ..ClientConfig::new(client_id, cell.rng.host(u64::from(sample)))
     }
@@ -87,5 +82,7 @@ pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
         datagram_bytes: datagram_bytes(mtu, options.ipv6),
         response_body: options.sending.http.body_bytes(),
         classical_signatures: false,
+        offered: options.handshake.offered(),
+        accepted: options.handshake.accepted(),
     }
 }

@@ -78,6 +78,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         cells,
         thresholds: Vec::new(),
     };
+    summary.count_frames();
     summary.thresholds = assembly.thresholds.of_comparison(options, &summary, folder);
     folder.write_json("summary.json", &summary)?;
     let ended = Entry::Ended {

@@ -53,6 +53,8 @@ fn moment(rng: &mut Rng) -> Duration {
 /// The network of a cell: that of its profile; without load one cell of it, without neighbours.
 fn config(cell: &NbiotCell) -> Result<Config, ConfigError> {
     let mut config = Config::profile(cell.profile.name())?;
+    // A device of a comparison stays: it is released, as by an operator, and not removed with its report.
+    config.rrc.removal_ms = None;
     if cell.is_unloaded() {
         config.scenario.n_sites = 1;
         config.scenario.sectors_per_site = 1;

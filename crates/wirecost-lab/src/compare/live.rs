@@ -209,7 +209,7 @@ pub fn run(
         clock,
         activity,
     } = site;
-    let credentials = Credentials::generate(clock.epoch(), options.keys)?;
+    let credentials = Credentials::generate_of_kind(options.handshake.kind(), clock.epoch(), options.keys)?;
     write_oscore_contexts(options, &plan, &credentials, folder)?;
     let is_over = || progress.is_interrupted();
     let foreign = Foreign::start(
@@ -397,7 +397,7 @@ fn messages(
     plan: &Plan,
     reached: Option<&Reached>,
 ) -> Result<Vec<Option<Message>>, ClientError> {
-    let field_bytes = options.sending.http.field_bytes();
+    let requests = options.sending.http.requests();
     let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
         (Some(_), _) => Ok(None),
         (None, Some(reached)) => {
@@ -406,7 +406,7 @@ fn messages(
         }
         (None, None) => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
     };
-    let complete = |message: Option<Message>| message.map(|message| message.with_field_bytes(field_bytes));
+    let complete = |message: Option<Message>| message.map(|message| message.in_form(requests));
     plan.cells
         .iter()
         .map(|cell| runnable(cell).map(complete))

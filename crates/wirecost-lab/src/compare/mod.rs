@@ -24,7 +24,7 @@ pub mod live;
 mod outcome;
 mod readings;
 pub mod sampler;
-mod sections;
+pub(crate) mod sections;
 pub mod shared_link;
 pub mod simulated;
 pub mod sweep;

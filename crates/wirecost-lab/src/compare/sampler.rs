@@ -7,7 +7,8 @@
 //!
 //! A device that starts resumed or with 0-RTT has a connection before that, for its ticket: it connects, settles and
 //! closes, and nothing of it is measured. Where the message leaves with the first flight it is sent as soon as the
-//! client may send.
+//! client may send. A message that leaves behind the request of a pipelined connect ends no connect: the answer to that request does,
+//! and the device does not close before it.
 //!
 //! A step has settled when the device's link has been quiet for the settle time, because an acknowledgement that
 //! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
@@ -36,7 +37,7 @@ use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
-pub use notes::{End, Mark, Notes, Reconnect};
+pub use notes::{CutShort, End, Mark, Notes, Reconnect};
 pub use timing::Timing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Sampler {
     closing: bool,
     /// Whether the connection that gets the ticket is still to be made, or open.
     before_ticket: bool,
+    /// Whether a message may leave, or has left, before the connect is over.
+    is_ahead: bool,
     /// Messages that met the end of their connection, to be sent again on the next one.
     unanswered: VecDeque<u64>,
 }
@@ -110,6 +113,7 @@ impl Sampler {
             broken: false,
             closing: false,
             before_ticket: timing.start != Start::Cold,
+            is_ahead: false,
             unanswered: VecDeque::new(),
         }
     }
@@ -147,7 +151,7 @@ impl Sampler {
     }
 
     /// Skips the rest of the sample: the flow is lost, or never existed.
-    fn break_off(&mut self, why: String, now: Instant) {
+    fn break_off(&mut self, why: CutShort, now: Instant) {
         if self.closing || self.broken {
             return;
         }
@@ -181,7 +185,7 @@ impl Sampler {
     fn lost(&mut self, why: String, now: Instant) {
         let was_open = self.notes.ready.is_some() && !matches!(self.state, State::Connecting { .. });
         if !self.timing.reconnects || !was_open {
-            return self.break_off(why, now);
+            return self.break_off(CutShort::Said(why), now);
         }
         if self.closing || self.broken || self.is_down() {
             return;
@@ -357,6 +361,7 @@ impl Sampler {
 
     fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
         let started = context.now;
+        self.is_ahead = false;
         if self.notes.connect_started.is_some() {
             self.notes.reconnects.push(Reconnect {
                 intended,
@@ -373,8 +378,36 @@ impl Sampler {
         Step::Connect
     }
 
+    /// The client may send one message before the connect is over.
+    fn may_send(&mut self, now: Instant) {
+        let is_connecting = matches!(self.state, State::Connecting { .. });
+        if !is_connecting || self.before_ticket || !self.timing.sends_at_once() {
+            return;
+        }
+        self.is_ahead = true;
+        let again = self.notes.reconnects.last();
+        self.state = State::Ready {
+            at: again.map_or(now, |again| again.intended),
+        };
+    }
+
+    /// The connect is over, behind which a message has left.
+    fn ready_behind(&mut self, now: Instant) {
+        match self.notes.reconnects.last_mut() {
+            Some(again) => again.ready = Some(now),
+            None => self.notes.ready = Some(now),
+        }
+        let has_left = self.notes.messages.last().is_some_and(|mark| mark.sent.is_some());
+        if !self.timing.answered && has_left && matches!(self.state, State::AwaitAnswer { .. }) {
+            self.settle(now, self.next_step());
+        }
+    }
+
     /// The client may send. The next step depends on the purpose of the connection.
     fn ready(&mut self, now: Instant) {
+        if std::mem::take(&mut self.is_ahead) {
+            return self.ready_behind(now);
+        }
         if !matches!(self.state, State::Connecting { .. }) {
             return;
         }
@@ -400,14 +433,16 @@ impl Sampler {
             return;
         }
         let asked = self.timing.start;
-        let again = if self.notes.reconnects.is_empty() {
+        let again = !self.notes.reconnects.is_empty();
+        if !again {
             self.notes.start = Some(start);
-            ""
-        } else {
-            " again"
-        };
+        }
         if start != asked {
-            let why = format!("asked for {asked}{again}, the server granted {start}");
+            let why = CutShort::OtherStart {
+                asked,
+                again,
+                granted: start,
+            };
             self.break_off(why, now);
         }
     }
@@ -443,11 +478,7 @@ impl Sampler {
         if context.now < until {
             return Step::Wait(Some(until));
         }
-        let seconds = self.timing.timeout.as_secs_f64();
-        self.break_off(
-            format!("the connection took no more bytes for {seconds} s"),
-            context.now,
-        );
+        self.break_off(CutShort::NoRoom(self.timing.timeout), context.now);
         Step::Wait(Some(context.now))
     }
 
@@ -464,18 +495,19 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
     fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Established { start } => self.established(start, now),
+            Event::MaySend => self.may_send(now),
             Event::Ready { .. } => self.ready(now),
             Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
             Event::Refused { message, reason } => {
                 // A message that was given up has ended already. The end of its flow changes nothing.
                 if self.is_open(message) {
-                    self.notes.failure.get_or_insert(reason);
+                    self.notes.failure.get_or_insert(CutShort::Said(reason));
                 }
                 self.end_message(message, now, End::Refused);
             }
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
             Event::Unanswered { message } => self.not_answered(message, now),
-            Event::Rejected { reason } => self.break_off(reason, now),
+            Event::Rejected { reason } => self.break_off(CutShort::Said(reason), now),
             Event::Closed => self.closed(now),
             Event::Lost { reason } => self.lost(reason, now),
             Event::Sent { .. }
@@ -488,7 +520,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
     }
 
     fn failed(&mut self, reason: ResetReason, now: Instant) {
-        self.break_off(reason.to_string(), now);
+        self.break_off(CutShort::Said(reason.to_string()), now);
     }
 
     fn flushed(&mut self, now: Instant) {
@@ -497,6 +529,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
         }
         if let State::AwaitAnswer { .. } = self.state
             && !self.timing.answered
+            && !self.is_ahead
         {
             self.settle(now, self.next_step());
         }
@@ -513,10 +546,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             State::Ready { at } => self.send(at, context),
             State::Connecting { until } if now < until => Step::Wait(Some(until)),
             State::Connecting { .. } => {
-                self.break_off(
-                    format!("no connection within {} s", self.timing.connect_timeout.as_secs()),
-                    now,
-                );
+                self.break_off(CutShort::NotConnected(self.timing.connect_timeout), now);
                 Step::Wait(Some(now))
             }
             State::Settling { since, then } => match self.settled_at(since, then, context) {
@@ -534,7 +564,8 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 at => self.connect(at, context),
             },
             State::AwaitAnswer { until } | State::Draining { until } => {
-                if self.is_answered() && matches!(self.state, State::Draining { .. }) {
+                let is_over = self.is_answered() && !self.is_ahead;
+                if is_over && matches!(self.state, State::Draining { .. }) {
                     self.settle(now, self.next_step());
                 } else if now >= until {
                     self.give_up(now);

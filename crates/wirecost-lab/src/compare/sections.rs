@@ -183,6 +183,12 @@ pub(super) fn quiet_section(
     untimed(each(&traffic, enough))
 }
 
+/// A section with bytes only, of samples on a link where each may lose packets; `None` without bytes.
+pub(crate) fn of_traffic(samples: &[&BothWays<Traffic>]) -> Option<Section> {
+    let each_alone: Vec<Vec<&BothWays<Traffic>>> = samples.iter().map(|sample| vec![*sample]).collect();
+    untimed(each(&each_alone, 0))
+}
+
 /// A section with bytes only; `None` without bytes.
 pub(super) fn untimed(bytes: SectionBytes) -> Option<Section> {
     let has_packets = bytes.up.packets.sum + bytes.down.packets.sum > 0;

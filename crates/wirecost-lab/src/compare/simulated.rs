@@ -149,10 +149,10 @@ impl<'a> Simulation<'a> {
     fn play(&self, index: usize, planned: &PlannedCell, played: &mut Played) -> Result<(), SimulationError> {
         let rng = planned.rng.purpose(key_of("object"));
         let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?
-            .with_field_bytes(self.options.sending.http.field_bytes());
+            .in_form(self.options.sending.http.requests());
         let credentials = self
             .credentials
-            .get_or_init(|| Credentials::simulated(self.options.seed));
+            .get_or_init(|| Credentials::simulated_of_kind(self.options.handshake.kind(), self.options.seed));
         let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
         let recorded = credentials.clone().with_key_log(self.key_log());
         for sample in 0..self.options.samples {

@@ -213,7 +213,8 @@ fn timeouts(evidence: &Evidence<'_>) -> Option<Warning> {
 fn endpoint_errors(evidence: &Evidence<'_>) -> Option<Warning> {
     let mut reasons = evidence.devices.iter().filter_map(|device| {
         let failure = device.report.script.notes().failure.as_ref();
-        device.report.error.as_ref().or(failure)
+        let error = device.report.error.clone();
+        error.or_else(|| failure.map(ToString::to_string))
     });
     let first = reasons.next()?;
     let more = reasons.count();

@@ -98,6 +98,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let written = capture::write(&folder.file(CAPTURE), &mut left, &keys, &|_| None)?;
     let failure = written.cut_short.clone();
     let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
+    let report = report.with_framing(options.framing);
     if written.dropped > 0 {
         let dropped = counted(written.dropped, "packet");
         let line = format!("an interface dropped {dropped}: the figures lack what it dropped");

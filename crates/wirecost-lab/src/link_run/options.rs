@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wirecost_link::{LinkConfig, Medium};
+use wirecost_proto::Framing;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_scenario::options::compare::below_ipv6;
 use wirecost_scenario::options::refusal::{Checked, Refusal};
@@ -39,6 +40,12 @@ pub struct Options {
     pub keys: bool,
     /// A key log that one of the programs writes.
     pub key_log: Option<PathBuf>,
+    /// The link layer whose headers are counted beside the IP bytes.
+    pub framing: Framing,
+    /// A file for what the program says, which then has no input; `None` leaves it those of this process.
+    pub output: Option<PathBuf>,
+    /// The body of the built-in HTTP server's answer to a message, in bytes.
+    pub response_body: usize,
 }
 
 /// The server of the program.

@@ -1,12 +1,15 @@
 //! Runs the program in the foreground, and waits until the link is quiet afterwards.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use wirecost_files::output::{Existing, SECRET, own};
 use wirecost_live::emulation::Emulation;
 use wirecost_live::process::foreground::{Foreground, StartError};
+use wirecost_live::process::usage;
 use wirecost_live::signals::{Caught, Relay};
 use wirecost_proto::units::counted;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
@@ -28,6 +31,8 @@ pub struct Ended {
     pub status: ExitStatus,
     /// From its start to its end.
     pub duration: Duration,
+    /// CPU time of it and of the processes that it waited for.
+    pub cpu: Duration,
     /// Warnings for the reader of the figures.
     pub warnings: Vec<String>,
 }
@@ -54,6 +59,8 @@ pub fn run(
     key_log: Option<&Path>,
     note: &mut dyn FnMut(&str),
 ) -> Result<Ended, LinkError> {
+    let cpu = || usage::of_ended_children().map_err(doing("read the CPU time of the program"));
+    let cpu_before = cpu()?;
     let started = emulation.clock.now();
     let mut program = start(options, emulation, places, key_log)?;
     let mut watch = Watch {
@@ -71,6 +78,7 @@ pub fn run(
     // The signal that ended the program was meant for the program.
     relay.forget().map_err(doing("take signals"))?;
     let duration = emulation.clock.now().saturating_since(started);
+    let cpu = cpu()?.saturating_sub(cpu_before);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
     let left = program.end_leftovers(&keep);
     let left = left.map_err(doing("end what the program left running"))?;
@@ -85,6 +93,7 @@ pub fn run(
     Ok(Ended {
         status,
         duration,
+        cpu,
         warnings: watch.warnings,
     })
 }
@@ -100,6 +109,13 @@ fn start(
     command.args(words).env_remove(PASSWORD_VARIABLE);
     if let Some(path) = key_log {
         command.env(keys::VARIABLE, path);
+    }
+    if let Some(path) = &options.output {
+        let file = own(path, Existing::Replaced, SECRET)
+            .map_err(io::Error::from)
+            .map_err(doing("keep what the program says"))?;
+        let again = file.try_clone().map_err(doing("keep what the program says"))?;
+        command.stdin(Stdio::null()).stdout(file).stderr(again);
     }
     Foreground::start(command, &emulation.device).map_err(|error| match error {
         StartError::Environment(error) => error.into(),

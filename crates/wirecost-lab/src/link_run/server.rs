@@ -278,6 +278,7 @@ fn builtin(
     let key_log = credentials.key_log.clone();
     let channel_options = ChannelOptions {
         datagram_bytes: datagram_bytes(options.mtu(), options.ipv6),
+        response_body: options.response_body,
         ..ChannelOptions::default()
     };
     let channels = ServerChannels::new(credentials, channel_options, 0);

@@ -45,6 +45,8 @@ pub struct LinkSummary {
     pub signal: Option<i32>,
     /// From the program's start to its end.
     pub duration_ns: u64,
+    /// CPU time of the program and of the processes that it waited for.
+    pub cpu_ns: u64,
     /// The number of packets by fate.
     pub fates: BTreeMap<&'static str, u64>,
     /// Packets that an interface dropped or refused. The figures lack them.
@@ -83,6 +85,7 @@ pub(super) fn summary(
         exit_code: ended.exit_code(),
         signal: ended.status.signal(),
         duration_ns: nanos(ended.duration),
+        cpu_ns: nanos(ended.cpu),
         fates: written.fates,
         dropped_packets: written.dropped,
         warnings,

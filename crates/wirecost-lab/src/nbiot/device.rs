@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wirecost_nbiot::config::BearerConfig;
+use wirecost_nbiot::config::{BearerConfig, TcpConfig as TcpOfNetwork};
 use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::{FixedDelay, Links};
@@ -19,8 +19,8 @@ use wirecost_stack::{Client, ClientConfig, Credentials, Message, Stack};
 use wirecost_tcp::Config as TcpConfig;
 use wirecost_tcp::config::KeepAliveConfig;
 
+use super::Options;
 use super::air::AirTap;
-use super::options::Options;
 use super::reporter::{Arrival, Before, Reporter};
 use super::variant::Variant;
 use super::way::{self, DeviceWorld, Task, Unprepared, Way};
@@ -82,6 +82,7 @@ pub(super) struct Maker {
     credentials: Credentials,
     is_ipv6: bool,
     bearer: BearerConfig,
+    tcp: TcpOfNetwork,
     keep_alive: Duration,
 }
 
@@ -99,7 +100,8 @@ impl Maker {
             message: message(options, stack, size)?,
             credentials: credentials.clone(),
             is_ipv6: options.ipv6,
-            bearer: options.config.bearer,
+            bearer: options.network.bearer,
+            tcp: options.network.tcp,
             keep_alive: options.keep_alive,
         };
         let mut payload = size;
@@ -212,7 +214,7 @@ impl Maker {
         } else {
             IPV4_TCP_BYTES
         };
-        let tcp = TcpConfig::larmo(MTU - headers);
+        let tcp = tcp(&self.tcp, MTU - headers);
         let keeps_alive = self.keeps_connections() && !self.variant.stack.is_mqtt();
         Settings {
             device_tcp: TcpConfig {
@@ -285,6 +287,15 @@ fn message(options: &Options, stack: Stack, payload: usize) -> Result<Message, D
     let payload: Arc<[u8]> = vec![0; payload].into();
     let rng = Rng::new(options.seed).purpose(key_of("object"));
     Ok(Message::simulated(stack, &options.resource, &payload, rng)?)
+}
+
+/// The TCP of a network: that of the study, with the values that it leaves open or that are varied.
+fn tcp(network: &TcpOfNetwork, maximum_segment_size: u16) -> TcpConfig {
+    let mut tcp = TcpConfig::larmo(maximum_segment_size)
+        .with_initial_timeout(Duration::from_millis(network.initial_timeout_ms.into()));
+    tcp.recovery.initial_window = network.initial_window;
+    tcp.recovery.window_cap = network.congestion_window;
+    tcp
 }
 
 struct OneLink(FixedDelay);

@@ -12,8 +12,8 @@ use wirecost_results::nbiot::{
 };
 use wirecost_stats::mean::MeanInterval;
 
+use super::Options;
 use super::energy::Lifetime;
-use super::options::Options;
 use super::way::Task;
 
 /// A device that has left the cells.
@@ -41,14 +41,24 @@ pub(super) struct RunCounter {
     arrived: u64,
     /// Devices that have left.
     left: u64,
+    /// The devices that are measured at every load.
+    in_every_load: u64,
+    /// Of those that have left: path gain, and whether they were served.
+    same_devices: Vec<(f64, bool)>,
     figures: RunFigures,
 }
 
 impl RunCounter {
-    /// A counter that keeps the places of the devices of one report in `one_in`, if any.
-    pub(super) fn new(size_bytes: usize, deadline: Duration, one_in: Option<u64>) -> Self {
-        let places = one_in.map(|one_in| PlaceSample {
-            one_in,
+    /// A counter of devices of which the first `in_every_load` are measured at every load, and the places of the first `mapped` are
+    /// kept, if any.
+    pub(super) fn new(
+        size_bytes: usize,
+        deadline: Duration,
+        in_every_load: u64,
+        mapped: Option<u64>,
+    ) -> Self {
+        let places = mapped.map(|first| PlaceSample {
+            first,
             devices: Vec::new(),
         });
         Self {
@@ -59,6 +69,8 @@ impl RunCounter {
             throughput: 0.0,
             arrived: 0,
             left: 0,
+            in_every_load,
+            same_devices: Vec::new(),
             figures: RunFigures {
                 places,
                 ..RunFigures::default()
@@ -115,7 +127,7 @@ impl RunCounter {
         add(&mut figures.device, &means(facts));
         figures.reports_by_level[facts.coverage_level] += 1;
         if let Some(sample) = figures.places.as_mut()
-            && leaver.report.is_multiple_of(sample.one_in)
+            && leaver.report < sample.first
         {
             sample.devices.push(device_place(leaver));
         }
@@ -123,11 +135,10 @@ impl RunCounter {
             *figures.delays_ms[facts.coverage_level]
                 .entry(rounded_ms(delay))
                 .or_default() += 1;
-            if delay <= self.deadline {
-                let lowest = figures.lowest_served_path_gain_db;
-                let gain = lowest.map_or(facts.path_gain_db, |lowest| lowest.min(facts.path_gain_db));
-                figures.lowest_served_path_gain_db = Some(gain);
-            }
+        }
+        if leaver.report < self.in_every_load {
+            let is_served = leaver.delay.is_some_and(|delay| delay <= self.deadline);
+            self.same_devices.push((facts.path_gain_db, is_served));
         }
     }
 
@@ -141,6 +152,8 @@ impl RunCounter {
     ) -> RunFigures {
         let cells = after.len().max(1) as f64;
         let figures = &mut self.figures;
+        figures.lowest_served_path_gain_db = lowest_served(&self.same_devices);
+        figures.deep_served = deep_served(&self.same_devices);
         figures.reports = self.generated;
         figures.most_devices = self.most_devices;
         figures.air_events = air_events;
@@ -184,6 +197,30 @@ impl RunCounter {
         ];
         self.figures
     }
+}
+
+/// The share of the served devices that are deeper than the lowest served path gain: an outlier of a few thousand does not decide.
+const LOWEST: f64 = 0.01;
+/// The share of the devices that are the deepest ones.
+const DEEPEST: f64 = 0.05;
+
+/// The path gain that 1 % of the served devices are below, of devices with their gains and whether they were served; `None` where none
+/// was.
+fn lowest_served(devices: &[(f64, bool)]) -> Option<f64> {
+    let served = devices.iter().filter(|(_, is_served)| *is_served);
+    let mut gains: Vec<f64> = served.map(|(gain, _)| *gain).collect();
+    gains.sort_by(f64::total_cmp);
+    let rank = (gains.len() as f64 * LOWEST).ceil() as usize;
+    gains.get(rank.saturating_sub(1)).copied()
+}
+
+/// The share served of the 5 % of devices with the lowest path gains; `None` without a device.
+fn deep_served(devices: &[(f64, bool)]) -> Option<f64> {
+    let mut by_gain = devices.to_vec();
+    by_gain.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let count = (by_gain.len() as f64 * DEEPEST).ceil() as usize;
+    let served = by_gain.iter().take(count).filter(|(_, is_served)| *is_served);
+    (count > 0).then(|| served.count() as f64 / count as f64)
 }
 
 /// Report size over delay, in bit/s.
@@ -309,10 +346,7 @@ pub(super) fn point(
     };
     let reports: u64 = runs.iter().map(|run| run.reports).sum();
     // A replication without a report has no share of served reports; only where all are such is it zero.
-    let served = |run: &RunFigures| {
-        let share = run.served as f64 / run.reports.max(1) as f64;
-        (run.reports > 0 || reports == 0).then_some(share)
-    };
+    let served = |run: &RunFigures| run.served_share().or_else(|| (reports == 0).then_some(0.0));
     let weighted = |of: &dyn Fn(&RunFigures) -> f64| {
         let sum: f64 = runs.iter().map(|run| of(run) * run.reports as f64).sum();
         sum / reports.max(1) as f64
@@ -348,6 +382,7 @@ pub(super) fn point(
         device_throughput_bit_s: all(&|run| run.device_throughput_bit_s),
         cell_throughput_bit_s: all(&|run| Some(run.cell_throughput_bit_s))?,
         lowest_served_path_gain_db: all(&|run| run.lowest_served_path_gain_db),
+        deep_served: all(&|run| run.deep_served),
         bytes_up: weighted(&|run| run.bytes[0]),
         bytes_down: weighted(&|run| run.bytes[1]),
         air_bytes_up: weighted(&|run| run.air_bytes[0]),
@@ -426,8 +461,23 @@ mod tests {
 
     #[test]
     fn throughput_is_size_over_delay_to_the_cloud() {
-        // A13: 25 B that are complete in the cloud 400 ms after they were generated.
+        // 25 B that are complete in the cloud 400 ms after they were generated.
         assert!((throughput_bit_s(25, Duration::from_millis(400)) - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_deepest_devices_are_counted_among_the_same_ones() {
+        // 200 devices from -1 to -200 dB, of which those below -195 dB were not served.
+        let devices: Vec<(f64, bool)> = (1..=200).map(|depth| (-f64::from(depth), depth <= 195)).collect();
+        // 195 are served: 2 of them are the lowest 1 %.
+        assert_eq!(lowest_served(&devices), Some(-194.0));
+        assert_eq!(deep_served(&devices), Some(0.5), "5 of the 10 deepest");
+        let all: Vec<(f64, bool)> = devices.iter().map(|(gain, _)| (*gain, true)).collect();
+        assert_eq!(
+            (lowest_served(&all), deep_served(&all)),
+            (Some(-199.0), Some(1.0))
+        );
+        assert_eq!((lowest_served(&[]), deep_served(&[])), (None, None));
     }
 
     #[test]

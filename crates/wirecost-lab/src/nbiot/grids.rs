@@ -3,45 +3,27 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use wirecost_nbiot::Config;
 use wirecost_results::nbiot::map::DeviceMap;
 use wirecost_results::nbiot::{NbiotSummary, NotRun, Point};
 use wirecost_results::shard::Shard;
-use wirecost_scenario::options::nbiot::{MAX_POINTS, NbiotOptions, VariedNetwork};
+use wirecost_scenario::options::nbiot::{MAX_POINTS, VariedNetwork};
 use wirecost_scenario::parameter::ParameterError;
-use wirecost_stack::name::nearest_of;
 
 use super::memory::Need;
-use super::options::{OptionsError, WhatIf};
 use super::{FinishedRun, Grid, NbiotError, Options};
 
 /// Why a scenario cannot be run in the cells.
 #[derive(Debug, thiserror::Error)]
 pub enum GridsError {
-    /// A value of the scenario.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
     /// A parameter of the network.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// A change that does not exist.
-    #[error("what_if must be one of {}, got {given}{}", names(), meant.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default())]
-    WhatIf {
-        /// What was given.
-        given: String,
-        /// The change that it may have meant.
-        meant: Option<&'static str>,
-    },
     /// The scenario has more points than one run can have.
     #[error("there are {0} points, more than {MAX_POINTS}: shorten the lists")]
     TooMany(usize),
     /// A grid cannot be made.
     #[error(transparent)]
     Grid(#[from] NbiotError),
-}
-
-fn names() -> String {
-    WhatIf::ALL.map(WhatIf::name).join(", ")
 }
 
 /// The grid of one network.
@@ -53,44 +35,8 @@ struct NetworkGrid {
 
 /// The runs of a scenario.
 pub struct Grids {
-    asked: NbiotOptions,
-    /// What the first network is run with.
-    options: Options,
+    asked: Options,
     grids: Vec<NetworkGrid>,
-}
-
-/// The options of a grid, as a scenario asks for them in one of its networks.
-///
-/// # Errors
-/// A change does not exist, or a value is not allowed.
-pub fn options(asked: &NbiotOptions, network: Config) -> Result<Options, GridsError> {
-    let change = |name: &String| {
-        let found = WhatIf::ALL.into_iter().find(|change| change.name() == name);
-        found.ok_or_else(|| GridsError::WhatIf {
-            given: name.clone(),
-            meant: nearest_of(name, WhatIf::ALL.map(WhatIf::name)),
-        })
-    };
-    let bytes = |size: &wirecost_proto::ByteSize| usize::try_from(size.bytes()).unwrap_or(usize::MAX);
-    let options = Options {
-        stacks: asked.stacks.clone(),
-        sizes: asked.sizes.iter().map(bytes).collect(),
-        loads: asked.loads.clone(),
-        seeds: asked.seeds,
-        seed: asked.seed,
-        duration: asked.duration,
-        warm_up: asked.warm_up(),
-        interval: asked.interval,
-        start: asked.start,
-        keep_alive: asked.keep_alive,
-        ipv6: asked.ipv6,
-        resource: asked.resource.clone(),
-        config: network,
-        what_ifs: asked.what_ifs.iter().map(change).collect::<Result<_, _>>()?,
-        ..Options::study()
-    };
-    options.validate()?;
-    Ok(options)
 }
 
 impl Grids {
@@ -98,25 +44,27 @@ impl Grids {
     ///
     /// # Errors
     /// A value is not allowed, or a stack cannot send such a report.
-    pub fn new(asked: &NbiotOptions) -> Result<Self, GridsError> {
+    pub fn new(asked: &Options) -> Result<Self, GridsError> {
         if asked.points() > MAX_POINTS {
             return Err(GridsError::TooMany(asked.points()));
         }
         let mut grids = Vec::new();
         for VariedNetwork { values, config } in asked.networks()? {
-            let grid = Grid::new(&options(asked, config)?)?;
+            let grid = Grid::new(&Options {
+                network: config,
+                ..asked.clone()
+            })?;
             grids.push(NetworkGrid { values, grid });
         }
         Ok(Self {
             asked: asked.clone(),
-            options: options(asked, asked.network.clone())?,
             grids,
         })
     }
 
     /// The options of the network as it is given.
     pub const fn options(&self) -> &Options {
-        &self.options
+        &self.asked
     }
 
     /// The curves that cannot be run in one of the networks, with the reasons.
@@ -264,12 +212,11 @@ impl Grids {
 
     /// The network of the setting is the one that is given, without the varied values.
     fn joined(&self, points: Vec<Point>, is_interrupted: bool) -> NbiotSummary {
-        let given = &self.options.config;
+        let given = &self.asked.network;
         let mut whole = self.grids[0].grid.summary(&[]);
         whole.not_run = self.not_run();
         whole.points = points;
         whole.setting.profile = self.asked.profile.clone();
-        whole.setting.is_calibrated = super::is_calibrated(given);
         whole.setting.dci_spacing_ms = super::dci_spacing_ms(given);
         whole.setting.network = wirecost_scenario::parameter::tree_of(given);
         whole.interrupted = is_interrupted;

@@ -10,7 +10,7 @@ use super::{FinishedRun, Grid};
 impl Grid {
     /// The cells, and the devices of the first replication of each point that has ended.
     pub fn map(&self, finished: &[FinishedRun]) -> DeviceMap {
-        let config = &self.options.config;
+        let config = &self.options.network;
         let geometry = Geometry::new(&config.scenario);
         let mut sampled: Vec<&FinishedRun> = finished.iter().collect();
         sampled.sort_by_key(|run| run.index);

@@ -1,24 +1,25 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
-//! - [`options`]: what is run; [`grids`]: the same as a scenario asks for it, in varied networks; [`memory`]: whether it fits
+//! - `Options`: what is run; [`grids`]: the same as a scenario asks for it, in varied networks; [`memory`]: whether it fits
 //! - `variant`: what a change of the endpoints makes of a stack
 //! - `device`: makes devices: the client of a stack, its server, and a TCP as the study had it
 //! - `way`: a device with its world, prepared over an ideal link before it comes to the cells; `reporter`: what it does
 //! - `air`: what of a packet crosses the air
+//! - [`fit`]: settings of the network under which given points come out
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life; `map`: where devices were
 //! - [`recorded`]: the IP packets of one device of each curve, and what was on the air for it
-//! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
+//! - [`validation`]: the model against closed forms and published figures
 
 mod air;
-pub mod checks;
+pub mod changes;
 mod device;
 pub mod energy;
 mod figures;
+pub mod fit;
 pub mod grids;
 mod map;
 pub mod memory;
-pub mod options;
 #[cfg(test)]
 mod parity;
 mod population;
@@ -32,7 +33,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_energy::Device as EnergyDevice;
 use wirecost_nbiot::{Config, ConfigError};
+use wirecost_proto::ByteSize;
 use wirecost_results::nbiot::{KIND, NbiotSummary, NotRun, Point, RunFigures, SCHEMA, Setting};
+use wirecost_scenario::options::nbiot::DEADLINE;
+pub use wirecost_scenario::options::nbiot::NbiotOptions as Options;
+use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_scenario::spent::{self, NoEnergy};
 use wirecost_stack::{Credentials, Stack};
 
@@ -40,8 +45,6 @@ use crate::compare::simulated::side_by_side;
 pub use device::DeviceError;
 use device::Maker;
 use energy::Lifetime;
-pub use options::Options;
-use options::WhatIf;
 use recorded::Recorded;
 use variant::Variant;
 pub use way::Unprepared;
@@ -79,7 +82,7 @@ impl Curve {
     fn life<'a>(&'a self, device: &'a EnergyDevice) -> Lifetime<'a> {
         Lifetime {
             device,
-            config: &self.options.config,
+            config: &self.options.network,
             interval: self.options.interval,
         }
     }
@@ -170,12 +173,12 @@ impl Grid {
         base: Option<usize>,
         credentials: &Credentials,
     ) -> Result<Option<usize>, NbiotError> {
-        let config = what_if.map(|change| change.applied(&self.options.config, stack));
+        let config = what_if.map(|change| changes::applied(change, &self.options.network, stack));
         let options = Options {
-            config: config.unwrap_or_else(|| self.options.config.clone()),
+            network: config.unwrap_or_else(|| self.options.network.clone()),
             ..self.options.clone()
         };
-        let refused = air::refusal(&options.config.bearer, stack).map(str::to_owned);
+        let refused = air::refusal(&options.network.bearer, stack).map(str::to_owned);
         let variant = refused.map_or_else(|| Variant::of(stack, options.start, what_if), Err);
         let made = match variant {
             Err(reason) => Err(reason),
@@ -261,7 +264,7 @@ impl Grid {
     fn memory_of(&self, index: usize) -> memory::RunNeed {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
-        let cells = curve.options.config.scenario.cells();
+        let cells = curve.options.network.scenario.cells();
         memory::RunNeed::of(curve.stack, run.load, cells)
     }
 
@@ -323,7 +326,6 @@ impl Grid {
             setting: self.setting(),
             points,
             not_run: self.not_run.clone(),
-            checks: Vec::new(),
             sensitivity: Vec::new(),
             thresholds: Vec::new(),
             interrupted: finished.len() < self.runs.len(),
@@ -350,21 +352,20 @@ impl Grid {
         let options = &self.options;
         let keeps = self.curves.iter().any(|curve| curve.maker.keeps_connections());
         Setting {
-            cells: options.config.scenario.cells(),
+            cells: options.network.scenario.cells(),
             profile: String::new(),
-            is_calibrated: is_calibrated(&options.config),
             seeds: options.seeds,
             seed: options.seed,
             duration_s: options.duration.as_secs_f64(),
-            warm_up_s: options.warm_up.as_secs_f64(),
-            deadline_s: options.deadline.as_secs_f64(),
+            warm_up_s: options.warm_up().as_secs_f64(),
+            deadline_s: DEADLINE.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
             start: options.start.to_string(),
             keep_alive_s: keeps.then_some(options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
-            dci_spacing_ms: dci_spacing_ms(&options.config),
-            network: serde_json::to_value(&options.config).unwrap_or_default(),
+            dci_spacing_ms: dci_spacing_ms(&options.network),
+            network: serde_json::to_value(&options.network).unwrap_or_default(),
         }
     }
 }
@@ -374,11 +375,6 @@ pub fn dci_spacing_ms(config: &Config) -> f64 {
     let level = config.levels.ce0;
     let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
     period / f64::from(config.mac.dci_per_npdcch_period)
-}
-
-/// Whether DCI occasions are as far apart as the calibration has chosen for the profile `study`.
-fn is_calibrated(config: &Config) -> bool {
-    Config::profile("study").is_ok_and(|study| dci_spacing_ms(&study) == dci_spacing_ms(config))
 }
 
 /// Plays runs by their indices on `jobs` threads and hands them over in this order. When `stop` says so, running ones end early.
@@ -407,8 +403,9 @@ fn without_places(figures: &RunFigures) -> RunFigures {
 
 /// Sizes and stacks, size by size.
 fn pairs(options: &Options) -> Vec<(usize, Stack)> {
-    let sizes = options.sizes.iter();
+    let bytes = |size: &ByteSize| usize::try_from(size.bytes()).unwrap_or(usize::MAX);
+    let sizes = options.sizes.iter().map(bytes);
     sizes
-        .flat_map(|size| options.stacks.iter().map(move |stack| (*size, *stack)))
+        .flat_map(|size| options.stacks.iter().map(move |stack| (size, *stack)))
         .collect()
 }

@@ -12,8 +12,8 @@ use wirecost_security::Start;
 use wirecost_sim::Decision;
 use wirecost_stack::Credentials;
 
+use super::Options;
 use super::device::Maker;
-use super::options::Options;
 use super::variant::Variant;
 use super::way::Task;
 use crate::compare::fixture;
@@ -23,7 +23,7 @@ use crate::compare::simulated::simulate_cell;
 fn in_the_cells(stack: &str, start: Start, size: usize) -> [u64; 2] {
     let options = Options {
         start,
-        ..Options::study()
+        ..Options::default()
     };
     let credentials = Credentials::simulated(42).expect("credentials");
     let stack = stack.parse().expect("a stack");

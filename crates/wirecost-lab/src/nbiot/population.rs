@@ -19,7 +19,9 @@ use wirecost_sim::{Cells, Decision};
 use super::NbiotError;
 use super::device::{Maker, PATIENCE};
 use super::figures::{Leaver, RunCounter};
-use super::options::Options;
+use wirecost_scenario::options::nbiot::DEADLINE;
+
+use super::Options;
 use super::recorded::{Recorded, Recorder};
 use super::way::{Device, Task};
 
@@ -27,6 +29,9 @@ use super::way::{Device, Task};
 const INTERNET: Duration = Duration::from_millis(4);
 /// The number of the first device that keeps its connection alive; those of reports count from 0.
 const FIRST_KEEP_ALIVE: HostIndex = 1 << 31;
+/// The number of the first device that reports in the warm-up: those of the window count from 0 at every load, so that the first ones
+/// are the same devices.
+const FIRST_WARM_UP: HostIndex = 1 << 30;
 /// How often a device that is done looks whether its connection is released, where no event tells.
 const LOOK: Duration = Duration::from_secs(1);
 /// Events between two looks at whether to stop.
@@ -50,12 +55,18 @@ pub(super) struct RunInput<'a> {
     pub(super) is_recorded: bool,
 }
 
-/// In the first replication, the places of the devices of one report in this number are kept.
-fn one_in(input: &RunInput<'_>) -> Option<u64> {
-    let options = input.options;
-    let cells = options.config.scenario.cells() as f64;
-    let reports = input.load * cells * options.duration.as_secs_f64();
-    (input.replication == 0).then(|| ((reports / SAMPLE_DEVICES).ceil() as u64).max(1))
+/// The devices that are measured at every load of the grid: as many as its smallest load has for certain, less four standard
+/// deviations of a Poisson number; all of them where they are few.
+fn in_every_load(options: &Options) -> u64 {
+    let cells = options.network.scenario.cells() as f64;
+    let least = options.loads.iter().copied().fold(f64::INFINITY, f64::min);
+    let reports = least * cells * options.duration.as_secs_f64();
+    (reports - 4.0 * reports.sqrt()).floor().max(1.0) as u64
+}
+
+/// In the first replication, the places of this number of devices are kept: the first ones, which are the same at every load.
+fn mapped(input: &RunInput<'_>) -> Option<u64> {
+    (input.replication == 0).then_some(SAMPLE_DEVICES)
 }
 
 /// Plays one run.
@@ -70,6 +81,8 @@ struct Active {
     is_measured: bool,
     /// Whether its report has arrived and is counted.
     has_arrived: bool,
+    /// Since when nothing more is to come from its ends; `None` while something is.
+    over_since: Option<Instant>,
     /// The wake-up that the queue holds for it.
     queued: Option<Instant>,
 }
@@ -90,7 +103,11 @@ struct Population<'a> {
     keep_alives: Rng,
     /// Devices so far that report, and that keep their connection alive.
     generated: [HostIndex; 2],
+    /// Devices so far that reported in the warm-up.
+    warmed_up: HostIndex,
     window: [Instant; 2],
+    /// How long a device stays after its end, where the network removes it (study nbiot, section 2.3).
+    removal: Option<Duration>,
     marks: [Option<Vec<CellFacts>>; 2],
     counter: RunCounter,
     events: Vec<CellEvent>,
@@ -108,8 +125,8 @@ impl<'a> Population<'a> {
     fn new(input: &'a RunInput<'a>) -> Result<Self, NbiotError> {
         let options = input.options;
         let seed = Rng::new(options.seed).at(u64::from(input.replication));
-        let network = Network::new(&options.config, seed)?;
-        let start = Instant::START + options.warm_up;
+        let network = Network::new(&options.network, seed)?;
+        let start = Instant::START + options.warm_up();
         let mut population = Self {
             input,
             cells: Cells::new(network, INTERNET),
@@ -122,9 +139,15 @@ impl<'a> Population<'a> {
             next_arrivals: [NEVER; 2],
             keep_alives: Rng::new(seed).purpose(key_of("keep-alives")),
             generated: [0; 2],
+            warmed_up: 0,
             window: [start, start + options.duration],
+            removal: options
+                .network
+                .rrc
+                .removal_ms
+                .map(|ms| Duration::from_millis(ms.into())),
             marks: [None, None],
-            counter: RunCounter::new(input.size_bytes, options.deadline, one_in(input)),
+            counter: RunCounter::new(input.size_bytes, DEADLINE, in_every_load(options), mapped(input)),
             events: Vec::new(),
             recorder: Recorder::new(input.is_recorded),
         };
@@ -204,18 +227,19 @@ impl<'a> Population<'a> {
     /// A device comes with its report or keep-alive, if the load still matters to a measured report.
     fn arrive(&mut self, task: Task, now: Instant) -> Result<(), NbiotError> {
         let [start, end] = self.window;
-        let is_over = now >= end + self.input.options.deadline || (now >= end && self.open == 0);
+        let is_over = now >= end + DEADLINE || (now >= end && self.open == 0);
         if is_over {
             // Nothing is generated any more; the cells come to rest.
             self.next_arrivals = [NEVER; 2];
             return Ok(());
         }
-        let generated = &mut self.generated[task as usize];
-        let host = match task {
-            Task::Report => *generated,
-            Task::KeepAlive => FIRST_KEEP_ALIVE + *generated,
+        let (first, count) = match task {
+            Task::Report if now < start => (FIRST_WARM_UP, &mut self.warmed_up),
+            Task::Report => (0, &mut self.generated[0]),
+            Task::KeepAlive => (FIRST_KEEP_ALIVE, &mut self.generated[1]),
         };
-        *generated += 1;
+        let host = first + *count;
+        *count += 1;
         let rng = self.devices_rng.host(u64::from(host));
         let mut device = self.input.maker.device(host, rng, task, now)?;
         let is_measured = (start..end).contains(&now);
@@ -237,6 +261,7 @@ impl<'a> Population<'a> {
             generated: now,
             is_measured,
             has_arrived: false,
+            over_since: None,
             queued: None,
         };
         self.devices.insert(host, device);
@@ -321,11 +346,20 @@ impl<'a> Population<'a> {
         let is_done = device.device.is_done() && is_quiet;
         // Nothing will ever happen to it again.
         let is_dead = is_quiet && device.device.next_event().is_none();
+        let over_since = (is_done || is_dead).then(|| device.over_since.unwrap_or(now));
+        device.over_since = over_since;
         let leaves_at = device.generated + PATIENCE;
-        if now >= leaves_at || ((is_done || is_dead) && self.cells.is_idle(host)) {
+        let removed_at = over_since
+            .zip(self.removal)
+            .map(|(since, removal)| since + removal);
+        let leaves = match removed_at {
+            Some(at) => now >= at,
+            None => over_since.is_some() && self.cells.is_idle(host),
+        };
+        if now >= leaves_at || leaves {
             return self.leave(host, now);
         }
-        let look = (is_done || is_dead).then_some(now + LOOK);
+        let look = over_since.map(|_| removed_at.unwrap_or(now + LOOK));
         let next = device.device.next_event().into_iter().chain(look);
         let at = next.fold(leaves_at, Instant::min);
         self.queue(host, at);

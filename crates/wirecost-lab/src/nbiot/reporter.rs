@@ -128,6 +128,7 @@ impl Director<Client> for Reporter {
     fn event(&mut self, _: usize, event: Event, _: Instant) {
         match event {
             Event::Established { start } => self.established(start),
+            Event::MaySend => {}
             Event::Ready { .. } => self.ready(),
             Event::Sent { .. } if !self.is_answered && self.step == ReporterStep::AwaitEnd => {
                 self.step = ReporterStep::Done;

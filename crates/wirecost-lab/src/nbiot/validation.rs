@@ -15,7 +15,9 @@ use wirecost_nbiot::{Config, Gains, Network, Packet};
 use wirecost_proto::{Direction, Instant, Rng};
 use wirecost_results::nbiot::{Target, TargetBounds};
 
-use super::options::Options;
+use wirecost_proto::ByteSize;
+
+use super::Options;
 use super::{Grid, NbiotError};
 
 /// Mean latency of LENA-NB's example at 1 report/s, in ms.
@@ -235,18 +237,18 @@ fn downlink_waits() -> Target {
 fn unloaded_latency() -> Result<Target, NbiotError> {
     let mut options = Options {
         stacks: "udp".parse().into_iter().collect(),
-        sizes: vec![49],
+        sizes: vec![ByteSize::from_bytes(49)],
         loads: vec![1.0],
         seeds: 1,
         duration: Duration::from_secs(400),
-        warm_up: Duration::ZERO,
-        config: Config::profile("vodafone")?,
-        ..Options::study()
+        warm_up: Some(Duration::ZERO),
+        network: Config::profile("vodafone")?,
+        ..Options::default()
     };
-    options.config.scenario.n_sites = 1;
-    options.config.scenario.sectors_per_site = 1;
-    options.config.scenario.isd_m = 1_250.0 * 3.0_f64.sqrt();
-    options.config.radio.indoor_loss_db = 0.0;
+    options.network.scenario.n_sites = 1;
+    options.network.scenario.sectors_per_site = 1;
+    options.network.scenario.isd_m = 1_250.0 * 3.0_f64.sqrt();
+    options.network.radio.indoor_loss_db = 0.0;
     let mut runs = Vec::new();
     let grid = Grid::new(&options)?;
     grid.play(&[0], 1, &mut |run| runs.push(run.figures), &|| false)?;

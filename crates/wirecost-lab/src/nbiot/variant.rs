@@ -4,8 +4,8 @@ use wirecost_proto::bare::Transport;
 use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 
-use super::options::WhatIf;
 use super::reporter::Before;
+use wirecost_scenario::options::what_if::WhatIf;
 
 /// The endpoints of one curve.
 #[derive(Clone, Copy, Debug)]

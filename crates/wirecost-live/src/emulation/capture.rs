@@ -13,7 +13,7 @@ use wirecost_wire::pcapng::Writer;
 
 use super::{EmulationError, Left};
 use crate::capture::{flush, way, writer};
-use crate::recorder::deliveries;
+use crate::recorder::{Recording, deliveries};
 
 /// What a packet that enters the link at a time belongs to, for its comment; `None` without a word about it.
 pub type Label<'a> = dyn Fn(Instant) -> Option<String> + 'a;
@@ -68,34 +68,37 @@ pub fn write(path: &Path, left: &mut Left, keys: &str, label: &Label<'_>) -> Res
 }
 
 /// Writes packets recorded in virtual time, which begins at `utc_ns` nanoseconds since 1970 UTC, to a new file, with
-/// the secrets in `keys`. Returns the warning about a full disk.
+/// the secrets in `keys`. Each packet is followed by its deliveries. Returns the warning about a full disk.
 ///
 /// # Errors
-/// The capture cannot be created.
+/// The recording cannot be read back, or the capture cannot be created.
 pub fn write_simulated(
     path: &Path,
-    records: &[Record],
+    recording: &mut Recording,
     utc_ns: u64,
     keys: &str,
     label: &Label<'_>,
 ) -> Result<Option<String>, EmulationError> {
+    let reading = "read the recorded packets back";
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
     let mut sink = Sink::new(file, utc_ns, label, HostIndex::MAX);
-    // A packet's deliveries follow it.
-    let mut records = records.iter().peekable();
-    while let Some(record) = records.next() {
+    let mut records = recording.records().map_err(EmulationError::doing(reading))?;
+    let mut next = records.next().transpose();
+    while let Some(record) = next.map_err(EmulationError::doing(reading))? {
+        next = records.next().transpose();
         let Record::Packet(packet) = record else {
             continue;
         };
         let mut delivered = None;
-        while let Some(Record::Delivery(delivery)) = records.peek() {
+        while let Ok(Some(Record::Delivery(delivery))) = &next {
             delivered = delivered.or(delivery.intact.then_some(delivery.actual));
-            records.next();
+            next = records.next().transpose();
         }
-        sink.take(packet, delivered);
+        sink.take(&packet, delivered);
     }
     let (_, failure) = sink.finish();
-    Ok(failure.map(|error| format!("the capture is cut short: {error}")))
+    let reason = failure.as_ref().or(recording.error.as_ref());
+    Ok(reason.map(|error| format!("the capture is cut short: {error}")))
 }
 
 /// Counts packets, and writes them as long as the disk has room.

@@ -181,10 +181,11 @@ fn page(store: Option<Store<'_>>) -> String {
 try {{
     $store = new PDO('mysql:host={host};port={port};dbname=test;charset=binary', '{USER}', '{password}',
         [PDO::ATTR_PERSISTENT => true]);
-    if ($_SERVER['REQUEST_METHOD'] === 'POST') {{
+    $reading = $_SERVER['REQUEST_METHOD'] === 'POST' ? file_get_contents('php://input') : ($_GET['reading'] ?? null);
+    if ($reading !== null) {{
         $insert = $store->prepare('INSERT INTO {TABLE} (sender, number, payload) VALUES (?, 0, ?)');
         $sender = $_SERVER['REMOTE_ADDR'] . ':' . $_SERVER['REMOTE_PORT'];
-        $insert->execute([$sender, file_get_contents('php://input')]);
+        $insert->execute([$sender, $reading]);
     }}
     http_response_code(204);
 }} catch (PDOException $failure) {{

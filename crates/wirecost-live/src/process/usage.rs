@@ -1,7 +1,7 @@
 //! The resources of a server and its children, and of this process.
 
 use crate::environment::kibibytes;
-use crate::sys::process::{cpu_nanos, own_cpu_times};
+use crate::sys::process::{cpu_nanos, cpu_times_of_children, own_cpu_times};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -31,6 +31,15 @@ pub struct OwnUsage {
     pub system: Duration,
     /// Resident memory.
     pub resident_bytes: u64,
+}
+
+/// CPU time of the children that this process has waited for, with those that they waited for (getrusage(2)).
+///
+/// # Errors
+/// None on Linux.
+pub fn of_ended_children() -> io::Result<Duration> {
+    let [user, system] = cpu_times_of_children()?;
+    Ok(user + system)
 }
 
 impl OwnUsage {

@@ -96,10 +96,19 @@ pub(crate) fn cpu_nanos(pid: libc::pid_t) -> io::Result<u64> {
 
 /// CPU time of this process in user mode and in the kernel: all its threads, including those that have ended.
 pub(crate) fn own_cpu_times() -> io::Result<[Duration; 2]> {
+    cpu_times(libc::RUSAGE_SELF)
+}
+
+/// The same of the children that this process has waited for, with those that they waited for.
+pub(crate) fn cpu_times_of_children() -> io::Result<[Duration; 2]> {
+    cpu_times(libc::RUSAGE_CHILDREN)
+}
+
+fn cpu_times(who: c_int) -> io::Result<[Duration; 2]> {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one rusage.
-    check(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
+    check(unsafe { libc::getrusage(who, &raw mut usage) })?;
     let duration =
         |time: libc::timeval| Duration::new(time.tv_sec as u64, (time.tv_usec as u32).saturating_mul(1_000));
     Ok([duration(usage.ru_utime), duration(usage.ru_stime)])

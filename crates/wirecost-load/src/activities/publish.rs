@@ -5,10 +5,12 @@
 //! open loop:   the schedule names a device -> the message waits until the device can take it -> given, sent, over
 //! closed loop: a device has room -> the message is intended now -> given, sent, over -> the device has room
 //! per message: a device that is down has a message -> connect -> given, sent, over -> close -> down
+//! forgotten:   a device whose server knows it by its port has a message after a silence -> new session -> given, sent, over
 //! drain:       nothing more is offered; over when no message is outstanding, or after the time-out
 //! ```
 
 use std::ops::Range;
+use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::script::Context;
@@ -38,6 +40,9 @@ pub struct Publishing {
     pub backoff: Backoff,
     /// Whether each message has a connection of its own.
     pub per_message: bool,
+    /// After which silence the server does not know a device any more, by what the device knows of its address translator; `None`:
+    /// never.
+    pub forgotten_after: Option<Duration>,
     /// The transport of the connections.
     pub transport: Transport,
     /// What a message is: a payload or a request for one.
@@ -63,6 +68,8 @@ pub struct Publish {
     drained: Instant,
     /// Devices whose connection has carried its only message.
     spent: Vec<bool>,
+    /// Devices that make a new session for their next message; none where no server forgets a device.
+    renewing: Vec<bool>,
 }
 
 impl Publish {
@@ -77,6 +84,7 @@ impl Publish {
                 asked.trace.as_ref(),
             ),
             spent: vec![false; if asked.per_message { asked.devices.len() } else { 0 }],
+            renewing: vec![false; asked.forgotten_after.map_or(0, |_| asked.devices.len())],
             asked,
             begins: Instant::START,
             has_begun: false,
@@ -110,16 +118,43 @@ impl Publish {
         }
     }
 
-    /// In a closed loop, intends the next message of a device that has room.
+    /// In a closed loop, intends the next message of a device that has room, unless one waits for it already.
     fn offer_if_closed(&mut self, part: &mut Part, device: usize, now: Instant) {
         if let Flow::Closed { left } = &mut self.flow
             && *left > 0
             && (self.begins..self.ends).contains(&now)
-            && !(self.asked.per_message && part.tracker.is_waiting(device))
+            && !part.tracker.is_waiting(device)
         {
             *left -= 1;
             part.tracker.offer(device, now, now, !self.asked.per_message);
         }
+    }
+
+    /// Whether the server does not know a device any more.
+    fn is_forgotten(&self, context: Context) -> bool {
+        let silence = context.now.saturating_since(context.link_busy_until);
+        self.asked.forgotten_after.is_some_and(|after| silence >= after)
+    }
+
+    /// Has a device make a new session before it sends, if its server does not know it any more. What a device sends otherwise goes
+    /// nowhere, as often as its protocol repeats it. A message that a new session was made for leaves on it.
+    fn renews(&mut self, part: &mut Part, device: usize, context: Context) -> bool {
+        if self.asked.forgotten_after.is_none() {
+            return false;
+        }
+        let is_forgotten = self.is_forgotten(context);
+        if is_forgotten && self.takes_more(part, device) {
+            self.offer_if_closed(part, device, context.now);
+        }
+        // The message that a new session was made for may have been given up meanwhile.
+        self.renewing[device] &= part.tracker.is_waiting(device);
+        if !is_forgotten || self.renewing[device] || !part.tracker.is_waiting(device) {
+            return false;
+        }
+        self.renewing[device] = true;
+        part.tracker.hold_back(device, context.now);
+        part.connections.request(device, NextStep::Renew);
+        true
     }
 
     /// Whether the offer is over.
@@ -194,12 +229,16 @@ impl Activity for Publish {
     }
 
     fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command> {
-        if device >= part.senders || !self.takes_more(part, device) {
+        if device >= part.senders || self.renews(part, device, context) || !self.takes_more(part, device) {
             return None;
         }
         if !self.asked.per_message {
             self.offer_if_closed(part, device, context.now);
-            return part.send(device, self.asked.kind, context.now);
+            let command = part.send(device, self.asked.kind, context.now);
+            if let (Some(_), Some(renewing)) = (&command, self.renewing.get_mut(device)) {
+                *renewing = false;
+            }
+            return command;
         }
         if self.spent[device] {
             if part.tracker.in_flight(device) == 0 {

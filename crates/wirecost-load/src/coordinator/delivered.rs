@@ -13,7 +13,7 @@ impl Coordinator<'_> {
         let Some(before) = before else {
             return;
         };
-        let sent: u64 = self.of_phase(phase).map(|interval| interval.sent).sum();
+        let sent: u64 = self.counted.of_phase(phase).map(|interval| interval.sent).sum();
         let Some(arrived) = self.await_arrivals(&before, sent) else {
             return;
         };
@@ -43,14 +43,14 @@ impl Coordinator<'_> {
 
     /// The last measured second of a phase, or the last second of its warm-up.
     fn last_of(&mut self, phase: u32, warm_up: bool) -> Option<&mut Interval> {
-        let mut seconds = self.of_phase(phase).rev();
+        let mut seconds = self.counted.of_phase(phase).rev();
         seconds.find(|interval| interval.warm_up == warm_up)
     }
 
     /// Settles unanswered messages in the measured seconds of a phase, or in its warm-up: the first `arrived` messages
     /// are delivered, and the others are lost. Returns the excess of arrivals.
     fn deliver(&mut self, phase: u32, warm_up: bool, mut arrived: u64) -> u64 {
-        let seconds = self.of_phase(phase);
+        let seconds = self.counted.of_phase(phase);
         for interval in seconds.filter(|interval| interval.warm_up == warm_up) {
             let delivered = interval.outcomes.unknown.min(arrived);
             arrived -= delivered;
@@ -63,7 +63,7 @@ impl Coordinator<'_> {
 
     /// Counts the last `worked_off` of the delivered messages in the measured seconds of a phase as worked off.
     fn work_off(&mut self, phase: u32, worked_off: u64) {
-        let seconds = self.of_phase(phase).rev();
+        let seconds = self.counted.of_phase(phase).rev();
         let measured = seconds.filter(|interval| !interval.warm_up);
         measured.fold(worked_off, |left, interval| interval.work_off(left));
     }

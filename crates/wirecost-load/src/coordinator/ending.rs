@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::{Coordinator, GRACE, LOOK};
+use super::{Coordinator, GRACE};
 
 /// How long to wait for parts that have been told to quit: as long as the bytes of secrets that they hand over grow.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Coordinator<'_> {
         }
         let until = self.now() + LAST_DELIVERIES;
         while self.now() < until {
-            self.receive(LOOK);
+            self.receive(self.look());
         }
     }
 
@@ -35,7 +35,7 @@ impl Coordinator<'_> {
     pub(super) fn wait_for_the_end(&mut self) {
         let mut patience = Patience::new(self.now());
         while self.is_awaited(|state| !state.is_done) && !patience.is_over(self.now()) {
-            self.receive(LOOK);
+            self.receive(self.look());
             patience.note(self.outcome.keys.text().len(), self.now());
         }
         let options = self.options;

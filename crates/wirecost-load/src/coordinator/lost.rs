@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use wirecost_proto::Instant;
-use wirecost_results::figures::Interval;
+use wirecost_results::figures::IntervalKey;
 
 use super::Coordinator;
 use crate::nanos;
@@ -98,14 +98,11 @@ impl Coordinator<'_> {
         }
         let number = index as u32;
         let own =
-            |((part, (of, ..)), _): &(&(u32, (u32, u32, bool)), &u64)| *part == lost.part && *of == number;
+            |((part, key), _): &(&(u32, IntervalKey), &u64)| *part == lost.part && key.phase() == number;
         // What the part had reported and not ended is settled with all others.
-        let reported: BTreeMap<(u32, bool), u64> = self
-            .offered
-            .iter()
-            .filter(own)
-            .map(|((_, (_, second, warm_up)), offered)| ((*second, *warm_up), *offered))
-            .collect();
+        let of_part = self.offered.iter().filter(own);
+        let reported: BTreeMap<IntervalKey, u64> =
+            of_part.map(|((_, key), offered)| (*key, *offered)).collect();
         let shares = self.parts.shares().iter();
         let share = shares.into_iter().find(|share| share.number == lost.part);
         let Some(schedule) = share.and_then(|share| share.scheduled(number)) else {
@@ -118,17 +115,14 @@ impl Coordinator<'_> {
         let at = lost.at.checked_sub(times.begin).map(nanos);
         let scheduled = Scheduled::of(schedule, nanos(phase.warm_up()), at, nanos(times.took));
         for ((second, warm_up), messages) in scheduled.before {
-            let known = reported.get(&(second, warm_up)).copied().unwrap_or(0);
+            let key = IntervalKey::new(number, second, warm_up);
+            let known = reported.get(&key).copied().unwrap_or(0);
             let unknown = messages.saturating_sub(known);
             if unknown == 0 {
                 continue;
             }
             lost.unknown += unknown;
-            let key = (number, second, warm_up);
-            let interval = self
-                .counted
-                .entry(key)
-                .or_insert_with(|| Interval::new(number, second, warm_up));
+            let interval = self.counted.at(key);
             interval.outcomes.offered += unknown;
             interval.outcomes.unknown += unknown;
             *interval.reasons.entry(REASON.into()).or_default() += unknown;

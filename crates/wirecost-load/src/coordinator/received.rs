@@ -19,6 +19,7 @@ impl Coordinator<'_> {
                 let mut later = self.received_after(index);
                 for warm_up in [true, false] {
                     let own = self
+                        .counted
                         .of_phase(index)
                         .filter(|interval| interval.warm_up == warm_up);
                     later = settle(&mut own.collect::<Vec<_>>(), later);
@@ -34,7 +35,7 @@ impl Coordinator<'_> {
         let before_next = phases.take_while(|(_, phase)| !matches!(phase, Phase::Publish(_)));
         before_next
             .map(|(index, _)| {
-                let sum = Received::of(self.of_phase(index).map(|interval| &*interval));
+                let sum = Received::of(self.counted.of_phase(index).map(|interval| &*interval));
                 sum.distinct.saturating_sub(sum.expected)
             })
             .sum()

@@ -10,10 +10,11 @@ use wirecost_proto::Instant;
 use wirecost_results::figures::{Connects, Deliveries, Interval};
 use wirecost_results::summary::Outcomes;
 use wirecost_results::usage::UsageRow;
+use wirecost_results::warning::Warning;
 
 use super::Coordinator;
-use crate::nanos;
 use crate::watch::Tick;
+use crate::{entry, nanos, verdict};
 
 /// The least time between two ticks of a phase: parts report once a second.
 const LEAST: Duration = Duration::from_millis(500);
@@ -41,6 +42,7 @@ impl Coordinator<'_> {
         let (phase, clients) = (self.options.phases.get(index), self.options.clients);
         let elapsed_phase = now.saturating_since(at);
         let is_live = self.context.clock.is_live();
+        let limits = self.limits_so_far(index, at);
         self.context.watcher.second(&Tick {
             elapsed: now.saturating_since(self.began),
             remaining: self.remaining(index, elapsed_phase),
@@ -52,17 +54,34 @@ impl Coordinator<'_> {
             connected: self.part_states.iter().map(|state| state.connected).sum(),
             generator: is_live.then_some(generator),
             target: target.filter(|_| is_live),
+            limits: &limits,
         });
-        self.outcome.usage.push(UsageRow {
-            phase: index as u64,
-            elapsed_ns: nanos(now.saturating_since(self.began)),
-            ..reading.row_since(&self.last_read, since_last)
-        });
+        // Nobody measures what a simulation takes by its virtual seconds.
+        if is_live {
+            let elapsed_ns = nanos(now.saturating_since(self.began));
+            let row = reading.row_since(&self.last_read, since_last);
+            self.outcome.usage.push(UsageRow {
+                phase: index as u64,
+                elapsed_ns,
+                ..row
+            });
+        }
         self.fresh = Interval::default();
         self.counted_until = self.reported_until();
         self.last_tick = now;
         self.last_read = reading;
         self.look_at_clock();
+    }
+
+    /// Why figures of the phase would be INVALID if it ended now. A generator in virtual time is never late.
+    fn limits_so_far(&self, index: usize, at: Instant) -> Vec<Warning> {
+        let phase = self.options.phases.get(index);
+        let Some(phase) = phase.filter(|_| self.context.clock.is_live()) else {
+            return Vec::new();
+        };
+        let times = self.times_so_far(phase, at);
+        let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
+        verdict::so_far(self.options, index, figures, &times, &self.outcome)
     }
 
     /// The time that the reports since the last tick cover; without reports, the time since the last tick.

@@ -27,20 +27,20 @@ impl Coordinator<'_> {
             return;
         }
         let takes_exchange = self.options.stack.has_connect();
-        let intervals: Vec<&Interval> = self.of_phase(index).map(|interval| &*interval).collect();
+        let intervals = self.counted.in_phase(index);
         let found = match connects {
-            true => unconnected(&intervals),
+            true => unconnected(intervals),
             false if takes_exchange => None,
-            false => unanswered(&intervals),
+            false => unanswered(intervals),
         };
         self.outcome.no_connection = found;
     }
 }
 
 /// Why every connect failed.
-fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
+fn unconnected<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<NoConnection> {
     let mut sum = Interval::default();
-    intervals.iter().for_each(|interval| sum.add(interval));
+    intervals.for_each(|interval| sum.add(interval));
     let is_alone = sum.connects.attempted > 0 && sum.connects.established == 0;
     is_alone.then(|| {
         let reason = sum.reasons.into_iter().max_by_key(|(_, times)| *times);
@@ -74,25 +74,23 @@ fn of_server(reason: &str) -> Option<&'static str> {
 }
 
 /// Why no server has received a datagram: in each second with datagrams, ICMP reported a closed port, and no other
-/// answer arrived.
-fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
+/// answer arrived. It looks no further than the first second with datagrams for which that is not so: it is asked each second.
+fn unanswered<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<NoConnection> {
     let refused = ResetReason::Refused.to_string();
-    let is_refused = |interval: &Interval| interval.reasons.contains_key(&refused);
-    let came = |interval: &&&Interval| {
-        interval.socket_bytes[1] + interval.outcomes.delivered + interval.deliveries.arrived > 0
-    };
-    // The ICMP error for a datagram at the end of a second arrives in the next second.
-    let comes_back = |(place, interval): (usize, &&Interval)| {
-        interval.sent == 0
-            || intervals[place..]
-                .iter()
-                .take(2)
-                .any(|interval| is_refused(interval))
-    };
-    let is_alone = intervals.iter().any(|interval| interval.sent > 0)
-        && !intervals.iter().any(|interval| came(&interval))
-        && intervals.iter().enumerate().all(comes_back);
-    is_alone.then_some(NoConnection {
+    let is_refused = |interval: &&Interval| interval.reasons.contains_key(&refused);
+    let mut any = false;
+    let mut intervals = intervals.peekable();
+    while let Some(interval) = intervals.next() {
+        let came = interval.socket_bytes[1] + interval.outcomes.delivered + interval.deliveries.arrived;
+        // The ICMP error for a datagram at the end of a second arrives in the next second.
+        let comes_back =
+            interval.sent == 0 || is_refused(&interval) || intervals.peek().is_some_and(&is_refused);
+        if came > 0 || !comes_back {
+            return None;
+        }
+        any |= interval.sent > 0;
+    }
+    any.then_some(NoConnection {
         obstacle: Obstacle::NoAnswer,
         reason: refused,
         hint: None,
@@ -116,8 +114,7 @@ mod tests {
     }
 
     fn is_alone(seconds: &[Interval]) -> bool {
-        let seconds: Vec<&Interval> = seconds.iter().collect();
-        unanswered(&seconds).is_some()
+        unanswered(seconds.iter()).is_some()
     }
 
     #[test]
@@ -147,17 +144,25 @@ mod tests {
     }
 
     #[test]
+    fn the_first_second_whose_datagrams_do_not_come_back_is_enough() {
+        let seconds = vec![second(10, false, 4); 3_600];
+        let mut looked_at = 0;
+        let found = unanswered(seconds.iter().inspect(|_| looked_at += 1));
+        assert_eq!((found, looked_at), (None, 2), "each second of a load asks again");
+    }
+
+    #[test]
     fn a_lack_of_ports_is_the_machines_and_a_moved_server_has_a_way_out() {
         let mut interval = Interval::default();
         interval.connects.attempted = 1;
         interval.reason(&ResetReason::NoPort.to_string());
-        let why = unconnected(&[&interval]).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("nobody");
         assert_eq!(why.obstacle, Obstacle::Machine);
         assert!(why.hint.is_some_and(|hint| hint.contains("ip_local_port_range")));
         let mut interval = Interval::default();
         (interval.connects.attempted, interval.connects.refused) = (1, 1);
         interval.reason("CONNACK 0x9d Server moved, with a reference to \"other\"");
-        let why = unconnected(&[&interval]).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("nobody");
         assert_eq!(why.obstacle, Obstacle::Server);
         assert!(why.hint.is_some_and(|hint| hint.contains("refers to")));
     }
@@ -167,13 +172,13 @@ mod tests {
         let mut interval = Interval::default();
         interval.connects.attempted = 10;
         interval.reason("connection refused");
-        let why = unconnected(&[&interval]).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("nobody");
         assert_eq!(
             (why.obstacle, why.reason.as_str()),
             (Obstacle::NoAnswer, "connection refused")
         );
         interval.connects.established = 1;
-        assert_eq!(unconnected(&[&interval]), None);
-        assert_eq!(unconnected(&[&Interval::default()]), None);
+        assert_eq!(unconnected([&interval].into_iter()), None);
+        assert_eq!(unconnected([&Interval::default()].into_iter()), None);
     }
 }

@@ -140,9 +140,7 @@ impl Subscribers {
 
     /// Whether a connected subscriber waits for an answer.
     pub fn are_asking(&self) -> bool {
-        let is_asking =
-            |one: &Subscriber| matches!(one.state, SubscriptionState::Up | SubscriptionState::AwaitSuback);
-        self.each.iter().any(is_asking)
+        self.each.iter().any(Subscriber::is_asking)
     }
 
     /// Sets how many retained messages every subscriber receives when it subscribes next.
@@ -180,7 +178,10 @@ impl Subscribers {
             return;
         };
         match event {
-            Event::Ready { session_present } => subscriber.came_up(*session_present, now),
+            Event::MaySend => subscriber.came_up(false, now),
+            Event::Ready { session_present } if !subscriber.is_asking() => {
+                subscriber.came_up(*session_present, now);
+            }
             Event::Subscribed => {
                 subscriber.state = SubscriptionState::Subscribed;
                 tracker.now(now).deliveries.expected += u64::from(self.retained);
@@ -194,6 +195,7 @@ impl Subscribers {
             | Event::Refused { .. }
             | Event::TimedOut { .. }
             | Event::Unanswered { .. }
+            | Event::Ready { .. }
             | Event::Sent { .. }
             | Event::Other => {}
         }
@@ -271,6 +273,11 @@ impl Subscribers {
 }
 
 impl Subscriber {
+    /// Whether it is connected, or has sent ahead, and has no answer to its subscription.
+    const fn is_asking(&self) -> bool {
+        matches!(self.state, SubscriptionState::Up | SubscriptionState::AwaitSuback)
+    }
+
     const fn came_up(&mut self, session_present: bool, now: Instant) {
         self.since = now;
         self.resumed = session_present;

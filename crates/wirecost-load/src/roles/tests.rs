@@ -11,6 +11,7 @@ use wirecost_proto::{Instant, ResetReason, Rng};
 use wirecost_results::figures::Interval;
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Arrivals, Backoff, Offer, Who};
+use wirecost_stack::message::Requests;
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{Client, Command, Event, MessagePool};
 
@@ -68,8 +69,10 @@ impl Bench {
             stack: "mqtt-qos1".parse().expect("a stack"),
             resource: "t".parse().expect("a pattern"),
             authority: "server".into(),
-            field_bytes: 0,
+            requests: Requests::default(),
             retain: false,
+            topics: None,
+            user_properties: std::sync::Arc::default(),
             recorded: None,
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::Rng;
 use wirecost_scenario::expected::{Matching, retained_before};
+use wirecost_scenario::link::forgotten_after;
 use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who, most_in_flight};
 use wirecost_scenario::options::sending::Connection;
 use wirecost_security::Start;
@@ -73,6 +74,13 @@ impl Share {
                 Box::new(Close::new(gap))
             }
         })
+    }
+
+    /// After which silence the server does not know a sender any more.
+    fn forgotten_after(&self) -> Option<Duration> {
+        let hops = self.options.hops();
+        let own = hops.iter().find(|hop| hop.is_of(0))?;
+        forgotten_after(&own.link, self.options.stack)
     }
 
     fn handshakes(&self, index: u32, offer: &Offer, start: Start) -> Box<dyn Activity> {
@@ -146,6 +154,7 @@ impl Share {
             },
             backoff: BACKOFF,
             per_message,
+            forgotten_after: self.forgotten_after().filter(|_| !per_message),
             transport: self.options.stack.transport(),
             kind,
             trace: self.options.trace.clone().filter(|_| kind == Kind::Message),

@@ -2,6 +2,7 @@
 
 use wirecost_coap::shared as coap;
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::load::roster::Registered;
 use wirecost_stack::Client;
 use wirecost_stack::channels::ClientChannels;
 use wirecost_stack::client::{ClientConfig, Session, Will};
@@ -50,21 +51,25 @@ impl Share {
     ) -> Result<Client, ClientError> {
         let options = &self.options;
         let of_device = |pattern: &Pattern| pattern.text(&Values::of_device(device));
-        let client_id = format!("{prefix}{}", of_device(&identities.client_id));
+        let entry = options.roster.as_ref().and_then(|roster| roster.device(host));
+        let named = entry.and_then(|entry| entry.client_id.clone());
+        let client_id = named.unwrap_or_else(|| format!("{prefix}{}", of_device(&identities.client_id)));
+        let topic = entry.and_then(|entry| entry.topic.clone());
         let config = ClientConfig {
             keep_alive: options.keep_alive,
             host,
             start: options.start,
+            pipelined_connect: options.pipelined_connect,
             describes_received: false,
             polls: prefix == SUBSCRIBER && options.poll().is_some(),
-            session: identities.session(device, options).map(Box::new),
+            session: identities.session(device, entry, options).map(Box::new),
             endpoint,
             ..ClientConfig::new(client_id, self.rng(prefix).host(u64::from(device)))
         };
         let resource = match identities.resource.differs_by_message() {
             // Its clients register each topic when they send to it first.
             true if options.stack.is_mqtt_sn() => String::new(),
-            _ => of_device(&identities.resource),
+            _ => topic.unwrap_or_else(|| of_device(&identities.resource)),
         };
         Client::idle(options.stack, &resource, &config, channels)
     }
@@ -93,13 +98,15 @@ impl Identities {
         })
     }
 
-    fn session(&self, device: u32, options: &LoadOptions) -> Option<Session> {
+    fn session(&self, device: u32, entry: Option<&Registered>, options: &LoadOptions) -> Option<Session> {
         let of_device = |pattern: &Pattern| pattern.text(&Values::of_device(device));
+        let of_pattern = || {
+            let (user, password) = self.login.as_ref()?;
+            Some((of_device(user), of_device(password)))
+        };
+        let of_entry = entry.map(|entry| (entry.user.clone(), entry.password.clone()));
         let session = Session {
-            login: self
-                .login
-                .as_ref()
-                .map(|(user, password)| (of_device(user), of_device(password))),
+            login: of_entry.or_else(of_pattern),
             will: self.will.as_ref().map(|(topic, payload)| Will {
                 topic: of_device(topic),
                 payload: payload.clone(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::Payload;
+use wirecost_scenario::options::load::roster::Roster;
 use wirecost_stack::error::ClientError;
 use wirecost_stack::media::Media;
 use wirecost_stack::pattern::{Pattern, Values};
@@ -89,8 +90,10 @@ impl Share {
             stack: options.stack,
             resource: options.resource.parse()?,
             authority: self.destination.authority.clone(),
-            field_bytes: options.http.field_bytes(),
+            requests: options.http.requests(),
             retain: options.retain,
+            topics: options.roster.as_ref().and_then(Roster::topics),
+            user_properties: options.user_properties(),
             payload,
             recorded: self.options.trace.as_ref().map(|trace| {
                 let values = trace.values().iter();

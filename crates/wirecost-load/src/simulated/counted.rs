@@ -31,4 +31,8 @@ impl Endpoint for Counted {
         }
         output
     }
+
+    fn rest(&mut self) -> bool {
+        self.client.rest()
+    }
 }

@@ -1,5 +1,6 @@
 //! A part of a load in virtual time, against a server that each test defines.
 
+mod ahead;
 mod outcomes;
 mod reconnects;
 mod rig;

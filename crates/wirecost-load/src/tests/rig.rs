@@ -59,6 +59,8 @@ pub(super) struct Rig<F> {
     grant: Option<(Instant, u64)>,
     /// Messages that wait for credit, by device.
     held: BTreeMap<usize, u64>,
+    /// When each device last sent or received.
+    used: BTreeMap<usize, Instant>,
     /// A message to the part, and its time.
     later: Option<(Instant, ToPart)>,
 }
@@ -87,6 +89,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                 server_name: "localhost".into(),
                 authorities: None,
                 psk: None,
+                identities: Vec::new(),
             },
             link: None,
             mark: 0,
@@ -114,6 +117,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
             credit: u64::MAX,
             grant: None,
             held: BTreeMap::new(),
+            used: BTreeMap::new(),
             later: None,
         }
     }
@@ -220,6 +224,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         {
             self.events.pop();
             if let Some((device, event)) = self.pending.remove(&number) {
+                self.used.insert(device, self.now);
                 Director::<Client>::event(&mut self.devices, device, event, self.now);
                 self.turn(device);
             }
@@ -251,7 +256,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         loop {
             let context = Context {
                 now: self.now,
-                link_busy_until: Instant::START,
+                link_busy_until: self.used.get(&device).copied().unwrap_or_default(),
                 cpu: Duration::ZERO,
                 transmitted: 0,
                 congested: false,
@@ -309,6 +314,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     }
 
     fn request(&mut self, device: usize, request: Request) {
+        self.used.insert(device, self.now);
         if matches!(request, Request::Message(_)) {
             self.counted.sent_bytes += MESSAGE_BYTES;
         }

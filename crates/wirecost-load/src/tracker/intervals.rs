@@ -1,7 +1,7 @@
 //! The counts of each second of the phase, until they are handed over.
 
 use wirecost_proto::Instant;
-use wirecost_results::figures::Interval;
+use wirecost_results::figures::{Interval, IntervalKey};
 
 use super::Span;
 use crate::backlog::Backlog;
@@ -10,7 +10,7 @@ use crate::backlog::Backlog;
 #[derive(Debug)]
 pub(super) struct Intervals {
     /// Intervals with counts, with their keys and in key order.
-    open: Vec<(u64, Box<Interval>)>,
+    open: Vec<(IntervalKey, Box<Interval>)>,
     /// The index of the last used interval, which is usually used again.
     latest: usize,
     phase: Begun,
@@ -65,26 +65,26 @@ impl Intervals {
         Instant::from_nanos(self.phase.backlog.intended_until_ns())
     }
 
-    /// The key of the interval of a time in the current phase: phase, second and whether it is warm-up.
-    pub(super) fn key_of(&self, at: Instant) -> u64 {
+    /// The key of the interval of a time in the current phase.
+    pub(super) fn key_of(&self, at: Instant) -> IntervalKey {
         self.phase.key(at, at)
     }
 
     /// The key of an event `now` in the current phase that began at `began`. If that was in the warm-up, the event is
     /// warm-up.
-    pub(super) fn key_of_begun(&self, began: Instant, now: Instant) -> u64 {
+    pub(super) fn key_of_begun(&self, began: Instant, now: Instant) -> IntervalKey {
         self.phase.key(began, now)
     }
 
     /// The key of an event `now` of a message that was intended earlier: in the phase of the message, and warm-up if
     /// the message is.
-    pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> u64 {
+    pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> IntervalKey {
         self.begun_at(intended).key(intended, now)
     }
 
     /// The key of an acknowledgement `now` of a message that was intended earlier: in the phase of the message, and
     /// warm-up if the acknowledgement arrives in the warm-up.
-    pub(super) fn key_of_acknowledgement(&self, intended: Instant, now: Instant) -> u64 {
+    pub(super) fn key_of_acknowledgement(&self, intended: Instant, now: Instant) -> IntervalKey {
         self.begun_at(intended).key(now, now)
     }
 
@@ -106,11 +106,11 @@ impl Intervals {
     }
 
     /// The interval of a key.
-    pub(super) fn of(&mut self, key: u64) -> &mut Interval {
+    pub(super) fn of(&mut self, key: IntervalKey) -> &mut Interval {
         if self.open.get(self.latest).is_none_or(|(of, _)| *of != key) {
             let found = self.open.binary_search_by_key(&key, |(of, _)| *of);
             self.latest = found.unwrap_or_else(|place| {
-                self.open.insert(place, (key, new(key)));
+                self.open.insert(place, (key, Box::new(Interval::at(key))));
                 place
             });
         }
@@ -124,22 +124,13 @@ impl Intervals {
     }
 }
 
-/// An empty interval of a key.
-fn new(key: u64) -> Box<Interval> {
-    let second = (key as u32) >> 1;
-    Box::new(Interval::new((key >> 32) as u32, second, key & 1 == 1))
-}
-
 impl Begun {
     /// The key of an event at `at` that belongs to `intended`.
-    fn key(&self, intended: Instant, at: Instant) -> u64 {
-        let second = at
-            .saturating_since(self.at)
-            .as_secs()
-            .min(u64::from(u32::MAX >> 1));
+    fn key(&self, intended: Instant, at: Instant) -> IntervalKey {
+        let second = at.saturating_since(self.at).as_secs();
         // A phase is announced before it begins: if it has no warm-up, earlier events count in its figures.
         let warm_up = self.at.max(intended) < self.warm_up_ends;
-        u64::from(self.phase) << 32 | second << 1 | u64::from(warm_up)
+        IntervalKey::new(self.phase, u32::try_from(second).unwrap_or(u32::MAX), warm_up)
     }
 }
 
@@ -221,7 +212,7 @@ mod tests {
         let begin = Instant::from_millis(1_020);
         let mut intervals = Intervals::new();
         let is_warm_up =
-            |intervals: &Intervals, millis| intervals.key_of(Instant::from_millis(millis)) & 1 == 1;
+            |intervals: &Intervals, millis| intervals.key_of(Instant::from_millis(millis)).is_warm_up();
         intervals.begin(3, begin, Span::default());
         assert!(!is_warm_up(&intervals, 1_000) && !is_warm_up(&intervals, 1_020));
         intervals.begin(4, begin, warm_up(1));
@@ -238,7 +229,7 @@ mod tests {
         intervals.begin(2, at(5_000), Span::default());
         let place = |intended, now| {
             let key = intervals.key_of_message(at(intended), at(now));
-            (key >> 32, (key as u32) >> 1, key & 1 == 1)
+            (key.phase(), key.second(), key.is_warm_up())
         };
         assert_eq!(place(5_000, 5_100), (2, 0, false));
         assert_eq!(place(4_900, 5_100), (1, 4, false));

@@ -16,7 +16,7 @@ mod records;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_results::figures::record;
+use wirecost_results::figures::{IntervalKey, record};
 use wirecost_results::summary::Outcomes;
 use wirecost_scenario::expected::Matching;
 
@@ -175,6 +175,18 @@ impl MessageTracker {
         interval.outcomes.offered += 1;
         if !free {
             record(&mut interval.schedule_lag, now.saturating_since(intended));
+        }
+    }
+
+    /// The device's next message waits for a new session: its wait from now on is not the generator's lag.
+    pub fn hold_back(&mut self, device: usize, now: Instant) {
+        let Some(slot) = self.devices[device].waiting.first() else {
+            return;
+        };
+        let message = self.records.at_mut(slot);
+        if !std::mem::replace(&mut message.held_back, true) {
+            let (key, lag) = (message.interval, now.saturating_since(message.intended));
+            record(&mut self.intervals.of(key).schedule_lag, lag);
         }
     }
 
@@ -356,7 +368,7 @@ impl MessageTracker {
     }
 
     /// Counts a message of the interval `key` as sent at a time, with its expected deliveries.
-    fn count_left(&mut self, device: usize, key: u64, intended: Instant, at: Instant) {
+    fn count_left(&mut self, device: usize, key: IntervalKey, intended: Instant, at: Instant) {
         let times = self.matching.of_device(device);
         let interval = self.intervals.of(key);
         interval.sent += 1;

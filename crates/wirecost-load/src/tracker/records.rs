@@ -4,6 +4,7 @@
 //! lists. A handle names a record for as long as it lives, and no other record after that.
 
 use wirecost_proto::Instant;
+use wirecost_results::figures::IntervalKey;
 
 /// No record.
 const NONE: u32 = u32::MAX;
@@ -20,7 +21,7 @@ pub(super) struct Record {
     /// Its stage.
     pub(super) stage: Stage,
     /// The interval that it counts in.
-    pub(super) interval: u64,
+    pub(super) interval: IntervalKey,
     /// Its device.
     pub(super) device: u32,
     /// Its number among the device's messages.
@@ -196,7 +197,7 @@ impl Records {
 
 impl Record {
     /// A message that has only been intended.
-    pub(super) const fn new(device: u32, number: u32, intended: Instant, interval: u64) -> Self {
+    pub(super) const fn new(device: u32, number: u32, intended: Instant, interval: IntervalKey) -> Self {
         Self {
             intended,
             stage: Stage::Waiting,
@@ -260,7 +261,7 @@ mod tests {
         for number in 0..20_000 {
             match rng.next_below(3) {
                 0 => {
-                    let record = Record::new(0, number, Instant::START, 0);
+                    let record = Record::new(0, number, Instant::START, IntervalKey::default());
                     first.push_back(records.insert(record, &mut waiting));
                 }
                 1 => {
@@ -291,7 +292,12 @@ mod tests {
     fn a_backlog_frees_its_memory_and_its_handles_stay_invalid() {
         let (mut records, mut list) = (Records::new(), List::EMPTY);
         let slots: Vec<u32> = (0..100_000)
-            .map(|number| records.insert(Record::new(0, number, Instant::START, 0), &mut list))
+            .map(|number| {
+                records.insert(
+                    Record::new(0, number, Instant::START, IntervalKey::default()),
+                    &mut list,
+                )
+            })
             .collect();
         let handles: Vec<u64> = slots.iter().map(|slot| records.handle(*slot)).collect();
         for slot in slots {
@@ -301,7 +307,10 @@ mod tests {
         assert_eq!((records.len(), records.oldest()), (0, None));
         assert!(records.slots.capacity() < 100_000);
         for number in 0..100_000 {
-            let again = records.insert(Record::new(0, number, Instant::START, 0), &mut list);
+            let again = records.insert(
+                Record::new(0, number, Instant::START, IntervalKey::default()),
+                &mut list,
+            );
             assert_eq!(records.slot_of(records.handle(again)), Some(again));
         }
         assert!(handles.iter().all(|handle| records.slot_of(*handle).is_none()));

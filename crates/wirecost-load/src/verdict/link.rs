@@ -95,8 +95,8 @@ fn late(link: &LinkReport) -> Option<Warning> {
         Warning::invalid(
             WarningKind::EmulatorLate,
             format!(
-                "the emulated link handed packets over {} too late (p99), more than {}: the response times are partly its \
-                 own; lower the rate, or give it a CPU of its own",
+                "the emulated link handed packets over {} too late (p99), more than {}: the response times \
+                 contain this lateness; lower the rate, or give it a CPU of its own",
                 nanos(p99),
                 nanos(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
             ),

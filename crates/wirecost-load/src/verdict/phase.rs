@@ -8,7 +8,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::summary::Times;
 use wirecost_results::warning::{Warning, WarningKind};
-use wirecost_scenario::options::load::{LoadTarget, Phase};
+use wirecost_scenario::options::load::Phase;
 
 use super::{Evidence, Offered, SENT_SHARE, percent};
 use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
@@ -168,34 +168,6 @@ pub(super) fn of_others(figures: &PhaseFigures) -> Option<Warning> {
             format!(
                 "{} of another sender came to the subscribers and count nowhere: a topic with %x is this run's own (--resource t/%x)",
                 counted(messages, "message")
-            ),
-        )
-    })
-}
-
-/// The warning about connections that do not last: more were lost than there are devices.
-pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
-    let options = evidence.options;
-    let keeps_up = matches!(
-        options.phases.get(index)?,
-        Phase::Publish(_) | Phase::Request(_) | Phase::Hold { .. }
-    );
-    let lost = evidence.phases.get(index)?.connects.lost;
-    let devices = options.clients.saturating_add(options.receivers());
-    let is_foreign = matches!(options.target, LoadTarget::Url(_));
-    let known = match options.stack.is_mqtt() && is_foreign {
-        true => {
-            ": a broker ends one where another client comes with the same identifier (--client-id, client_id)"
-        }
-        false => "",
-    };
-    (keeps_up && lost > u64::from(devices)).then(|| {
-        Warning::note(
-            WarningKind::ConnectionsLost,
-            format!(
-                "{} lost {}{known}",
-                counted(devices.into(), "device"),
-                counted(lost, "connection")
             ),
         )
     })

@@ -1,4 +1,5 @@
 mod bottleneck;
+mod so_far;
 
 use std::time::Duration;
 
@@ -439,6 +440,23 @@ fn connections_that_do_not_last_cause_a_warning() {
         theirs.starts_with(&ours) && theirs.contains("--client-id"),
         "{theirs}"
     );
+    let mut unknown = case(devices + 1);
+    unknown.publish(|publish| {
+        publish.outcomes = Outcomes {
+            offered: 10_000,
+            acknowledged: 9_990,
+            unknown: 10,
+            ..Outcomes::default()
+        };
+    });
+    let text = |case: &Case| case.verdict().phases[1][0].text.clone();
+    assert!(
+        text(&unknown).contains("10 messages without an answer"),
+        "{}",
+        text(&unknown)
+    );
+    unknown.options.session_expiry = Some(std::time::Duration::from_secs(60));
+    assert_eq!(text(&unknown), ours, "they are sent again");
     let mut dropped = case(0);
     dropped.phases[0].connects.lost = 999;
     assert_eq!(dropped.of_phases(), Vec::<String>::new(), "no phase keeps them");

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::print::{Resolved, Secrets};
+use wirecost_scenario::options::load::roster::{Roster, RosterError};
 use wirecost_scenario::{ScenarioError, load};
 
 use crate::destination::Destination;
@@ -18,6 +19,9 @@ use crate::share::Share;
 pub struct Job {
     /// The load as a scenario, passwords included.
     load: String,
+    /// The name and the text of the file with the credentials of devices, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    credentials: Option<(String, String)>,
     /// Whether the user may load the target. A scenario does not contain this.
     is_permitted: bool,
     /// The destination; absent if there are no parts.
@@ -42,6 +46,9 @@ pub enum JobError {
     /// The load is unreadable.
     #[error("not a load of this version: {0}")]
     Load(#[from] ScenarioError),
+    /// The credentials of devices are unreadable.
+    #[error("not the credentials of this version: {0}")]
+    Credentials(#[from] RosterError),
     /// The job has no parts.
     #[error("a job without parts")]
     Empty,
@@ -60,6 +67,11 @@ impl Job {
         };
         Self {
             load: Resolved::new(&first.options, Secrets::Shown).to_json(),
+            credentials: first
+                .options
+                .roster
+                .as_ref()
+                .and_then(|roster| Some((roster.path.clone(), roster.text()?.to_owned()))),
             is_permitted: first.options.is_permitted,
             destination: Some(first.destination.clone()),
             parts: shares.iter().map(range).collect(),
@@ -85,8 +97,10 @@ impl Job {
     /// It has none, or its load is one of another version.
     pub fn into_shares(self) -> Result<Vec<Share>, JobError> {
         let destination = self.destination.ok_or(JobError::Empty)?;
+        let roster = self.credentials.map(|(path, text)| Roster::read(path, &text));
         let options = Arc::new(LoadOptions {
             is_permitted: self.is_permitted,
+            roster: roster.transpose()?,
             ..load::parse(&self.load)?
         });
         let share = |range: PartRange| Share {

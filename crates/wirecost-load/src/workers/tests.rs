@@ -1,6 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use wirecost_link::LinkConfig;
+use wirecost_scenario::options::load::roster::Roster;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget, Payload, Phase, Who};
 use wirecost_stack::target::Target;
 
@@ -14,6 +15,10 @@ fn shares(parts: u32) -> Vec<Share> {
     let mut options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
     options.clients = 60;
     options.login = Some(("device".into(), "a 'secret'\n".into()));
+    // More than a scenario may have, and a password with a control character.
+    let rows = (0..120_000).map(|device| format!("device-{device},a password of \u{7f}{device:08}\n"));
+    let csv = "user,password\n".to_owned() + &rows.collect::<String>();
+    options.roster = Some(Roster::read("c.csv".into(), &csv).expect("devices"));
     options.phases = vec![Phase::Connect {
         who: Who::All,
         rate: Some(0.1),
@@ -26,6 +31,7 @@ fn shares(parts: u32) -> Vec<Share> {
             server_name: "localhost".into(),
             authorities: None,
             psk: None,
+            identities: Vec::new(),
         },
         link: None,
         mark: 0,

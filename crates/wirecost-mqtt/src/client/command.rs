@@ -81,6 +81,16 @@ impl PublishTemplate {
         Ok(self)
     }
 
+    /// This message with one more User Property, which only MQTT 5 sends (section 3.3.2.3.7).
+    ///
+    /// # Errors
+    /// Name or value is not a valid UTF-8 encoded string.
+    pub fn with_user_property(mut self, name: &str, value: &str) -> Result<Self, TemplateError> {
+        self.properties
+            .push(Property::UserProperty(Text::new(name)?, Text::new(value)?));
+        Ok(self)
+    }
+
     /// The properties, of which MQTT 3.1.1 and MQTT-SN send none.
     pub fn properties(&self) -> Properties<'_> {
         self.properties.as_properties()
@@ -328,6 +338,9 @@ impl ServerProperties {
 /// An event of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// CONNECT has been handed out, and the first packet may follow it at once ([`Config::pipelines`](super::Config::pipelines)). Further
+    /// ones wait for CONNACK.
+    MaySend,
     /// The server accepted the connection.
     Connected {
         /// Whether the server resumed the session.
@@ -338,6 +351,13 @@ pub enum Event {
     /// The server refused the connection.
     Rejected {
         /// The reason.
+        reason: Box<ServerReason>,
+    },
+    /// The server refused the connection, and so has not processed the message that went behind CONNECT [MQTT-3.1.4-6].
+    Unprocessed {
+        /// Its number.
+        message: u64,
+        /// Why the server refused the connection.
         reason: Box<ServerReason>,
     },
     /// The last byte of a message has been handed out. At QoS 0 nothing else follows.

@@ -53,6 +53,8 @@ pub struct Config {
     pub acknowledges_on_command: bool,
     /// Whether to describe received bytes with [`Output::Consumed`](wirecost_proto::Output::Consumed).
     pub describes_received: bool,
+    /// Whether the first packet goes behind CONNECT, before CONNACK ([`Event::MaySend`](super::Event::MaySend)).
+    pub pipelines: bool,
     /// How long to wait for CONNACK.
     pub connect_timeout: Duration,
     /// How long to wait for PINGRESP.
@@ -79,6 +81,7 @@ impl Default for Config {
             reports_digests: false,
             acknowledges_on_command: false,
             describes_received: true,
+            pipelines: false,
             connect_timeout: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(30),
         }
@@ -93,6 +96,7 @@ pub(super) struct Settings {
     pub(super) use_topic_aliases: bool,
     pub(super) reports_digests: bool,
     pub(super) describes_received: bool,
+    pub(super) pipelines: bool,
     pub(super) keep_alive: u16,
     pub(super) receive_maximum: u16,
     pub(super) topic_alias_maximum: u16,
@@ -139,6 +143,7 @@ impl From<Config> for Settings {
             use_topic_aliases: config.use_topic_aliases,
             reports_digests: config.reports_digests,
             describes_received: config.describes_received,
+            pipelines: config.pipelines,
             keep_alive: config.keep_alive,
             receive_maximum: config.receive_maximum,
             topic_alias_maximum: config.topic_alias_maximum,

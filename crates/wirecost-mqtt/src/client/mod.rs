@@ -11,7 +11,10 @@
 //!                                        <-- PINGRESP
 //!   DISCONNECT, close                -->                 Closing
 //! ```
+//!
+//! A client that pipelines sends its first packet behind CONNECT (section 3.1.4), see `ahead`.
 
+mod ahead;
 mod command;
 mod config;
 mod deferred;
@@ -42,6 +45,7 @@ use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode, Version};
 use crate::quality::{PacketId, QoS};
 use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
+use ahead::Ahead;
 use config::Settings;
 use deferred::Unacknowledged;
 
@@ -100,7 +104,7 @@ enum Request {
 #[derive(Debug)]
 enum State {
     Idle,
-    AwaitConnack(FlowId),
+    AwaitConnack(FlowId, Ahead),
     Connected(FlowId, Limits),
     /// The client closes the flow after the packets in the queue.
     Ending(FlowId),
@@ -226,7 +230,7 @@ impl Client {
     const fn flow(&self) -> Option<FlowId> {
         match self.state {
             State::Idle => None,
-            State::AwaitConnack(flow)
+            State::AwaitConnack(flow, _)
             | State::Connected(flow, _)
             | State::Ending(flow)
             | State::Closing(flow) => Some(flow),
@@ -235,7 +239,8 @@ impl Client {
 
     fn open(&mut self, flow: FlowId) {
         self.framer = Framer::new(self.config.largest_packet().min(FIRST_PACKET_BYTES));
-        self.state = State::AwaitConnack(flow);
+        let ahead = self.open_ahead();
+        self.state = State::AwaitConnack(flow, ahead);
         if let Some(unacknowledged) = &mut self.unacknowledged {
             unacknowledged.connect();
         }
@@ -243,6 +248,9 @@ impl Client {
         self.timers
             .set(Timer::Connack, self.now + self.config.connect_timeout);
         self.actions.push_back(Action::Connect);
+        if ahead == Ahead::Allowed {
+            self.actions.push_back(Action::Event(Event::MaySend));
+        }
     }
 
     fn command(&mut self, command: Command) {
@@ -375,9 +383,9 @@ impl Client {
         self.timers = TimerTable::new();
     }
 
-    /// Sends DISCONNECT and closes. A connection without CONNACK is only closed.
+    /// Sends DISCONNECT and closes. A connection without CONNACK is only closed, unless a packet went ahead.
     fn disconnect(&mut self, reason: ReasonCode) {
-        if self.is_connected() {
+        if self.is_connected() || self.is_ahead() {
             let disconnect = Reply::Disconnect(reason);
             self.actions.push_back(Action::Send(disconnect));
         }
@@ -386,7 +394,7 @@ impl Client {
 
     /// Closes the flow after the packets in the queue, once.
     fn end(&mut self) {
-        if let State::AwaitConnack(flow) | State::Connected(flow, _) = self.state {
+        if let State::AwaitConnack(flow, _) | State::Connected(flow, _) = self.state {
             self.state = State::Ending(flow);
             self.actions.push_back(Action::Close);
         }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::time::Duration;
 
+use super::ahead::Ahead;
 use super::deferred::{self, Arrival};
 use super::{
     Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, ServerReason,
@@ -21,7 +22,7 @@ use crate::session::{Mismatch, Pubrec, Stage};
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
         let mut framer = core::mem::take(&mut self.framer);
-        let awaits_connack = matches!(self.state, State::AwaitConnack(_));
+        let awaits_connack = matches!(self.state, State::AwaitConnack(..));
         loop {
             match framer.next(&mut bytes) {
                 Ok(Some(frame)) => {
@@ -50,10 +51,7 @@ impl Client {
             return;
         }
         if self.is_refused_by_an_older_server(frame) {
-            self.report(Event::Rejected {
-                reason: Box::new(ServerReason::UNACCEPTABLE_VERSION),
-            });
-            return self.end();
+            return self.rejected(ServerReason::UNACCEPTABLE_VERSION);
         }
         if let Err(error) = decoded.and_then(|packet| self.receive_packet(packet)) {
             self.fail(error);
@@ -63,7 +61,7 @@ impl Client {
     /// Whether a server that knows 3.1.1 alone refuses the version, by a CONNACK of its own version
     /// ([MQTT-3.1.2-2] of 3.1.1).
     fn is_refused_by_an_older_server(&self, frame: Frame<'_>) -> bool {
-        matches!(self.state, State::AwaitConnack(_))
+        matches!(self.state, State::AwaitConnack(..))
             && self.version == Version::V5
             && frame.packet_type() == Some(PacketType::Connack)
             && frame.body() == v3_1_1::UNACCEPTABLE_VERSION
@@ -76,7 +74,7 @@ impl Client {
 
     fn receive_packet(&mut self, packet: Packet<'_>) -> Result<(), DecodeError> {
         let packet = match (&self.state, packet) {
-            (State::AwaitConnack(_), Packet::Connack(connack)) => return self.connack(connack),
+            (State::AwaitConnack(..), Packet::Connack(connack)) => return self.connack(connack),
             (State::Connected(..), packet) => packet,
             (_, packet) => return Err(ProtocolError::Unexpected(packet.packet_type()).into()),
         };
@@ -98,17 +96,14 @@ impl Client {
     }
 
     fn connack(&mut self, connack: Connack<'_>) -> Result<(), DecodeError> {
-        let State::AwaitConnack(flow) = self.state else {
+        let State::AwaitConnack(flow, ahead) = self.state else {
             return Ok(());
         };
         self.timers.stop(Timer::Connack);
         let reason = connack.reason;
         if reason.is_failure() {
             let reason = ServerReason::new(reason, self.version, connack.properties);
-            self.report(Event::Rejected {
-                reason: Box::new(reason),
-            });
-            self.end();
+            self.rejected(reason);
             return Ok(());
         }
         // [MQTT-3.2.2-4]: the server cannot have a session after a clean start.
@@ -125,7 +120,15 @@ impl Client {
             session_present: connack.session_present,
             server: Box::new(server),
         });
-        self.resume(connack.session_present, receive_maximum);
+        match ahead {
+            Ahead::Nothing => self.resume(connack.session_present, receive_maximum),
+            Ahead::Allowed | Ahead::Message(_) | Ahead::Request => {
+                self.outbound.learn(receive_maximum);
+                if !connack.session_present {
+                    self.forget_deliveries();
+                }
+            }
+        }
         self.state = State::Connected(flow, limits);
         self.restart_keep_alive();
         Ok(())
@@ -175,10 +178,20 @@ impl Client {
             return;
         }
         // [MQTT-3.2.2-5]: the server has no session, so the client drops its own.
+        self.forget_session();
+    }
+
+    /// Drops the messages of the session that have arrived without being finished.
+    fn forget_deliveries(&mut self) {
         self.inbound.clear();
         if let Some(unacknowledged) = &mut self.unacknowledged {
             unacknowledged.forget();
         }
+    }
+
+    /// Drops the session: its messages that are not finished have no outcome.
+    pub(super) fn forget_session(&mut self) {
+        self.forget_deliveries();
         for subject in self.outbound.discard() {
             if let Subject::Message(outgoing) = subject {
                 let message = outgoing.message;

@@ -2,6 +2,7 @@
 
 use wirecost_proto::{Buffer, Cause, FlowId, Output};
 
+use super::ahead::Ahead;
 use super::{Action, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
 use crate::aliases::SentAliases;
 use crate::codec::framing::LARGEST_PACKET;
@@ -54,14 +55,21 @@ impl Client {
 
     /// The next packet of the session: first those of a lost connection, then new requests.
     pub(super) fn transmit(&mut self, out: &mut Buffer) -> Option<Output<Event>> {
-        let State::Connected(flow, _) = self.state else {
-            return None;
+        let flow = match self.state {
+            State::Connected(flow, _) => flow,
+            State::AwaitConnack(flow, Ahead::Allowed) => return self.transmit_new(flow, out),
+            State::Idle | State::AwaitConnack(..) | State::Ending(_) | State::Closing(_) => return None,
         };
         if let Some(exchange) = self.outbound.next_resend() {
             let outcome = resend(exchange, self.version, out);
             self.stats.resent += 1;
             return self.transmitted_or_failed(flow, outcome);
         }
+        self.transmit_new(flow, out)
+    }
+
+    /// The next new request.
+    fn transmit_new(&mut self, flow: FlowId, out: &mut Buffer) -> Option<Output<Event>> {
         // A request that cannot be sent produces no packet: continue with the next one.
         while let Some(request) = self.next_request() {
             let output = match request {
@@ -111,19 +119,18 @@ impl Client {
     }
 
     fn send_publish(&mut self, flow: FlowId, outgoing: Outgoing, out: &mut Buffer) -> Option<Output<Event>> {
-        let State::Connected(_, limits) = &mut self.state else {
-            return None;
-        };
         let (message, qos) = (outgoing.message, outgoing.template.qos());
         let mut publish = outgoing.publish(Delivery::new(qos, PacketId::MAX));
         let version = self.version;
-        if let Err(reason) = limits.allow(&publish, version) {
-            return Some(Output::Event(Event::Refused { message, reason }));
-        }
-        let may_alias = limits.allow_alias(&publish, version);
-        if let Some(aliases) = limits.aliases.as_mut().filter(|_| may_alias) {
-            let sent = &mut aliases.sent;
-            (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
+        if let State::Connected(_, limits) = &mut self.state {
+            if let Err(reason) = limits.allow(&publish, version) {
+                return Some(Output::Event(Event::Refused { message, reason }));
+            }
+            let may_alias = limits.allow_alias(&publish, version);
+            if let Some(aliases) = limits.aliases.as_mut().filter(|_| may_alias) {
+                let sent = &mut aliases.sent;
+                (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
+            }
         }
         let emitted = if qos == QoS::AtMostOnce {
             outgoing.emit(publish, version, out)
@@ -139,6 +146,7 @@ impl Client {
             self.outbound.publish(qos, Subject::Message(outgoing))?;
         }
         self.sent = Some(message);
+        self.note_ahead(Ahead::Message(message));
         Some(self.transmitted(flow))
     }
 
@@ -157,6 +165,7 @@ impl Client {
             _ => return None,
         };
         let outcome = packet.emit(self.version, out);
+        self.note_ahead(Ahead::Request);
         self.transmitted_or_failed(flow, outcome)
     }
 

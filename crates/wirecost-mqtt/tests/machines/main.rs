@@ -1,5 +1,6 @@
 //! Client and broker in virtual time.
 
+mod ahead;
 mod common;
 mod conversation;
 mod deferred;

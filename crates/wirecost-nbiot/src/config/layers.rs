@@ -65,8 +65,11 @@ pub struct RandomAccessConfig {
     pub max_responses: u16,
     /// Bytes of one response: subheader 1, response 6. TS 36.321 section 6.1.5.
     pub response_bytes: u16,
-    /// Time after which a device that gets no access loses its packets, in ms. Study nbiot: 60 s.
+    /// Time of failed attempts after which a device that gets no access loses its packets, in ms. Assumed.
     pub give_up_ms: u32,
+    /// Probability that a preamble fails that is alone on its subcarrier, whatever its SNR; `null`: its SNR decides. Study nbiot
+    /// section 2.1 has such errors; it does not say how many.
+    pub failure: Option<f64>,
 }
 
 impl Default for RandomAccessConfig {
@@ -85,6 +88,7 @@ impl Default for RandomAccessConfig {
             max_responses: 12,
             response_bytes: 7,
             give_up_ms: 60_000,
+            failure: None,
         }
     }
 }
@@ -118,7 +122,28 @@ impl RandomAccessConfig {
         )?;
         within("random_access.max_responses", self.max_responses, 1, 12)?;
         within("random_access.response_bytes", self.response_bytes, 1, 7)?;
-        within("random_access.give_up_ms", self.give_up_ms, 1_000, 86_400_000)
+        within("random_access.give_up_ms", self.give_up_ms, 100, 86_400_000)?;
+        probability("random_access.failure", self.failure)
+    }
+}
+
+/// Checks a probability that may not be given.
+fn probability(key: &str, value: Option<f64>) -> Result<(), ConfigError> {
+    value.map_or(Ok(()), |value| within(key, value, 0.0, 0.99))
+}
+
+/// Errors of NPDCCH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NpdcchConfig {
+    /// Probability that a device does not decode a DCI, whatever its SINR; `null`: its SINR decides. Study nbiot section 2.1 has such
+    /// errors; it does not say how many.
+    pub failure: Option<f64>,
+}
+
+impl NpdcchConfig {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        probability("npdcch.failure", self.failure)
     }
 }
 
@@ -140,7 +165,7 @@ pub struct MacConfig {
     pub uplink_gap_ms: u32,
     /// The longest block that link adaptation uses, in subframes on the air. Assumed.
     pub max_block_ms: u32,
-    /// DCIs in one search space: 1 to 8. The knob that is calibrated.
+    /// DCIs in one search space: 1 to 8, as far as their repetitions fit into it. Assumed; LENA-NB has several.
     pub dci_per_npdcch_period: u16,
     /// Tones that NPUSCH can use; the transmission that ends first is taken. Assumed.
     pub npusch_tones: Vec<Tones>,
@@ -313,8 +338,14 @@ pub struct RrcConfig {
     pub data_with_msg5: bool,
     /// Whether a device sends a status report for the release before it goes idle. Assumed.
     pub status_after_release: bool,
-    /// Time without traffic after which a cell releases a connection, in ms. Study nbiot section 2.3.
+    /// Time without traffic after which a cell releases a connection, in ms. Assumed.
     pub inactivity_ms: u32,
+    /// Time after which a device leaves the network once its report has arrived and nothing is on its way, in ms. Until then it stays
+    /// connected, and no cell releases it. `null`: it leaves when it is released. Study nbiot section 2.3, without its length.
+    pub removal_ms: Option<u32>,
+    /// Time from the first preamble's wait on within which a device must be connected, or it loses its packets, in ms (TS 36.331
+    /// T300); `null`: no such timer.
+    pub connection_timer_ms: Option<u32>,
     /// What a device says of traffic to come.
     pub release_assistance: ReleaseAssistance,
     /// How long a cell waits for an answer before Msg4 of early data transmission, or before it acknowledges data in a preconfigured
@@ -340,6 +371,8 @@ impl Default for RrcConfig {
             data_with_msg5: true,
             status_after_release: true,
             inactivity_ms: 1_000,
+            removal_ms: None,
+            connection_timer_ms: None,
             release_assistance: ReleaseAssistance::None,
             edt_downlink_wait_ms: 20,
             max_connections: 1_000,
@@ -366,6 +399,11 @@ impl RrcConfig {
         within("rrc.nas_header_bytes", self.nas_header_bytes, 0, 100)?;
         within("rrc.release_bytes", self.release_bytes, 1, 1_000)?;
         within("rrc.inactivity_ms", self.inactivity_ms, 1, 3_600_000)?;
+        let optional = |key, value: Option<u32>, least| {
+            value.map_or(Ok(()), |value| within(key, value, least, 86_400_000))
+        };
+        optional("rrc.removal_ms", self.removal_ms, 0)?;
+        optional("rrc.connection_timer_ms", self.connection_timer_ms, 100)?;
         within("rrc.edt_downlink_wait_ms", self.edt_downlink_wait_ms, 0, 10_000)?;
         within("rrc.max_connections", self.max_connections, 1, 1_000_000)?;
         within("rrc.paging_cycle_ms", self.paging_cycle_ms, 1, 10_485_760)

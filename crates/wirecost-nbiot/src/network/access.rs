@@ -6,7 +6,7 @@ use super::{AirEvent, Channel, Event, LossCause, Message, Network, OnAir};
 use crate::cell::{Preamble, Response};
 use crate::nprach::detection_probability;
 use crate::subframe::{Interval, Subframe};
-use crate::ue::{Access, Purpose, RrcState, UeId};
+use crate::ue::{Access, Purpose, RrcState, Ue, UeId};
 
 /// Subframes from the end of a preamble to the response window (TS 36.321 section 5.1.4).
 const WINDOW_GAP: u64 = 4;
@@ -29,6 +29,10 @@ impl Network {
         if device.rrc == RrcState::Idle {
             device.rrc = RrcState::Connecting;
             device.active_since = now;
+            if let Some(timer) = self.config.rrc.connection_timer_ms {
+                let at = now + u64::from(timer);
+                self.events.push(at, Event::ConnectionTimer { ue, since: now });
+            }
         }
         device.level = device.first_level;
         device.access_serial += 1;
@@ -207,6 +211,14 @@ impl Network {
                 serial: next_serial,
             },
         );
+    }
+
+    /// The device must have a connection by now (TS 36.331 section 5.3.3.6, T300).
+    pub(super) fn handle_connection_timer(&mut self, ue: UeId, since: Subframe, now: Subframe) {
+        let is_late = |device: &Ue| device.rrc == RrcState::Connecting && device.active_since == since;
+        if self.ues.get(ue).is_some_and(is_late) {
+            self.fail(ue, LossCause::NoAccess, now);
+        }
     }
 
     /// The link of a device has failed, or it got none: its packets are lost, and it is idle.

@@ -75,20 +75,21 @@ impl Network {
 
     /// A device has decoded the Msg4 that gives it a connection.
     pub(super) fn become_connected(&mut self, ue: UeId, now: Subframe) {
-        let flow = self.config.rrc.flow;
-        let inactivity = u64::from(self.config.rrc.inactivity_ms);
+        let rrc = self.config.rrc;
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
         device.rrc = RrcState::Connected;
-        device.up.is_open = flow != Flow::Setup;
+        device.up.is_open = rrc.flow != Flow::Setup;
         device.last_activity = now;
         device.pages = 0;
         device.counters.connections += 1;
         let connection = device.counters.connections;
         self.send_control(ue, Direction::Up, Control::Msg5);
-        self.events
-            .push(now + inactivity, Event::Inactivity { ue, connection });
+        if rrc.removal_ms.is_none() {
+            let at = now + u64::from(rrc.inactivity_ms);
+            self.events.push(at, Event::Inactivity { ue, connection });
+        }
         let at = now.instant();
         self.outbox.push(AirEvent::Connected { ue, at });
     }

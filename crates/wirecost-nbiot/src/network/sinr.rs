@@ -90,7 +90,8 @@ impl Network {
             .receivers()
             .npdcch
             .energy(self.downlink_sinr(ue, interval));
-        let error_rate = self.adaptation.dci(repetitions).error_rate(energy);
+        let by_sinr = self.adaptation.dci(repetitions).error_rate(energy);
+        let error_rate = self.config.npdcch.failure.unwrap_or(by_sinr);
         let device = self.ues.get_mut(ue);
         device.is_some_and(|device| device.rng.next_f64() >= error_rate)
     }

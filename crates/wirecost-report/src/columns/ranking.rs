@@ -17,7 +17,7 @@ pub(crate) const TOO_FEW_MEANS: &str = "too few samples to tell it from the best
 /// The rank of a cell in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
-    /// No value is better, and some are worse.
+    /// No value can be better, and some are worse.
     Best,
     /// No difference of note from the best; some are worse.
     Alike,
@@ -52,7 +52,7 @@ pub(crate) enum Contest<'a> {
 }
 
 impl Column {
-    /// Ranks the cells. Invalid cells are not ranked.
+    /// Ranks the cells. Invalid cells are not ranked. None is the best while the samples of another one do not tell it from that one.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
         let ranks: Vec<Rank> = cells.iter().map(|cell| self.rank(cell, cells)).collect();
         let any = |cell: &Cell, wanted: Rank| {
@@ -62,8 +62,8 @@ impl Column {
                 .any(|(_, rank)| *rank == wanted)
         };
         let settled = |(cell, rank): (&&Cell, &Rank)| match rank {
-            Rank::Best | Rank::Alike if any(cell, Rank::Behind) => *rank,
             Rank::Best | Rank::Alike if any(cell, Rank::TooFew) => Rank::TooFew,
+            Rank::Best | Rank::Alike if any(cell, Rank::Behind) => *rank,
             Rank::Best | Rank::Alike => Rank::AllAlike,
             Rank::AllAlike | Rank::Behind | Rank::TooFew | Rank::Unranked => *rank,
         };
@@ -124,5 +124,57 @@ impl Column {
     fn competes(self, cell: &Cell, rival: &Cell) -> bool {
         let alike = !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival);
         alike && is_modelled(cell) == is_modelled(rival) && is_secured(cell) == is_secured(rival)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wirecost_results::summary::{Section, Times};
+
+    use super::*;
+
+    fn cell((mean, ci95): (f64, Option<[f64; 2]>)) -> Cell {
+        let times = Times {
+            mean,
+            ci95,
+            ..Times::default()
+        };
+        Cell {
+            stack: "coap-con".into(),
+            valid: true,
+            message: Some(Section {
+                response_time_ns: Some(times),
+                ..Section::default()
+            }),
+            ..Cell::default()
+        }
+    }
+
+    #[test]
+    fn none_is_the_best_while_the_samples_do_not_tell_another_one_from_it() {
+        let known = |mean: f64| (mean, Some([mean - 1.0, mean + 1.0]));
+        let cells = [known(100.0), known(200.0), (105.0, None)].map(cell);
+        let cells: Vec<&Cell> = cells.iter().collect();
+        let ranks = Column::Mean.ranks(&cells);
+        assert_eq!(ranks, [Rank::TooFew, Rank::Behind, Rank::TooFew]);
+        assert_eq!(
+            Column::Mean.contest(&cells),
+            Contest::TooFew(vec![cells[0], cells[2]])
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_marks_the_best_where_its_contest_has_one(
+            values in proptest::collection::vec((100.0..200.0_f64, proptest::option::of(0.0..20.0_f64)), 2..6)
+        ) {
+            let with_ends = |(mean, half): (f64, Option<f64>)| (mean, half.map(|half| [mean - half, mean + half]));
+            let cells: Vec<Cell> = values.into_iter().map(with_ends).map(cell).collect();
+            let cells: Vec<&Cell> = cells.iter().collect();
+            let is_marked = Column::Mean.ranks(&cells).iter().any(|rank| rank.is_among_the_best());
+            let has_best = matches!(Column::Mean.contest(&cells), Contest::Best(_));
+            prop_assert_eq!(is_marked, has_best);
+        }
     }
 }

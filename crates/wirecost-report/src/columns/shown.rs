@@ -33,7 +33,7 @@ impl Column {
             Self::FirstMessage => has_values && any(waits_in_between),
             Self::P99 | Self::Mean => has_values && any(has_spread),
             Self::Goodput => has_values && any(spans_packets),
-            Self::Ratio => has_values,
+            Self::Ratio | Self::Frames => has_values,
         }
     }
 }

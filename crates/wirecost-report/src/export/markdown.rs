@@ -80,7 +80,9 @@ fn footnote(tables: &str) -> String {
         ),
         (
             EARLY,
-            format!("`{EARLY}` early data, which shares its packets with the handshake"),
+            format!(
+                "`{EARLY}` early data, or sent behind the request to connect: the message shares packets with the connect"
+            ),
         ),
     ];
     let shown = marks.into_iter().filter(|(mark, _)| tables.contains(mark));
@@ -127,7 +129,7 @@ fn kind(group: &Group<'_>, index: usize, columns: usize) -> String {
     if !group.has_both_protections() || before == Some(secured[index]) {
         return String::new();
     }
-    let name = if secured[index] { "secured" } else { "plain" };
+    let name = if secured[index] { "encrypted" } else { "plain" };
     format!("| *{name}* |{}\n", " |".repeat(columns))
 }
 

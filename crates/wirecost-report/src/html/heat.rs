@@ -138,7 +138,7 @@ impl HeatMap {
             controls.choose(dimension.name(), values.iter().map(|value| value.text.clone()));
         }
         if kinds.len() > 1 {
-            controls.choose("stacks", ["plain", "secured"].into_iter().map(str::to_owned));
+            controls.choose("stacks", ["plain", "encrypted"].into_iter().map(str::to_owned));
         }
         let slices = sweep.slices(&fixed);
         let panel = |(metric, figures): (usize, &Figures<'_>)| -> Vec<Panel> {

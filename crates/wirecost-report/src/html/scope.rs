@@ -51,7 +51,7 @@ impl Kind {
         match self {
             Self::Any => "",
             Self::Plain => ", plain",
-            Self::Secured => ", secured",
+            Self::Secured => ", encrypted",
         }
     }
 

@@ -55,6 +55,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         summary,
         cards: cards::all(summary, &labels),
         searches: search::all(summary),
+        searches_over_runs: words::search::over_runs(&summary.searches),
         matrix: Matrix::of(results, &labels),
         loads: views
             .map(|(index, (load, label))| LoadView::of(results, index, load, label))
@@ -98,6 +99,8 @@ struct Page<'a> {
     cards: Vec<Card>,
     /// The searches for the highest rate.
     searches: Vec<Search>,
+    /// What the searches of each repeated load say together.
+    searches_over_runs: Vec<String>,
     /// The figures of several loads.
     matrix: Option<Matrix>,
     loads: Vec<LoadView>,

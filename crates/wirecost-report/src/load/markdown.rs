@@ -46,7 +46,7 @@ pub fn markdown(summary: &LoadSummary) -> String {
     text + &format!("\n```sh\n{command}\n```\n")
 }
 
-/// The conclusion of each search for the highest rate.
+/// What repeated searches for the highest rate say together, and the conclusion of each search.
 fn searches(summary: &LoadSummary) -> String {
     let of_one = |search: &RateSearch| {
         let limit = words::search::limit(search).map_or(String::new(), |limit| format!(" Limit: {limit}."));
@@ -58,7 +58,11 @@ fn searches(summary: &LoadSummary) -> String {
         let text = format!("{answer}{}.{limit}", words::search::conclusion(search));
         format!("**{}**: {}\n\n", escaped(&search.name), escaped(&text))
     };
-    summary.searches.iter().map(of_one).collect()
+    let over_runs = words::search::over_runs(&summary.searches);
+    let together = over_runs
+        .iter()
+        .map(|line| format!("The highest rate {}.\n\n", escaped(line)));
+    together.chain(summary.searches.iter().map(of_one)).collect()
 }
 
 /// The bytes of each hop between sites.

@@ -1,6 +1,7 @@
 //! The names of loads and of their figures, the same in table, page and exports.
 
 pub(crate) mod agents;
+pub(crate) mod answer;
 pub(crate) mod repeat;
 pub(crate) mod search;
 
@@ -412,7 +413,7 @@ pub(crate) fn judged(phase: &PhaseFigures) -> Option<Timed<'_>> {
 }
 
 /// A time in milliseconds as far as it can be used: `7.490`, `≤7.490`, `INVALID`.
-pub(crate) fn time(nanos: Option<f64>, standing: Standing) -> String {
+pub fn time(nanos: Option<f64>, standing: Standing) -> String {
     match (nanos, standing) {
         (None, _) => number::NONE.to_owned(),
         (Some(nanos), Standing::Exact) => number::latency(nanos),

@@ -5,7 +5,7 @@
 
 use wirecost_results::nbiot::{Estimate, NbiotSummary, Point};
 
-use super::{checks, sensitivity, table};
+use super::{sensitivity, table};
 use crate::csv::{self, Field, field, optional};
 use crate::number;
 
@@ -77,9 +77,6 @@ pub fn markdown(summary: &NbiotSummary) -> String {
     );
     if !summary.sensitivity.is_empty() {
         text = format!("{text}\n{}", sensitivity(&summary.sensitivity));
-    }
-    if !summary.checks.is_empty() {
-        text = format!("{text}\n{}", checks(&summary.checks));
     }
     text += "```\n";
     if summary.interrupted {

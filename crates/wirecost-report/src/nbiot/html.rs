@@ -70,7 +70,6 @@ pub fn page(
         changes: tables::changes(&choices),
         maps,
         sequence: Sequence::of(transmissions),
-        checks: tables::checks(&summary.checks),
         table: tables::points(summary),
         network: serde_json::to_string_pretty(&summary.setting.network).unwrap_or_default(),
     };
@@ -139,7 +138,6 @@ struct Page<'a> {
     changes: Grid,
     maps: Option<Maps>,
     sequence: Option<Sequence>,
-    checks: Grid,
     table: Grid,
     /// Every parameter of the network.
     network: String,

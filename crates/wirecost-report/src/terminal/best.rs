@@ -97,7 +97,7 @@ fn kinds<'a>(group: &Group<'a>) -> Vec<(String, Vec<&'a Cell>)> {
         let cells = group.iter().filter(|cell| is_secured(cell) == secured);
         (format!("{}, {name}", group.heading), cells.collect())
     };
-    [("plain", false), ("secured", true)].map(kind).into()
+    [("plain", false), ("encrypted", true)].map(kind).into()
 }
 
 fn row(heading: &str, cells: &[&Cell], questions: &[Question; 4], names: &Names) -> [String; 5] {

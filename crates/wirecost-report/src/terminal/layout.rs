@@ -24,7 +24,7 @@ enum Dropped {
 }
 
 /// The order in which parts are dropped if the width does not suffice.
-const DROP_ORDER: [Dropped; 12] = [
+const DROP_ORDER: [Dropped; 13] = [
     Dropped::Column(Column::Ratio),
     Dropped::Column(Column::Goodput),
     Dropped::Column(Column::Packets),
@@ -35,6 +35,7 @@ const DROP_ORDER: [Dropped; 12] = [
     Dropped::Bar,
     Dropped::Column(Column::Connection),
     Dropped::Column(Column::Total),
+    Dropped::Column(Column::Frames),
     Dropped::Key(Key::Agreement),
     Dropped::Column(Column::P50),
 ];

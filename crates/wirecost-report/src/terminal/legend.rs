@@ -25,7 +25,7 @@ pub(super) fn lines(run: &Summary, columns: &[Column], layout: &Layout, names: &
         (
             has(EARLY),
             format!(
-                "{EARLY} early data: the message shares its packets with the handshake, whose headers count as \
+                "{EARLY} early data, or sent behind the request to connect: the message shares packets with the connect, whose headers count as \
                  connection; not compared"
             ),
         ),

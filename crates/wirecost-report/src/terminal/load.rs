@@ -1,4 +1,4 @@
-//! The table at the end of a run of loads. One load: its phases with outcomes, times and the CPU of both sides. Several
+//! The table at the end of a run of loads. One load: the answer in three lines, then its phases with outcomes, times and the CPU of both sides. Several
 //! loads: one row each.
 //!
 //! No line is wider than `width`: columns are dropped, and texts are clipped or wrapped between words.
@@ -31,7 +31,7 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     };
     let mut lines = match (summary.searches.as_slice(), summary.loads.as_slice()) {
         (_, []) => vec!["no load was run".to_owned()],
-        ([], [load]) => page.load(load),
+        ([], [load]) => page.load(load, summary),
         ([], loads) => page.loads(loads),
         (searches, loads) => page.searches(searches, loads),
     };
@@ -62,11 +62,8 @@ struct Page {
 
 impl Page {
     /// All figures of one load.
-    fn load(&self, load: &Load) -> Vec<String> {
-        let mut lines = vec![
-            self.style
-                .bold(&number::clipped(&words::headline(load), self.width)),
-        ];
+    fn load(&self, load: &Load, summary: &LoadSummary) -> Vec<String> {
+        let mut lines = self.answer(load, summary);
         if load.not_run.is_some() {
             lines.extend(self.remarks(load, ""));
             return lines;
@@ -113,6 +110,20 @@ impl Page {
         }
         lines.extend(self.entry("bottleneck", &words::bottleneck(load)));
         lines.extend(self.remarks(load, ""));
+        lines
+    }
+
+    /// What was loaded, rate and times, and the verdict: one line each.
+    fn answer(&self, load: &Load, summary: &LoadSummary) -> Vec<String> {
+        let line = |text: &str| number::clipped(text, self.width);
+        let mut lines = vec![self.style.bold(&line(&words::headline(load)))];
+        lines.extend(words::answer::rate_and_times(load).map(|text| line(&text)));
+        let judgement = words::answer::judgement(load, &summary.thresholds);
+        let text = line(&judgement.text);
+        lines.push(match judgement.alarms {
+            true => self.style.alarm(&text),
+            false => text,
+        });
         lines
     }
 
@@ -281,6 +292,9 @@ impl Page {
     /// The searches for the highest rate, one below the other.
     fn searches(&self, searches: &[RateSearch], loads: &[Load]) -> Vec<String> {
         let mut lines = Vec::new();
+        for over_runs in words::search::over_runs(searches) {
+            lines.extend(self.entry("highest rate", &over_runs));
+        }
         for search in searches {
             if !lines.is_empty() {
                 lines.push(String::new());

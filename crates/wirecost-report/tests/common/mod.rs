@@ -130,7 +130,11 @@ fn scenario(cells: &[Cell]) -> Asked {
         "seed": 1,
         "resource": "test",
         "keep_alive": "60s",
+        "reconnect": "never",
         "messages_per_connection": 1,
+        "warm_up": true,
+        "client_certificates": false,
+        "dtls_cookie": false,
     });
     serde_json::from_value(scenario).unwrap()
 }

@@ -67,25 +67,13 @@ pub(crate) fn summary(has_changes: bool) -> NbiotSummary {
             }
         }
     }
-    let checks = [
-        ("A1", "holds", "NON over MQTT is at least 1.42"),
-        ("A6", "does-not-hold", "1.5/s 99.9 (99.8 to 100.0) %"),
-        (
-            "A8",
-            "not-separable",
-            "5 % are unserved at: tcp 400 B 1.9/s, tcp 25 B beyond 4/s",
-        ),
-    ];
-    let checks = checks.map(|(id, verdict, numbers)| {
-        json!({"id": id, "statement": "one is above the other", "verdict": verdict, "numbers": numbers})
-    });
     from(json!({
         "schema": 1, "kind": "nbiot", "format": "wirecost-nbiot/1", "version": "0.1.0",
         "setting": {
             "cells": 21, "seeds": 2, "seed": 42, "duration_s": 20.0, "warm_up_s": 2.0, "deadline_s": 20.0, "interval_s": 7_200.0,
             "ipv6": false, "resource": "test", "dci_spacing_ms": 32.0, "network": {"scenario": {"isd_m": 1_732.0}},
         },
-        "points": points, "checks": checks, "interrupted": false,
+        "points": points, "interrupted": false,
     }))
 }
 
@@ -118,7 +106,7 @@ pub(crate) fn map() -> DeviceMap {
         [-400, 100, 1, 1, -146.0, 8_000],
         [100, -500, 2, 0, -131.0, null],
     ]);
-    let run = |(stack, size, load): (&str, usize, f64)| json!({"stack": stack, "size_bytes": size, "load": load, "replication": 0, "sample": {"one_in": 4, "devices": devices}});
+    let run = |(stack, size, load): (&str, usize, f64)| json!({"stack": stack, "size_bytes": size, "load": load, "replication": 0, "sample": {"first": 4, "devices": devices}});
     let points = ["coap-con", "tcp", "coap-con (edt)"].into_iter();
     let points = points.flat_map(|stack| [25, 400].map(|size| (stack, size)));
     let points = points.flat_map(|(stack, size)| LOADS.map(|load| (stack, size, load)));

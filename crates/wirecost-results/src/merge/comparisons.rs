@@ -52,6 +52,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<Summary, MergeError> {
         cells,
         ..first.clone()
     };
+    summary.count_frames();
     summary.thresholds = scenarios.judge_comparison(&summary, into);
     into.write_json("summary.json", &summary)?;
     let at = rfc3339(ended);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{MergeError, Order, copy_facts, places};
 use crate::figures::Interval;
 use crate::folder::RunFolder;
+use crate::intervals::Intervals;
 use crate::link_use::HopUse;
 use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
 use crate::resume::Earlier;
@@ -114,15 +115,8 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
 
 /// All intervals by phase and second. Intervals of the same second are added.
 fn added(some: Vec<Interval>, others: Vec<Interval>) -> Vec<Interval> {
-    let mut sums: BTreeMap<(u32, u32, bool), Interval> = BTreeMap::new();
-    for interval in some.into_iter().chain(others) {
-        let place = (interval.phase, interval.second, interval.warm_up);
-        match sums.get_mut(&place) {
-            Some(sum) => sum.add(&interval),
-            None => drop(sums.insert(place, interval)),
-        }
-    }
-    sums.into_values().collect()
+    let sums: Intervals = some.into_iter().chain(others).collect();
+    sums.into_list()
 }
 
 /// The fields of a phase that are not counts. A phase lasts as long as the longer one of two machines.

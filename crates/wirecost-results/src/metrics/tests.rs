@@ -81,20 +81,23 @@ fn phases_of_one_name_stay_apart_and_warm_up_is_left_out() {
         ..PhaseFigures::default()
     };
     let mut metrics = Metrics::default();
-    metrics.add(&LoadFile {
-        load: Load {
-            stack: "mqtt-qos1".into(),
-            target: "mqtt://\"a\\\n".into(),
-            phases: vec![phase("publish"), phase("publish")],
-            ..Load::default()
+    metrics.add(
+        &LoadFile {
+            load: Load {
+                stack: "mqtt-qos1".into(),
+                target: "mqtt://\"a\\\n".into(),
+                phases: vec![phase("publish"), phase("publish")],
+                ..Load::default()
+            },
+            intervals: vec![warm_up, counted(), later],
+            usage: Vec::new(),
+            traffic: None,
+            profile: None,
+            source_addresses: Vec::new(),
+            server: None,
         },
-        intervals: vec![warm_up, counted(), later],
-        usage: Vec::new(),
-        traffic: None,
-        profile: None,
-        source_addresses: Vec::new(),
-        server: None,
-    });
+        0,
+    );
     let text = metrics.text(Format::OpenMetrics);
     assert_eq!(value(&text, "wirecost_messages_offered_total", LABELS), "3");
     let second = LABELS.replace("phase_index=\"0\"", "phase_index=\"1\"");

@@ -96,14 +96,15 @@ impl Page {
         self.head(name, "histogram", "seconds", help);
         for (labels, times) in samples {
             let bucket = format!("{name}_bucket");
-            for bound in BOUNDS {
-                let count = times.count_up_to((bound * 1e9).round() as u64);
+            let counts = times.counts_up_to(BOUNDS.map(|bound| (bound * 1e9).round() as u64));
+            for (bound, count) in BOUNDS.into_iter().zip(counts) {
                 self.bucket(&bucket, labels, &bound.to_string(), count);
             }
-            self.bucket(&bucket, labels, "+Inf", times.len());
-            let sum = times.mean() * times.len() as f64 / 1e9;
+            let all = times.len();
+            self.bucket(&bucket, labels, "+Inf", all);
+            let sum = times.mean() * all as f64 / 1e9;
             self.sample(&format!("{name}_sum"), labels, &format!("{sum:.9}"));
-            self.sample(&format!("{name}_count"), labels, &times.len().to_string());
+            self.sample(&format!("{name}_count"), labels, &all.to_string());
         }
     }
 

@@ -7,7 +7,7 @@ pub const FILE: &str = "map.json";
 /// The format of this file.
 pub const FORMAT: &str = "wirecost-nbiot-map/1";
 /// Devices of a sample; chance makes it a little larger or smaller.
-pub const SAMPLE_DEVICES: f64 = 2_000.0;
+pub const SAMPLE_DEVICES: u64 = 2_000;
 
 /// `map.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,11 +48,13 @@ pub struct MappedRun {
     pub sample: PlaceSample,
 }
 
-/// Some of the devices of a run whose reports were measured: those of every n-th report, whatever became of it.
+/// Some of the devices of a run whose reports were measured: those of its first reports, whatever became of them. They are the same
+/// devices at every load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlaceSample {
-    /// One report in this number is in the sample.
-    pub one_in: u64,
+    /// Reports with a smaller number are in the sample; 0 in files of earlier versions.
+    #[serde(default)]
+    pub first: u64,
     /// The devices, in the order in which they left the cells.
     pub devices: Vec<DevicePlace>,
 }

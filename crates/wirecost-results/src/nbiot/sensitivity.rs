@@ -9,6 +9,7 @@ pub const UNSERVED_AT_KNEE: f64 = 0.05;
 
 /// The knee of one curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
     /// The stack, as its points have it.
     pub stack: String,

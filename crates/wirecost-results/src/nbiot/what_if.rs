@@ -10,6 +10,7 @@ use super::{DeviceMeans, Estimate};
 /// A change beside its base at the same load: the change less the base, a mean over pairs of replications with the same reports and
 /// places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The base, as its point names its stack.
     pub base: String,
@@ -44,6 +45,7 @@ impl Estimate {
 
 /// The keep-alives of a replication: each has a device of its own in the cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepAlives {
     /// Keep-alives that were due in the window.
     pub sent: u64,
@@ -57,6 +59,7 @@ pub struct KeepAlives {
 
 /// Kept connections at one load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeptConnections {
     /// The time without traffic after which a connection is kept alive, in seconds.
     pub keep_alive_s: f64,
@@ -74,6 +77,7 @@ pub struct KeptConnections {
 
 /// A curve that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotRun {
     /// The stack, with its change in parentheses.
     pub stack: String,

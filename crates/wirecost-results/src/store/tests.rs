@@ -196,7 +196,7 @@ fn a_logged_second_is_as_long_as_it_was_measured() {
         duration_s: 2.5,
         ..PhaseFigures::default()
     };
-    let part = |kind, second| measured_of(&phase, kind, second);
+    let part = |kind, second| measured_of(&phase, kind, &Interval::new(0, second, false));
     let seconds = [0, 1, 2, 7].map(|second| part(CurveKind::Response, second));
     assert_eq!(seconds, [[0.5, 1.0], [1.0, 2.0], [2.0, 2.25], [7.0, 8.0]]);
     for kind in [CurveKind::Connect, CurveKind::Delay] {
@@ -223,4 +223,22 @@ fn the_environment_holds_source_addresses_and_servers() {
     let rows = UsageRow::read(&usage).expect("rows");
     let loads: Vec<u64> = rows.iter().map(|row| row.load).collect();
     assert_eq!(loads, [0, 1]);
+}
+
+#[test]
+fn a_load_that_is_there_twice_has_two_numbers() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = RunFolder::create_with(&dir.path().join("run"), &crate::folder::LOAD_FOLDERS);
+    let folder = folder.expect("a folder");
+    let (heading, environment) = (Heading::default(), Environment::default());
+    let keys = vec!["aa".into(), "aa".into()];
+    let mut store =
+        LoadStore::open(&folder, heading, keys, Earlier::default(), &environment).expect("a store");
+    for _ in 0..2 {
+        store.put(&load("aa"), &environment).expect("kept");
+    }
+    let ended = store.finish(&environment, Vec::new(), UNIX_EPOCH);
+    assert_eq!(ended.expect("written").loads.len(), 2);
+    let lines = folder.read_text("intervals.csv").expect("rows");
+    assert_eq!(lines.lines().filter(|line| line.starts_with("1,")).count(), 3);
 }

@@ -31,8 +31,9 @@ fn every_built_in_device_is_read_with_its_sources() {
 fn currents_are_powers_at_the_supply() {
     let device = read(BUILT_IN[0].0, BUILT_IN[0].1).expect("a device");
     assert!((device.level(State::Transmit).watts - 0.283 * 3.3).abs() < 1e-12);
-    // 3 ms in 300 ms at 88 mA, else 240 uA.
-    assert!((device.floor().watts - (0.00088 + 0.99 * 0.00024) * 3.3).abs() < 1e-12);
+    // 1.95 ms in 307.2 ms at 88 mA, else 0.77 mA.
+    let part = 1.95 / 307.2;
+    assert!((device.floor().watts - (part * 0.088 + (1.0 - part) * 0.00077) * 3.3).abs() < 1e-12);
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn a_wrong_device_file_is_refused_with_its_line() {
         ("source: vendor", "source: vendr", "not among the sources"),
         ("state: listen", "state: doze", "is not a state"),
         ("rest: idle", "rest: transmit", "does not rest in"),
-        ("{value: 3ms", "{value: 3s", "cannot listen longer"),
+        ("{value: 1.95ms", "{value: 3s", "cannot listen longer"),
         ("value: 50ms", "value: 2d", "must be at most 1d"),
         ("value: 54B", "value: 1MB", "must be at most 65535B"),
         (", 2022-07\"", "\"", "a source needs a date"),

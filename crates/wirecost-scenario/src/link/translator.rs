@@ -1,8 +1,11 @@
 //! What is asked of the address translator (NAT) of a link.
 
+use std::time::Duration;
+
 use wirecost_link::LinkConfig;
 use wirecost_link::nat::{NatPort, NatTimeouts};
 use wirecost_results::link_text::{nat_port, nat_timeouts};
+use wirecost_stack::Stack;
 
 use super::LinkError;
 
@@ -11,12 +14,12 @@ use super::LinkError;
 pub struct Translator {
     /// How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them
     /// [default: as the link says, or for ever]
-    #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
+    #[arg(long, hide_short_help = true, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
     pub nat_timeout: Option<NatTimeouts>,
 
     /// The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port,
     /// a DTLS session without connection ID is gone [default: as the link says, or same-port]
-    #[arg(long, value_name = "PORT", value_parser = nat_port)]
+    #[arg(long, hide_short_help = true, value_name = "PORT", value_parser = nat_port)]
     pub nat: Option<NatPort>,
 }
 
@@ -72,10 +75,16 @@ fn of_both(own: NatTimeouts, base: NatTimeouts) -> NatTimeouts {
     }
 }
 
+/// After which silence a device takes its session for lost and makes a new one before it sends: the address translator then gives
+/// it a port that its server does not know. A device that did not know the time-out would first send into the void, as often as
+/// its protocol repeats a message. It does not know when its last packet passed the translator, at most a round trip before.
+pub fn forgotten_after(link: &LinkConfig, stack: Stack) -> Option<Duration> {
+    let timeout = link.nat.new_udp_port().filter(|_| stack.is_known_by_port())?;
+    Some(timeout.saturating_sub(link.rtt()))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

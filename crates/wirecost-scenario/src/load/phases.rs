@@ -7,7 +7,7 @@ use wirecost_security::Start;
 use crate::error::ScenarioError;
 use crate::node::{Node, Value};
 use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
-use crate::table::{Table, ValueError, flag, meant, parsed, rate, time, whole};
+use crate::table::{Table, ValueError, count, flag, meant, parsed, rate, time};
 
 /// The values of `do`, with the keys of each phase.
 pub const PHASES: [(&str, &[&str]); 9] = [
@@ -106,7 +106,7 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
 
 fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError> {
     let duration = table.one("duration", positive)?;
-    let count = table.one("count", whole)?;
+    let count = table.one("count", count)?;
     if duration.is_none() && count.is_none() {
         return Err(table.error(
             "duration",

@@ -205,7 +205,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "stack: tcp\nclients: 0\n",
-            "line 2: clients: \"0\" is not a number of devices: write 1500 or 50k",
+            "line 2: clients: \"0\" is not a number of devices: write 1500, 50k or 10M",
         ),
         (
             "stack: tcp\npayload: {file: /etc/passwd}\n",

@@ -1,6 +1,7 @@
 //! The options of a comparison.
 
 mod engine;
+mod handshake;
 mod running;
 mod valid;
 
@@ -12,21 +13,28 @@ use serde::Serialize;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, Medium, QueueLimit, Reorder,
 };
-use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{ByteSize, Framing};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::resolved::Tree;
 use wirecost_results::shard::Shard;
 use wirecost_results::value::ValueError;
 use wirecost_security::Start;
+use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
-use crate::options::row::{Form, Kind, Named, Names, Seconds, Spec, options};
+use crate::options::common::{
+    Chunk, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody,
+    Seed, Timeout,
+};
+use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
+pub use handshake::Handshake;
+use handshake::{GroupNames, ServerGroup};
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
 
@@ -37,7 +45,7 @@ const MEASUREMENT: &str = "Measurement";
 options! {
     /// The options of a comparison, every default filled in.
     #[derive(Clone, Debug, PartialEq)]
-    Options by new(stacks: Vec<Stack>) {
+    Options by new(stacks: Vec<Stack> = Vec::new()) {
         /// Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine
         /// allows it).
         option engine: Engine as Named<Engine> = Engine::Auto
@@ -86,17 +94,11 @@ options! {
         /// with a long RTT.
         option settle: Duration as Duration = Duration::from_secs(1)
             => Spec::under(MEASUREMENT).further().always_written();
-        /// Time after which an acknowledgement counts as late; after twice this time the device gives up.
-        option timeout: Duration as Duration = Duration::from_secs(30)
-            => Spec::under(MEASUREMENT).further().always_written();
-        /// Use IPv6 between devices and server.
-        option ipv6: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
-        /// Seed of all random decisions: the same seed repeats a simulated run exactly.
-        option seed: u64 as u64 = 42 => Spec::under(MEASUREMENT).takes("SEED").always_written();
-        /// MQTT topic, CoAP path and HTTP path.
-        option resource: String as String = "test".to_owned() => Spec::under(MESSAGES).further().always_written();
-        /// MQTT keep-alive interval; 0s turns it off.
-        option keep_alive: u16 as Seconds = 60 => Spec::under(MESSAGES).further().always_written();
+        common timeout: Timeout => Timeout::SPEC.below(MEASUREMENT).further();
+        common ipv6: Ipv6 => Ipv6::SPEC.below(CONNECTIONS).further().always_written();
+        common seed: Seed => Seed::SPEC.below(MEASUREMENT);
+        common resource: Resource => Resource::SPEC.below(MESSAGES).further();
+        common keep_alive: KeepAlive => KeepAlive::SPEC.below(MESSAGES).further();
         /// What a device does when its connection has ended before its last message: as-needed (it connects again, by its start,
         /// when the next message is due) or never (the remaining messages are not sent).
         option reconnect: Reconnect as Named<Reconnect> = Reconnect::AsNeeded
@@ -114,6 +116,19 @@ options! {
         option client_certificates: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
         /// DTLS servers request a cookie first, which costs one more round trip.
         option dtls_cookie: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
+        /// The certificates and groups of TLS.
+        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
+        /// Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3).
+        option certificate at handshake.certificate: Named<KeyKind> => Spec::under(CONNECTIONS).further().takes("KEY");
+        /// Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), or cross-signed (these and
+        /// the authority above by an older one).
+        option chain at handshake.chain: Named<Chain> => Spec::under(CONNECTIONS).further().takes("CHAIN");
+        /// Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the
+        /// key share (TLS and HTTP/3).
+        option group at handshake.group: GroupNames => Spec::under(CONNECTIONS).further().takes("GROUP,...");
+        /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
+        /// with a HelloRetryRequest.
+        option server_group at handshake.server_group: ServerGroup => Spec::under(CONNECTIONS).further().takes("GROUP,...");
         /// Send the measured messages at this interval instead of letting each one settle.
         keys interval by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
             => Spec::FILE.dimension();
@@ -133,24 +148,31 @@ options! {
         /// is closed to you).
         option packet_path at medium: PacketPath
             => Spec::under(MEASUREMENT).further().takes("PATH").changes_nothing();
+        /// Also count the bytes of a session as a sniffer does, each packet with the header of its link layer: none, ethernet (14 B), or
+        /// wifi (50 B).
+        option framing: Framing as Named<Framing> = Framing::None
+            => Spec::under(MEASUREMENT).further().takes("LAYER").changes_nothing();
         /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts.
         option one_cpu: bool as bool = false => Spec::under(MEASUREMENT).further();
         /// How devices hand their messages to the network.
         field sending: Sending = Sending::default(),
-            in ["payload", "chunk", "nagle", "offload", "request_headers", "response_body"];
+            in [
+                "payload", "chunk", "nagle", "pipelined_connect", "offload", "request_headers", "response_body", "reading_in_query",
+            ];
         /// The bytes of each message.
         keys payload by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
-        /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS.
-        option chunk at sending.chunk: Option<ByteSize> => Spec::under(MESSAGES).further();
-        /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged.
-        option nagle at sending.nagle: bool => Spec::under(CONNECTIONS).further();
+        common chunk at sending.chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
+        common nagle at sending.nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
+        common pipelined_connect at sending.pipelined_connect: PipelinedConnect
+            => PipelinedConnect::SPEC.below(CONNECTIONS).further();
         /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
         /// does (engine live).
         option offload at sending.offload: bool => Spec::under(MEASUREMENT).further();
-        /// Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1.
-        option request_headers at sending.http.request_headers: Option<ByteSize> => Spec::under(MESSAGES).further();
-        /// Body of the built-in server's HTTP answer to a message, from 1B on.
-        option response_body at sending.http.response_body: Option<ByteSize> => Spec::under(MESSAGES).further();
+        common request_headers at sending.http.request_headers: RequestHeaders
+            => RequestHeaders::SPEC.below(MESSAGES).further();
+        common response_body at sending.http.response_body: ResponseBody => ResponseBody::SPEC.below(MESSAGES).further();
+        common reading_in_query at sending.http.reading_in_query: ReadingInQuery
+            => ReadingInQuery::SPEC.below(MESSAGES).further();
         /// Whether the capture holds the secrets of its connections.
         field keys: bool = true, in ["record"];
         /// Recorded devices per cell, in a run that is too long to record all.
@@ -222,6 +244,10 @@ impl Form for PacketPath {
 
 impl Names for Engine {
     const NAMES: &'static [&'static str] = &["auto", "sim", "live"];
+}
+
+impl Names for Framing {
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Reconnect {

@@ -3,14 +3,16 @@
 mod phase;
 pub mod print;
 pub mod resources;
+pub mod roster;
 pub mod settings;
 pub mod shared;
 pub mod sites;
 pub mod trace;
 pub mod valid;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Not;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,7 +24,9 @@ use wirecost_proto::driver::Writing;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
 use wirecost_readings::Batch;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::load::LoopKind;
+use wirecost_results::resolved::Tree;
 use wirecost_results::setting;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
@@ -30,144 +34,195 @@ use wirecost_stack::url::Url;
 use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
+use self::print::Secrets;
+use self::roster::Roster;
 use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
+use crate::options::common::{
+    Chunk, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed,
+    Timeout,
+};
 use crate::options::compare::below_ipv6;
+use crate::options::row::{Form, Kind, Named, Names, Parsed, Scaled, SharedRow, Spec, options};
 use crate::options::sending::{self, Connection, HttpSizes};
-use crate::table::ValueError;
+use crate::table::{self, ValueError};
 
-/// A load: devices, a target, and phases one after the other.
-///
-/// It serializes as in a scenario, without `login`, which [`print::Resolved`] adds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LoadOptions {
-    /// The stack, with the QoS of its messages.
-    #[serde(serialize_with = "print::text")]
-    pub stack: Stack,
-    /// How connections start.
-    #[serde(serialize_with = "print::text")]
-    pub start: Start,
-    /// The target.
-    #[serde(serialize_with = "print::text")]
-    pub target: LoadTarget,
-    /// The settings of a target that wirecost starts, where they differ from those that it gives it.
-    #[serde(skip_serializing_if = "Settings::is_empty")]
-    pub settings: Settings,
-    /// Devices without subscribers.
-    pub clients: u32,
-    /// Devices that receive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subscribers: Option<Subscribers>,
-    /// The payload of a message.
-    pub payload: Payload,
-    /// The values that the first device sends, each at its own time, in place of messages with `payload`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
-    /// The most bytes that a device gives to TCP at once; `None`: a message and its headers are one write.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "print::optional_text"
-    )]
-    pub chunk: Option<ByteSize>,
-    /// Whether sockets leave Nagle's algorithm on: they do not set `TCP_NODELAY`.
-    #[serde(skip_serializing_if = "Not::not")]
-    pub nagle: bool,
-    /// How long the connections of devices that send last.
-    #[serde(skip_serializing_if = "Connection::is_kept", serialize_with = "print::text")]
-    pub connection: Connection,
-    /// What HTTP requests and answers carry beyond the least.
-    #[serde(flatten)]
-    pub http: HttpSizes,
-    /// Topic, path or address; `%d` is the device's number, `%n` the message's.
-    pub resource: String,
-    /// Whether the server retains messages (MQTT).
-    pub retain: bool,
-    /// The will of each device (MQTT).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub will: Option<Will>,
-    /// User name and password; `%d` is the device's number.
-    #[serde(skip)]
-    pub login: Option<(String, String)>,
-    /// Client identifiers; `%d` is the device's number.
-    pub client_id: String,
-    /// MQTT keep-alive in seconds; 0 turns it off.
-    #[serde(serialize_with = "print::seconds")]
-    pub keep_alive: u16,
-    /// How long sessions outlive connections; `None` starts clean.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "print::optional_time"
-    )]
-    pub session_expiry: Option<Duration>,
-    /// The phases, in order.
-    pub phases: Vec<Phase>,
-    /// The limit of unanswered messages of a device; `None` is the limit of the protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub inflight: Option<u32>,
-    /// An answer after this time is late. After twice this time the device stops waiting.
-    #[serde(serialize_with = "print::time")]
-    pub timeout: Duration,
-    /// A connection that takes longer than this has failed.
-    #[serde(serialize_with = "print::time")]
-    pub connect_timeout: Duration,
-    /// Whether datagram devices share sockets. Tokens tell them apart.
-    pub shared_socket: bool,
-    /// Source addresses; if empty, addresses of 127.0.0.0/8 as needed for a target on loopback.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<std::net::IpAddr>,
-    /// Loops per process; `None` is one per CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// Processes; `None` is the number that the limit on open files requires.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub processes: Option<u32>,
-    /// Whether devices and a target that wirecost starts speak IPv6.
-    #[serde(skip_serializing_if = "Not::not")]
-    pub ipv6: bool,
-    /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
-    pub link: Option<LinkConfig>,
-    /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub sites: Option<Sites>,
-    /// Certificate authorities of the target, in addition to those of the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca: Option<PathBuf>,
-    /// Whether the target's certificate is not checked.
-    pub insecure: bool,
-    /// Whether the user has consented to load any target. It is not part of the scenario.
-    #[serde(skip)]
-    pub is_permitted: bool,
-    /// Whether a CPU profile of the target is taken.
-    pub profile: bool,
-    /// Whether every packet on the emulated link is recorded.
-    #[serde(skip_serializing_if = "Not::not")]
-    pub capture: bool,
-    /// Whether the capture holds the secrets of its connections.
-    #[serde(
-        rename = "record",
-        skip_serializing_if = "print::is_true",
-        serialize_with = "print::record"
-    )]
-    pub keys: bool,
-    /// Seed of every random decision.
-    pub seed: u64,
-    /// How many times the load is run, each time with another seed.
-    #[serde(skip_serializing_if = "print::is_one")]
-    pub repeat: u32,
-    /// The engine.
-    #[serde(skip_serializing_if = "LoadEngine::is_live", serialize_with = "print::text")]
-    pub engine: LoadEngine,
-    /// The service time of the simulated server; `None` answers at once.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "print::optional_text"
-    )]
-    pub service_time: Option<ServiceTime>,
-    /// The workers of the simulated server, which share one queue.
-    #[serde(skip_serializing_if = "print::is_one")]
-    pub workers: u32,
+/// The largest number of runs of a load.
+pub const MAX_RUNS: u32 = 1_000;
+/// The default number of devices.
+pub const DEFAULT_CLIENTS: u32 = 10;
+/// The default payload.
+pub const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
+/// The default client identifiers: eight characters up to 99,999 devices, of which the first three are the run's own.
+pub const CLIENT_ID: &str = "%x%05d";
+
+const MESSAGES: &str = "Messages";
+const CONNECTIONS: &str = "Connections";
+const GENERATOR: &str = "Target and generator";
+const RESULTS: &str = "Results";
+
+options! {
+    /// A load: devices, a target, and phases one after the other.
+    ///
+    /// It serializes as in a scenario, without the password of `login`, which [`print::Resolved`] can show.
+    #[derive(Clone, Debug, PartialEq)]
+    LoadOptions by new(
+        stack: Stack = Stack::plain(Application::Mqtt311(1)),
+        target: LoadTarget = LoadTarget::Started(Target::Builtin)
+    ) {
+        /// The stack, with the QoS of its messages.
+        field stack: Stack = stack, in ["stack"];
+        /// The stack of the devices.
+        keys stack by |load| Some(Tree::text(load.stack)) => Spec::FILE;
+        /// How devices start connections: cold, resumed or 0rtt.
+        option start: Start as Named<Start> = Start::Cold => Spec::FILE.always_written();
+        /// The target.
+        field target: LoadTarget = target, in ["target"];
+        /// A server that wirecost starts, or the URL of one that runs already.
+        keys target by |load| Some(Tree::text(&load.target)) => Spec::FILE;
+        /// The settings of a target that wirecost starts, where they differ from those that it gives it.
+        field settings: Settings = Settings::default(), in ["settings"];
+        /// Settings of the server that wirecost starts, by their names.
+        keys settings by |load| some(!load.settings.is_empty(), &load.settings) => Spec::FILE;
+        /// Devices that send, or only connect.
+        option clients: u32 as DeviceCount = DEFAULT_CLIENTS => Spec::FILE.always_written();
+        /// Devices that receive.
+        field subscribers: Option<Subscribers> = None, in ["subscribers"];
+        /// Devices that receive.
+        keys subscribers by |load| load.subscribers.as_ref().map(Tree::of) => Spec::FILE;
+        /// The payload of a message.
+        field payload: Payload = Payload::Size(DEFAULT_SIZE), in ["payload", "size", "readings", "encoding", "compression"];
+        /// What each message carries.
+        keys payload by |load| Some(Tree::of(&load.payload)) => Spec::FILE;
+        /// The bytes of each message, written as its payload.
+        keys size by |_| None => Spec::FILE;
+        /// The readings in each message, written as its payload.
+        keys readings by |_| None => Spec::FILE;
+        /// The encoding of the readings, written as the payload.
+        keys encoding by |_| None => Spec::FILE;
+        /// The compression of the readings, written as the payload.
+        keys compression by |_| None => Spec::FILE;
+        /// The values that the first device sends, each at its own time, in place of messages with `payload`.
+        field trace: Option<Trace> = None, in ["trace"];
+        /// The lines of the trace that the first device sends.
+        keys trace by |load| load.trace.as_ref().map(Tree::of) => Spec::FILE;
+        common chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
+        common nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
+        common pipelined_connect: PipelinedConnect => PipelinedConnect::SPEC.below(CONNECTIONS).further();
+        /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
+        /// its time contains the connect).
+        option connection: Connection as Named<Connection> = Connection::Kept => Spec::under(CONNECTIONS).takes("WHAT");
+        /// What HTTP requests and answers carry beyond the least.
+        field http: HttpSizes = HttpSizes::default(), in ["request_headers", "response_body", "reading_in_query"];
+        common request_headers at http.request_headers: RequestHeaders => RequestHeaders::SPEC.below(MESSAGES).further();
+        common response_body at http.response_body: ResponseBody => ResponseBody::SPEC.below(MESSAGES).further();
+        common reading_in_query at http.reading_in_query: ReadingInQuery => ReadingInQuery::SPEC.below(MESSAGES).further();
+        /// Topic, path or address; {device} and {n} are the numbers of device and message [default: the URL's, or test; obs for
+        /// CoAP observers].
+        option resource: String as String = Self::unnamed_resource(stack, false).to_owned()
+            => Spec::under(MESSAGES).default_said().always_written();
+        /// Send retained messages (MQTT).
+        option retain: bool as bool = false => Spec::under(MESSAGES).further().always_written();
+        /// User properties of each message (MQTT 5).
+        field user_properties: BTreeMap<String, String> = BTreeMap::new(), in ["user_properties"];
+        /// User properties of each message (MQTT 5).
+        keys user_properties by |load| some(!load.user_properties.is_empty(), &load.user_properties) => Spec::FILE;
+        /// The will of each device (MQTT).
+        field will: Option<Will> = None, in ["will"];
+        /// The will of each device (MQTT).
+        keys will by |load| load.will.as_ref().map(Tree::of) => Spec::FILE;
+        /// Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already.
+        option client_id: String as String = CLIENT_ID.to_owned()
+            => Spec::under(CONNECTIONS).further().takes("TEXT").always_written().changes_nothing();
+        common keep_alive: KeepAlive => KeepAlive::SPEC.below(CONNECTIONS).further();
+        /// How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts].
+        option session_expiry: Option<Duration> as Option<Duration> = None => Spec::under(CONNECTIONS).further();
+        /// The phases, in order.
+        field phases: Vec<Phase> = Vec::new(), in ["phases", "rate"];
+        /// What all devices do, one after the other.
+        keys phases by |load| Some(Tree::of(&load.phases)) => Spec::FILE;
+        /// The rate of the phases that name none, written with them.
+        keys rate by |_| None => Spec::FILE;
+        /// Messages of a device that may wait for an answer at the same time; the protocol's limit if it is left out.
+        option inflight: Option<u32> as Option<Scaled> = None => Spec::FILE;
+        common timeout: Timeout => Timeout::SPEC.below(MESSAGES).further();
+        /// Time after which a connect has failed.
+        option connect_timeout: Duration as Duration = CONNECT_TIMEOUT => Spec::under(CONNECTIONS).further().always_written();
+        /// The devices of a loop share sockets, and tokens tell them apart, for more devices than ports (CoAP without DTLS).
+        option shared_socket: bool as bool = false => Spec::under(GENERATOR).further().always_written();
+        /// Source addresses; if empty, addresses of 127.0.0.0/8 as needed for a target on loopback.
+        field sources: Vec<IpAddr> = Vec::new(), in ["sources"];
+        /// Source addresses of the devices.
+        keys sources by |load| some(!load.sources.is_empty(), &load.sources) => Spec::FILE.changes_nothing();
+        /// Number of loops [default: one per free CPU, if there are enough devices].
+        option threads: Option<u32> as Option<Scaled> = None => Spec::under(GENERATOR).further().changes_nothing();
+        /// Number of processes [default: as many as the limit of open files requires].
+        option processes: Option<u32> as Option<Scaled> = None => Spec::under(GENERATOR).further().changes_nothing();
+        common ipv6: Ipv6 => Ipv6::SPEC.below(GENERATOR).further();
+        /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
+        field link: Option<LinkConfig> = None, in ["link"];
+        /// The emulated link that all devices share.
+        keys link by |load| Some(Tree::of(&LinkText(load.link?))) => Spec::FILE;
+        /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
+        field sites: Option<Sites> = None, in ["sites", "links", "at"];
+        /// Places with servers or devices.
+        keys sites by |load| of_sites(load, "sites") => Spec::FILE;
+        /// The links between the sites.
+        keys links by |load| of_sites(load, "links") => Spec::FILE;
+        /// The sites of the devices.
+        keys at by |load| of_sites(load, "at") => Spec::FILE;
+        /// File with the CA certificates to trust, in PEM [default: those of the system].
+        option ca: Option<PathBuf> as Option<PathBuf> = None => Spec::under(CONNECTIONS).further().flag("cacert", None);
+        /// Accept any certificate of the server, for tests only.
+        option insecure: bool as bool = false => Spec::under(CONNECTIONS).further().excludes(&["ca"]).always_written();
+        /// Certificate of the devices in PEM, with --key; or a folder with one for each device: NAME.crt (or .pem) and NAME.key.
+        option cert: Option<PathBuf> as Option<PathBuf> = None => Spec::under(CONNECTIONS).further().takes("FILE|DIR");
+        /// Private key to the certificate of the devices in PEM.
+        option key: Option<PathBuf> as Option<PathBuf> = None
+            => Spec::under(CONNECTIONS).further().requires("cert").changes_nothing();
+        /// Whether the user has consented to load any target. It is not part of the scenario.
+        field is_permitted: bool = false, in [];
+        /// Take a CPU profile of a target that wirecost starts, with perf; the report shows it as a flame graph.
+        option profile: bool as bool = false => Spec::under(RESULTS).further().always_written();
+        /// Record every packet of the emulated link, or of virtual time, with the secrets that decrypt it, in capture/ of the
+        /// results folder.
+        option capture: bool as bool = false => Spec::under(RESULTS);
+        /// Whether the capture holds the secrets of its connections.
+        field keys: bool = true, in ["record"];
+        /// Contents of the capture.
+        keys record by |load| some(!load.keys, &BTreeMap::from([("keys", load.keys)])) => Spec::FILE;
+        common seed: Seed => Seed::SPEC.below(GENERATOR).further();
+        /// Run each load N times, each time with another seed: its figures have 95 % intervals over the runs; with --find-max, search
+        /// N times.
+        option repeat: u32 as Runs = 1 => Spec::under(GENERATOR).further();
+        /// Engine: live (kernel sockets), or sim (virtual time: everything is modelled, and the same seed gives the same figures).
+        option engine: LoadEngine as Named<LoadEngine> = LoadEngine::Live => Spec::under(GENERATOR).takes("ENGINE");
+        /// Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean
+        /// [default: 0s].
+        option service_time: Option<ServiceTime> as Option<Parsed<ServiceTime>> = None
+            => Spec::under(GENERATOR).further().takes("TIME");
+        /// Number of workers of the server of --engine sim, which share one queue.
+        option workers: u32 as Scaled = 1 => Spec::under(GENERATOR).further().requires("service_time");
+        /// User name and password; `%d` is the device's number.
+        field login: Option<(String, String)> = None, in ["login"];
+        /// The user of all devices, and the environment variable of the password.
+        keys login by |load| load.login_as(Secrets::Hidden) => Spec::FILE;
+        /// The devices one by one, from a file: their logins, and perhaps their identifiers and topics.
+        field roster: Option<Roster> = None, in ["credentials"];
+        /// A file with a line for each device: its user, its password and, if you want them, its identifier and its topic.
+        keys credentials by |load| Some(Tree::text(&load.roster.as_ref()?.path)) => Spec::FILE;
+    }
+}
+
+/// A value that is written where `is_there`.
+fn some(is_there: bool, value: &impl Serialize) -> Option<Tree> {
+    is_there.then(|| Tree::of(value))
+}
+
+/// What a key says of the sites, if there are any.
+fn of_sites(load: &LoadOptions, key: &str) -> Option<Tree> {
+    Tree::of(load.sites.as_ref()?).get(key).cloned()
 }
 
 impl LoadOptions {
@@ -286,6 +341,12 @@ impl LoadOptions {
         }
     }
 
+    /// The user properties of its messages, in the order of their names.
+    pub fn user_properties(&self) -> Arc<[(String, String)]> {
+        let pairs = self.user_properties.iter();
+        pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// How a driver writes to the streams of the devices.
     pub fn writing(&self) -> Writing {
         sending::writing(self.chunk, self.nagle)
@@ -356,17 +417,59 @@ impl LoadEngine {
     /// Every engine there is.
     pub const ALL: [Self; 2] = [Self::Live, Self::Sim];
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
-    fn is_live(&self) -> bool {
-        *self == Self::Live
-    }
-
     /// Its name on the command line, in scenarios and in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Sim => "sim",
         }
+    }
+}
+
+impl Names for LoadEngine {
+    const NAMES: &'static [&'static str] = &["live", "sim"];
+}
+
+impl Names for Start {
+    const NAMES: &'static [&'static str] = &["cold", "resumed", "0rtt"];
+}
+
+impl Names for Connection {
+    const NAMES: &'static [&'static str] = &["kept", "per_message", "per-message"];
+}
+
+/// The number of devices.
+#[derive(Debug)]
+pub struct DeviceCount;
+
+impl Form for DeviceCount {
+    type Value = u32;
+    const KIND: Kind = Kind::Scaled;
+
+    fn read(text: &str) -> Result<u32, ValueError> {
+        table::clients(text)
+    }
+
+    fn write(clients: &u32) -> Option<Tree> {
+        u32::write(clients)
+    }
+}
+
+/// How many times a load is run.
+#[derive(Debug)]
+pub struct Runs;
+
+impl Form for Runs {
+    type Value = u32;
+    const KIND: Kind = Kind::Count;
+
+    fn read(text: &str) -> Result<u32, ValueError> {
+        let runs = text.parse().ok().filter(|runs| (1..=MAX_RUNS).contains(runs));
+        runs.ok_or_else(|| ValueError::form(text, "a number of runs from 1 to 1000"))
+    }
+
+    fn write(runs: &u32) -> Option<Tree> {
+        u32::write(runs)
     }
 }
 
@@ -636,8 +739,6 @@ pub struct Backoff {
     pub full_jitter: bool,
 }
 
-/// The default time-out of an answer.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// The default time-out of a connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

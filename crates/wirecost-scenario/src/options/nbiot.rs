@@ -1,15 +1,22 @@
 //! Reports in NB-IoT cells: what a run is asked to do, and its points with their dimensions.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use wirecost_nbiot::Config;
 use wirecost_proto::ByteSize;
+use wirecost_proto::units::DisplayDuration;
 use wirecost_results::nbiot::Point;
+use wirecost_results::resolved::Tree;
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
+use super::what_if::WhatIf;
+use crate::options::common::{Ipv6, Resource, Seed};
+use crate::options::refusal::{Checked, Refusal};
+use crate::options::row::{Named, Rows, SharedRow, Spec, options};
 use crate::parameter::{self, ParameterError};
 use crate::selector::Labels;
 use crate::table::message_rate_text;
@@ -36,53 +43,107 @@ const SEARCH_SPACES: [[(&str, &str); 2]; 4] = [
     [(RMAX, "8"), (G, "8")],
 ];
 
-/// Time without traffic after which a kept connection is kept alive, unless the scenario says otherwise.
+/// Delay within which a report counts as served.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// The largest load of a cell, in reports per second. At that load a device every millisecond arrives in 21 cells, and the devices that
+/// wait for a minute fill a gigabyte.
+const MOST_LOAD: f64 = 40.0;
+/// The largest report.
+const MOST_BYTES: u64 = 100_000;
+/// The time without traffic after which a kept connection is kept alive, in seconds: 1 min to what MQTT's 16 bits hold.
+const KEEP_ALIVES: std::ops::RangeInclusive<u64> = 60..=65_535;
+
+/// Keep-alives of a kept connection between two reports, from the seconds between reports and those without traffic before a
+/// keep-alive: none where a report follows before one is due.
+pub fn keep_alives_per_report(interval_s: f64, keep_alive_s: f64) -> f64 {
+    ((interval_s / keep_alive_s).ceil() - 1.0).max(0.0)
+}
+
+/// Time without traffic after which a kept connection is kept alive, unless the scenario says otherwise: 30 min to 2 h are usual
+/// (RFC 9293, section 3.8.4, asks for 2 h as TCP's default).
 pub const KEEP_ALIVE: Duration = Duration::from_secs(1_800);
 
 /// The most points of one scenario.
 pub const MAX_POINTS: usize = 10_000;
 
-/// What is run in the cells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NbiotOptions {
-    /// The stacks.
-    pub stacks: Vec<Stack>,
-    /// Sizes of a report, the application's header included.
-    pub sizes: Vec<ByteSize>,
-    /// Reports per second and cell.
-    pub loads: Vec<f64>,
-    /// Replications of each point.
-    pub seeds: u32,
-    /// The seed that all random streams follow from.
-    pub seed: u64,
-    /// How long reports are measured, by when they are generated.
-    pub duration: Duration,
-    /// How long reports are generated before; `None` for a tenth of the duration.
-    pub warm_up: Option<Duration>,
-    /// Time between two reports of a device; for battery life.
-    pub interval: Duration,
-    /// How the connection of every report starts.
-    pub start: Start,
-    /// Time without traffic after which a kept connection is kept alive.
-    pub keep_alive: Duration,
-    /// Whether hosts have IPv6 addresses.
-    pub ipv6: bool,
-    /// Topic or path of a report.
-    pub resource: String,
-    /// The profile that the network started from.
-    pub profile: String,
-    /// The network.
-    pub network: Config,
-    /// Changes of the network by their names; each adds every point once more.
-    pub what_ifs: Vec<String>,
-    /// Parameters of the network with several values; every combination adds every point once more.
-    pub varied: Vec<VariedParameter>,
-    /// Whether each point is run with an NPDCCH occasion every 8, 16, 32 and 64 ms, to find the knees.
-    pub sensitivity: bool,
-    /// Whether the statements of the published simulation are evaluated on the points.
-    pub checks: bool,
-    /// The part of the points to run; `None` for all.
-    pub shard: Option<Shard>,
+/// The profile of the network where none is named.
+pub const DEFAULT_PROFILE: &str = "vodafone";
+/// The key of the profile, beside the groups of parameters.
+pub(crate) const PROFILE: &str = "profile";
+
+const REPORTS: &str = "Reports";
+const MEASUREMENT: &str = "Measurement";
+
+options! {
+    /// What is run in the cells.
+    #[derive(Clone, Debug, PartialEq)]
+    NbiotOptions by new(
+        profile: String = DEFAULT_PROFILE.to_owned(),
+        network: Config = Config::profile(DEFAULT_PROFILE).unwrap_or_default()
+    ) {
+        /// The profile that the network started from.
+        field profile: String = profile, in ["nbiot"];
+        /// The network.
+        field network: Config = network, in ["nbiot"];
+        /// The network: a profile, or a profile with parameters that differ from it.
+        keys nbiot by |options| Some(Tree::of(&options.given_network())) => Spec::FILE;
+        /// The stacks.
+        field stacks: Vec<Stack> = STUDY_STACKS.iter().filter_map(|name| name.parse().ok()).collect(), in ["stack"];
+        /// Stacks of the reports [default: those of the study: coap-non coap-con tcp].
+        keys stack by |options| Some(texts(&options.stacks)) => Spec::FILE;
+        /// Sizes of a report, the application's header included.
+        field sizes: Vec<ByteSize> = STUDY_SIZES.map(|size| ByteSize::from_bytes(size as u64)).to_vec(), in ["size"];
+        /// Size of a report, the application's header included.
+        keys size by |options| Some(texts(&options.sizes)) => Spec::FILE;
+        /// Reports per second and cell.
+        field loads: Vec<f64> = STUDY_LOADS.to_vec(), in ["load"];
+        /// Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s].
+        keys load by |options| Some(texts(options.loads.iter().copied().map(message_rate_text))) => Spec::FILE;
+        /// Changes of the network or of the endpoints; each adds every point once more.
+        field what_ifs: Vec<WhatIf> = Vec::new(), in ["what_if"];
+        /// Changes of the network or of the endpoints to run beside the given ones, one at a time.
+        keys what_if by |options| (!options.what_ifs.is_empty()).then(|| texts(&options.what_ifs)) => Spec::FILE;
+        /// Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10].
+        option seeds: u32 as u32 = 3 => Spec::under(MEASUREMENT).default_said().always_written();
+        common seed: Seed => Seed::SPEC.below(MEASUREMENT).further();
+        /// How long reports are measured, by when they are generated [default: 120s; with --full: 600s].
+        option duration: Duration as Duration = Duration::from_secs(120)
+            => Spec::under(MEASUREMENT).flag("duration", Some('d')).default_said().always_written();
+        /// How long reports are generated before; `None` for a tenth of the duration.
+        field warm_up: Option<Duration> = None, in ["warm_up"];
+        /// How long reports are generated before [default: a tenth of the duration].
+        keys warm_up by |options| Some(Tree::text(DisplayDuration(options.warm_up()))) => Spec::FILE;
+        /// Time between two reports of a device, for battery life.
+        option interval: Duration as Duration = Duration::from_secs(7_200) => Spec::under(REPORTS).always_written();
+        /// How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed.
+        option start: Start as Named<Start> = Start::Cold => Spec::under(REPORTS).takes("START").always_written();
+        /// Time without traffic after which a connection that persistent-tcp keeps is kept alive: by PINGREQ (MQTT), else by TCP.
+        option keep_alive: Duration as Duration = KEEP_ALIVE => Spec::under(REPORTS).further().always_written();
+        common ipv6: Ipv6 => Ipv6::SPEC.below(REPORTS).further().always_written();
+        common resource: Resource => Resource::SPEC.below(REPORTS).further();
+        /// Show the load at which 5 % of reports are not served, with an NPDCCH occasion every 8, 16, 32 and 64 ms.
+        option sensitivity: bool as bool = false
+            => Spec::under(MEASUREMENT).further().excludes(&["vary", "what_if"]);
+        /// Parameters of the network with several values; every combination adds every point once more.
+        field varied: Vec<VariedParameter> = Vec::new(), in ["vary"];
+        /// Parameters of the network with several values: every combination is run.
+        keys vary by |options| (!options.varied.is_empty()).then(|| Tree::of(&options.varied_values())) => Spec::FILE;
+        /// The part of the points to run; `None` for all.
+        field shard: Option<Shard> = None, in [];
+    }
+}
+
+impl Default for NbiotOptions {
+    /// The grid of the study in its network.
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
+/// A list of texts.
+fn texts<T: Display>(list: impl IntoIterator<Item = T>) -> Tree {
+    Tree::List(list.into_iter().map(Tree::text).collect())
 }
 
 /// A parameter of the network with several values.
@@ -121,29 +182,100 @@ impl NbiotOptions {
     /// # Errors
     /// There is no such profile.
     pub fn study(profile: &str) -> Result<Self, ParameterError> {
-        let stacks = STUDY_STACKS.iter().filter_map(|name| name.parse().ok());
-        let sizes = STUDY_SIZES.iter().map(|size| ByteSize::from_bytes(*size as u64));
-        Ok(Self {
-            stacks: stacks.collect(),
-            sizes: sizes.collect(),
-            loads: STUDY_LOADS.to_vec(),
-            seeds: 3,
-            seed: 42,
-            duration: Duration::from_secs(120),
-            warm_up: None,
-            interval: Duration::from_secs(7_200),
-            start: Start::Cold,
-            keep_alive: KEEP_ALIVE,
-            ipv6: false,
-            resource: "test".into(),
-            profile: profile.to_owned(),
-            network: parameter::profile(profile)?,
-            what_ifs: Vec::new(),
-            varied: Vec::new(),
-            sensitivity: false,
-            checks: false,
-            shard: None,
+        Ok(Self::new(profile.to_owned(), parameter::profile(profile)?))
+    }
+
+    /// The parameters of the network, but for those that vary, and its profile.
+    fn given_network(&self) -> serde_json::Value {
+        let mut network = parameter::tree_of(&self.network);
+        for varied in &self.varied {
+            let (group, name) = varied.path.rsplit_once('.').unwrap_or_default();
+            let pointer = format!("/{}", group.replace('.', "/"));
+            if let Some(group) = network
+                .pointer_mut(&pointer)
+                .and_then(|group| group.as_object_mut())
+            {
+                group.remove(name);
+            }
+        }
+        if let Some(groups) = network.as_object_mut() {
+            groups.insert(PROFILE.into(), self.profile.clone().into());
+        }
+        network
+    }
+
+    /// The values of the varied parameters by their keys in a file.
+    fn varied_values(&self) -> BTreeMap<String, &[String]> {
+        let varied = self.varied.iter();
+        varied
+            .map(|one| (format!("nbiot.{}", one.path), one.values.as_slice()))
+            .collect()
+    }
+
+    /// Checks that it can be run.
+    ///
+    /// # Errors
+    /// The first value that is not allowed.
+    pub fn validate(&self) -> Checked {
+        let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+        let load = self
+            .loads
+            .iter()
+            .find(|load| !(**load > 0.0 && **load <= MOST_LOAD));
+        let size = self
+            .sizes
+            .iter()
+            .find(|size| !(1..=MOST_BYTES).contains(&size.bytes()));
+        let found = |is_wrong: bool, given: String| is_wrong.then_some(given);
+        let values = [
+            (
+                "load",
+                "above 0/s and at most 40/s per cell",
+                load.map(|load| format!("{load}/s")),
+            ),
+            (
+                "size",
+                "1 B to 100 kB",
+                size.map(|size| format!("{} B", size.bytes())),
+            ),
+            (
+                "seeds",
+                "1 to 1000",
+                found(!(1..=1_000).contains(&self.seeds), self.seeds.to_string()),
+            ),
+            (
+                "duration",
+                "1s to 24h",
+                found(
+                    !(1..=86_400).contains(&self.duration.as_secs()),
+                    seconds(self.duration),
+                ),
+            ),
+            (
+                "interval",
+                "at least 1s",
+                found(self.interval < Duration::from_secs(1), seconds(self.interval)),
+            ),
+            (
+                "keep_alive",
+                "1min to 65535s",
+                found(
+                    !KEEP_ALIVES.contains(&self.keep_alive.as_secs()),
+                    seconds(self.keep_alive),
+                ),
+            ),
+        ];
+        let refused = values
+            .into_iter()
+            .find_map(|(key, allowed, given)| Some((key, allowed, given?)));
+        refused.map_or(Ok(()), |(key, allowed, given)| {
+            Err(Refusal::of(key, format!("must be {allowed}, got {given}")))
         })
+    }
+
+    /// Keep-alives of a kept connection between two reports.
+    pub fn keep_alives_per_report(&self) -> f64 {
+        keep_alives_per_report(self.interval.as_secs_f64(), self.keep_alive.as_secs_f64())
     }
 
     /// Every combination of the varied parameters, the last one changing first; the network alone where nothing is varied.
@@ -226,7 +358,7 @@ impl NbiotOptions {
             let labels = known.map(|(path, value)| Ok((parameter::path(&path)?, value)));
             all.push(labels.collect::<Result<Labels, ParameterError>>()?);
         }
-        let changes = std::iter::once(NO_CHANGE).chain(self.what_ifs.iter().map(String::as_str));
+        let changes = std::iter::once(NO_CHANGE).chain(self.what_ifs.iter().map(|change| change.name()));
         let dimensions: [(&'static str, Vec<String>); 4] = [
             ("what_if", changes.map(str::to_owned).collect()),
             ("size", self.sizes.iter().map(ToString::to_string).collect()),
@@ -263,4 +395,31 @@ pub fn labels_of_point(point: &Point) -> Labels {
     let varied = point.varied.iter();
     labels.extend(varied.filter_map(|(path, value)| Some((parameter::path(path).ok()?, value.clone()))));
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::row;
+
+    #[test]
+    fn a_negative_load_is_refused_with_what_is_allowed() {
+        let options = NbiotOptions {
+            loads: vec![-1.0],
+            ..NbiotOptions::default()
+        };
+        let error = options.validate().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "load must be above 0/s and at most 40/s per cell, got -1/s"
+        );
+    }
+
+    #[test]
+    fn each_field_is_in_keys_that_there_are() {
+        assert_eq!(
+            row::strays::<NbiotOptions>(NbiotOptions::BY_HAND, &["shard"]),
+            Vec::<&str>::new()
+        );
+    }
 }

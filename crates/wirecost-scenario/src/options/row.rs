@@ -7,6 +7,7 @@
 
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -49,12 +50,16 @@ pub enum Kind {
     Number,
     /// A whole number from 1 on.
     Count,
+    /// The same, which may have a factor: `50k`.
+    Scaled,
     /// A time with its unit.
     Time,
     /// A number of bytes with its unit.
     Size,
     /// Any text.
     Text,
+    /// The name of a file.
+    File,
     /// One of these names.
     Name(&'static [&'static str]),
 }
@@ -64,10 +69,27 @@ impl Kind {
     const fn placeholder(self) -> &'static str {
         match self {
             Self::Flag => "",
-            Self::Number | Self::Count => "N",
+            Self::Number | Self::Count | Self::Scaled => "N",
             Self::Time => "TIME",
             Self::Size => "SIZE",
             Self::Text | Self::Name(_) => "NAME",
+            Self::File => "FILE",
+        }
+    }
+}
+
+#[cfg(test)]
+impl Kind {
+    /// A value that is no default.
+    pub(crate) fn example(self) -> &'static str {
+        match self {
+            Self::Flag => "true",
+            Self::Number | Self::Count | Self::Scaled => "7",
+            Self::Time => "7s",
+            Self::Size => "77B",
+            Self::Text => "1h",
+            Self::File => "other",
+            Self::Name(names) => names.last().copied().unwrap_or_default(),
         }
     }
 }
@@ -98,6 +120,12 @@ pub struct Spec {
     /// Its key in files that people write, where the resolved form has another one.
     pub also: Option<&'static str>,
     is_always_written: bool,
+    /// Whether its default depends on other options, so that its text says it.
+    pub is_default_said: bool,
+    /// The option that has to be typed as well.
+    requires: Option<&'static str>,
+    /// Options that cannot be typed as well.
+    excludes: &'static [&'static str],
     /// What depends on it.
     pub changes: Changes,
 }
@@ -112,6 +140,9 @@ impl Spec {
         placeholder: None,
         also: None,
         is_always_written: false,
+        is_default_said: false,
+        requires: None,
+        excludes: &[],
         changes: Changes::Figures,
     };
 
@@ -120,6 +151,38 @@ impl Spec {
         Self {
             heading: Some(heading),
             ..Self::FILE
+        }
+    }
+
+    /// The same with a flag under this heading of the help.
+    pub const fn below(self, heading: &'static str) -> Self {
+        Self {
+            heading: Some(heading),
+            ..self
+        }
+    }
+
+    /// The same, whose text says what the default depends on.
+    pub const fn default_said(self) -> Self {
+        Self {
+            is_default_said: true,
+            ..self
+        }
+    }
+
+    /// The same, which is typed with another option alone.
+    pub const fn requires(self, key: &'static str) -> Self {
+        Self {
+            requires: Some(key),
+            ..self
+        }
+    }
+
+    /// The same, which is not typed with any of these options.
+    pub const fn excludes(self, keys: &'static [&'static str]) -> Self {
+        Self {
+            excludes: keys,
+            ..self
         }
     }
 
@@ -248,7 +311,12 @@ impl<O: Rows> Row<O> {
             .long(flag)
             .help(self.help())
             .help_heading(heading)
-            .hide_short_help(self.spec.is_further);
+            .hide_short_help(self.spec.is_further)
+            .conflicts_with_all(self.spec.excludes);
+        let argument = match self.spec.requires {
+            Some(key) => argument.requires(key),
+            None => argument,
+        };
         let argument = match self.spec.short {
             Some(short) => argument.short(short),
             None => argument,
@@ -261,7 +329,7 @@ impl<O: Rows> Row<O> {
             .value_name(self.spec.placeholder.unwrap_or_else(|| kind.placeholder()))
             .allow_hyphen_values(true)
             .value_parser(parser);
-        Some(match self.default_text() {
+        Some(match self.default_text().filter(|_| !self.spec.is_default_said) {
             Some(default) => argument.default_value(default),
             None => argument,
         })
@@ -318,13 +386,39 @@ pub(crate) fn read<O: Rows>(table: &Table<'_>, options: &mut O) -> Result<(), Sc
 
 /// Writes the resolved form.
 pub(crate) fn serialize<O: Rows, S: Serializer>(options: &O, to: S) -> Result<S::Ok, S::Error> {
+    serialize_as(to, |row: &Row<O>| row.resolved(options))
+}
+
+/// Writes each row as `value` says.
+pub(crate) fn serialize_as<O: Rows, S: Serializer>(
+    to: S,
+    value: impl Fn(&Row<O>) -> Option<Tree>,
+) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     for row in O::ROWS {
-        if let Some(value) = row.resolved(options) {
+        if let Some(value) = value(row) {
             map.serialize_entry(row.key, &value)?;
         }
     }
     map.end()
+}
+
+/// Fields whose keys are no rows, and rows that are in no field and are not read by themselves. `outside` are the fields that no
+/// file has.
+#[cfg(test)]
+pub(crate) fn strays<O: Rows>(
+    by_hand: &[(&'static str, &'static [&'static str])],
+    outside: &[&str],
+) -> Vec<&'static str> {
+    let is_row = |key: &&str| O::ROWS.iter().any(|row| row.key == *key);
+    let is_lost = |(field, keys): &&(&'static str, &'static [&'static str])| {
+        !keys.iter().all(is_row) || keys.is_empty() != outside.contains(field)
+    };
+    let fields = by_hand.iter().filter(is_lost).map(|(field, _)| *field);
+    let is_held =
+        |row: &&Row<O>| row.read.is_some() || by_hand.iter().any(|(_, keys)| keys.contains(&row.key));
+    let rows = O::ROWS.iter().filter(|row| !is_held(row)).map(|row| row.key);
+    fields.chain(rows).collect()
 }
 
 /// How the value of an option is read and written.
@@ -409,18 +503,97 @@ impl Form for String {
     }
 }
 
-impl Form for Option<ByteSize> {
+impl Form for ByteSize {
     type Value = Self;
     const KIND: Kind = Kind::Size;
 
     fn read(text: &str) -> Result<Self, ValueError> {
-        table::parsed(text).map(Some)
+        table::parsed(text)
     }
 
     fn write(value: &Self) -> Option<Tree> {
-        value.map(Tree::text)
+        Some(Tree::text(value))
     }
 }
+
+impl Form for PathBuf {
+    type Value = Self;
+    const KIND: Kind = Kind::File;
+
+    fn read(text: &str) -> Result<Self, ValueError> {
+        Ok(text.into())
+    }
+
+    fn write(value: &Self) -> Option<Tree> {
+        Some(Tree::text(value.display()))
+    }
+}
+
+/// A value that may be missing.
+impl<F: Form> Form for Option<F> {
+    type Value = Option<F::Value>;
+    const KIND: Kind = F::KIND;
+
+    fn read(text: &str) -> Result<Self::Value, ValueError> {
+        F::read(text).map(Some)
+    }
+
+    fn write(value: &Self::Value) -> Option<Tree> {
+        value.as_ref().and_then(F::write)
+    }
+}
+
+/// A number from 1 on, which may have a factor: `50k`.
+#[derive(Debug)]
+pub struct Scaled;
+
+impl Form for Scaled {
+    type Value = u32;
+    const KIND: Kind = Kind::Scaled;
+
+    fn read(text: &str) -> Result<u32, ValueError> {
+        table::count(text)
+    }
+
+    fn write(value: &u32) -> Option<Tree> {
+        u32::write(value)
+    }
+}
+
+/// A value that reads itself, of no other kind.
+#[derive(Debug)]
+pub struct Parsed<T>(PhantomData<T>);
+
+impl<T: FromStr<Err: Display> + Display> Form for Parsed<T> {
+    type Value = T;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<T, ValueError> {
+        table::parsed(text)
+    }
+
+    fn write(value: &T) -> Option<Tree> {
+        Some(Tree::text(value))
+    }
+}
+
+/// An option that several commands have.
+pub trait SharedRow {
+    /// How it is read and written.
+    type Form: Form;
+    /// What it is for.
+    const DOC: &'static str;
+    /// What is known of it, but for its heading in the help of a command.
+    const SPEC: Spec;
+
+    /// Its default.
+    fn default() -> Value<Self>;
+}
+
+/// How an option that several commands have is read and written.
+pub type FormOf<C> = <C as SharedRow>::Form;
+/// The value of an option that several commands have.
+pub type Value<C> = <FormOf<C> as Form>::Value;
 
 /// Whole seconds.
 #[derive(Debug)]
@@ -466,27 +639,45 @@ impl<T: Names> Form for Named<T> {
 ///
 /// - `option NAME: TYPE as FORM = DEFAULT => SPEC;` a field, read and written by itself; its comment is its help
 /// - `option NAME at PATH: FORM => SPEC;` the same for a field of a field
+/// - `common NAME: ROW => SPEC;` a field that other commands have as well ([`SharedRow`])
+/// - `common NAME at PATH: ROW => SPEC;` the same for a field of a field
 /// - `keys NAME by VALUE => SPEC;` a key that is read together with others
 /// - `field NAME: TYPE = DEFAULT, in KEYS;` a field that these keys contain
 macro_rules! options {
-    ($(#[$meta:meta])* $name:ident by new($argument:ident: $of:ty) { $($entries:tt)* }) => {
-        $crate::options::row::options!(@next ([$(#[$meta])*] $name $argument $of) [] [] [] [] $($entries)*);
+    ($(#[$meta:meta])* $name:ident by new($($argument:ident: $of:ty = $blank:expr),+) { $($entries:tt)* }) => {
+        $crate::options::row::options!(@next ([$(#[$meta])*] $name [$($argument: $of = $blank),+]) [] [] [] [] $($entries)*);
     };
-    (@next $head:tt [$($field:tt)*] [$($default:tt)*] [$($row:tt)*] $held:tt
+    (@next $head:tt [$($field:tt)*] [$($default:tt)*] $row:tt $held:tt
+        common $key:ident: $common:ident => $spec:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head
+            [$($field)* #[doc = concat!("The option [`", stringify!($common), "`].")]
+                pub $key: $crate::options::row::Value<$common>,]
+            [$($default)* $key: <$common as $crate::options::row::SharedRow>::default(),]
+            $row $held common $key at $key: $common => $spec; $($rest)*);
+    };
+    (@next $head:tt $field:tt $default:tt [$($row:tt)*] $held:tt
+        common $key:ident at $($path:ident).+: $common:ident => $spec:expr; $($rest:tt)*) => {
+        $crate::options::row::options!(@next $head $field $default
+            [$($row)* {
+                (stringify!($key), <$common as $crate::options::row::SharedRow>::DOC, $spec),
+                Some(<$crate::options::row::FormOf<$common> as $crate::options::row::Form>::KIND),
+                Some(|text, options| {
+                    options.$($path).+ =
+                        <$crate::options::row::FormOf<$common> as $crate::options::row::Form>::read(text)?;
+                    Ok(())
+                }),
+                |options| {
+                    <$crate::options::row::FormOf<$common> as $crate::options::row::Form>::write(&options.$($path).+)
+                }
+            }]
+            $held $($rest)*);
+    };
+    (@next $head:tt [$($field:tt)*] [$($default:tt)*] $row:tt $held:tt
         $(#[doc = $doc:literal])+ option $key:ident: $of:ty as $form:ty = $value:expr => $spec:expr; $($rest:tt)*) => {
         $crate::options::row::options!(@next $head
             [$($field)* $(#[doc = $doc])+ pub $key: $of,]
             [$($default)* $key: $value,]
-            [$($row)* {
-                (stringify!($key), concat!($($doc),+), $spec),
-                Some(<$form as $crate::options::row::Form>::KIND),
-                Some(|text, options| {
-                    options.$key = <$form as $crate::options::row::Form>::read(text)?;
-                    Ok(())
-                }),
-                |options| <$form as $crate::options::row::Form>::write(&options.$key)
-            }]
-            $held $($rest)*);
+            $row $held $(#[doc = $doc])+ option $key at $key: $form => $spec; $($rest)*);
     };
     (@next $head:tt $field:tt $default:tt [$($row:tt)*] $held:tt
         $(#[doc = $doc:literal])+ option $key:ident at $($path:ident).+: $form:ty => $spec:expr; $($rest:tt)*) => {
@@ -515,14 +706,14 @@ macro_rules! options {
             [$($default)* $key: $value,]
             $row [$($held)* (stringify!($key), &$keys),] $($rest)*);
     };
-    (@next ([$(#[$meta:meta])*] $name:ident $argument:ident $of:ty)
+    (@next ([$(#[$meta:meta])*] $name:ident [$($argument:ident: $of:ty = $blank:expr),+])
         [$($field:tt)*] [$($default:tt)*] [$({ $($row:tt)* })*] [$($held:tt)*]) => {
         $(#[$meta])*
         pub struct $name { $($field)* }
 
         impl $name {
             /// Every default filled in.
-            pub fn new($argument: $of) -> Self {
+            pub fn new($($argument: $of),+) -> Self {
                 Self { $($default)* }
             }
 
@@ -537,7 +728,7 @@ macro_rules! options {
             ];
 
             fn defaults() -> Self {
-                Self::new(Default::default())
+                Self::new($($blank),+)
             }
         }
 

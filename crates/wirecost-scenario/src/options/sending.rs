@@ -4,14 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Writing;
-use wirecost_stack::message::LEAST_FIELD_BYTES;
+use wirecost_stack::message::{LEAST_FIELD_BYTES, Requests};
 use wirecost_stack::{Channel, Stack};
-
-use crate::options::load::print;
 
 /// How long the connections of devices that send last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,27 +59,23 @@ pub struct Sending {
     pub chunk: Option<ByteSize>,
     /// Whether sockets leave Nagle's algorithm on: they do not set `TCP_NODELAY`.
     pub nagle: bool,
+    /// Whether clients send behind their request to connect, without waiting for its answer.
+    pub pipelined_connect: bool,
     /// Whether the interfaces keep segmentation offload, so that packets are recorded before they are cut to the MTU.
     pub offload: bool,
     /// What HTTP requests and answers carry beyond the least.
     pub http: HttpSizes,
 }
 
-/// What HTTP requests and answers carry beyond the least that the standards need.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The form of HTTP requests, and what they and their answers carry beyond the least that the standards need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HttpSizes {
     /// Bytes of further header fields of each request, in the form of HTTP/1.1.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "print::optional_text"
-    )]
     pub request_headers: Option<ByteSize>,
     /// Bytes of content in the built-in server's answer to a message; `None`: the answer has no content.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "print::optional_text"
-    )]
     pub response_body: Option<ByteSize>,
+    /// Whether a message is a GET with its payload in the query, percent-encoded.
+    pub reading_in_query: bool,
 }
 
 /// The most bytes of further header fields: the built-in server takes heads of 16 KiB.
@@ -91,9 +84,12 @@ const MOST_FIELD_BYTES: u64 = 15_000;
 const MOST_BODY_BYTES: u64 = 16 << 20;
 
 impl HttpSizes {
-    /// Bytes of further header fields.
-    pub fn field_bytes(self) -> usize {
-        self.request_headers.map_or(0, bytes_of)
+    /// The form of requests that carry messages.
+    pub fn requests(self) -> Requests {
+        Requests {
+            field_bytes: self.request_headers.map_or(0, bytes_of),
+            in_query: self.reading_in_query,
+        }
     }
 
     /// Bytes of content in an answer.
@@ -104,8 +100,9 @@ impl HttpSizes {
     /// Why a stack does not have these sizes; `None` if it has, or none is asked for.
     pub(crate) fn refuses(self, stack: Stack) -> Option<String> {
         let is_asked = self != Self::default();
-        (is_asked && !stack.is_http())
-            .then(|| format!("{stack} is not HTTP, which alone has header fields and bodies of answers"))
+        (is_asked && !stack.is_http()).then(|| {
+            format!("{stack} is not HTTP, which alone has header fields, queries and bodies of answers")
+        })
     }
 
     /// The first size that cannot be, and why. A server that wirecost did not write answers as it likes.
@@ -137,7 +134,9 @@ impl Sending {
 
     /// Why a stack cannot send in this way; `None` if it can.
     pub(crate) fn refuses(&self, stack: Stack) -> Option<String> {
-        refusal(stack, self.chunk, self.nagle).or_else(|| self.http.refuses(stack))
+        refusal(stack, self.chunk, self.nagle)
+            .or_else(|| self.http.refuses(stack))
+            .or_else(|| stack.cannot_pipeline().filter(|_| self.pipelined_connect))
     }
 }
 
@@ -175,6 +174,7 @@ mod tests {
             let sizes = HttpSizes {
                 request_headers: headers.map(ByteSize::from_bytes),
                 response_body: body.map(ByteSize::from_bytes),
+                reading_in_query: false,
             };
             sizes.problem(is_builtin).map(|(key, _)| key)
         };

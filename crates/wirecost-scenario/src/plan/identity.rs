@@ -205,11 +205,13 @@ fn canonical(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use wirecost_proto::ByteSize;
+    use wirecost_security::certificate::{Chain, KeyKind};
 
     use super::*;
     use crate::options::compare::tests::options;
     use crate::options::compare::{Schedule, SharedLink};
     use crate::options::content::{Contents, ReadingsLists};
+    use crate::options::row;
     use crate::options::row::Kind;
     use crate::plan::Plan;
 
@@ -246,15 +248,11 @@ mod tests {
             let (Some(read), Some(kind)) = (row.read, row.kind) else {
                 continue;
             };
-            let other = match kind {
-                Kind::Flag => "true",
-                Kind::Number | Kind::Count => "7",
-                Kind::Time => "7s",
-                Kind::Size => "77B",
-                Kind::Text => "other",
-                Kind::Name(names) => names.last().copied().unwrap_or_default(),
+            let example = match kind {
+                Kind::Text if row.key.ends_with("group") => "p384",
+                kind => kind.example(),
             };
-            let changed = keys(|options| read(other, options).expect(row.key));
+            let changed = keys(|options| read(example, options).expect(row.key));
             match row.spec.changes {
                 Changes::Figures => assert_ne!(changed, plain, "{}", row.key),
                 Changes::Nothing | Changes::Dimension => assert_eq!(changed, plain, "{}", row.key),
@@ -265,16 +263,10 @@ mod tests {
     /// A field that no key of the resolved file contains would be lost with the folder, and in the key of a cell.
     #[test]
     fn each_field_is_in_keys_that_there_are() {
-        for (field, keys) in Options::BY_HAND {
-            let is_known = |key: &&str| Options::ROWS.iter().any(|row| row.key == *key);
-            assert!(keys.iter().all(is_known), "{field}");
-            assert!(!keys.is_empty() || *field == "shard", "{field}");
-        }
-        let unread = Options::ROWS.iter().filter(|row| row.read.is_none());
-        for row in unread {
-            let holds = |(_, keys): &(&str, &[&str])| keys.contains(&row.key);
-            assert!(Options::BY_HAND.iter().any(holds), "{}", row.key);
-        }
+        assert_eq!(
+            row::strays::<Options>(Options::BY_HAND, &["shard"]),
+            Vec::<&str>::new()
+        );
         let first = FIRST
             .iter()
             .all(|key| Options::ROWS.iter().any(|row| row.key == *key));
@@ -298,13 +290,17 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 22] = [
+        let changes: [fn(&mut Options); 28] = [
             |options| options.seed = 43,
             |options| options.timeout = Duration::from_secs(2),
             |options| options.ipv6 = true,
             |options| options.resource = "other".into(),
             |options| options.client_certificates = true,
             |options| options.dtls_cookie = true,
+            |options| options.handshake.certificate = KeyKind::Rsa2048,
+            |options| options.handshake.chain = Chain::Intermediate,
+            |options| options.handshake.group = "p256".parse().expect("a group"),
+            |options| options.handshake.server_group = "p256".parse().ok(),
             |options| options.one_cpu = true,
             |options| options.shared_link = Some(SharedLink { spread: None }),
             |options| options.samples = 11,
@@ -319,10 +315,12 @@ mod tests {
             },
             |options| options.links[0].up.mtu = 1_400,
             |options| options.sending.nagle = true,
+            |options| options.sending.pipelined_connect = true,
             |options| options.sending.offload = true,
             |options| options.sending.chunk = Some(ByteSize::from_bytes(100)),
             |options| options.sending.http.request_headers = Some(ByteSize::from_bytes(100)),
             |options| options.sending.http.response_body = Some(ByteSize::from_bytes(100)),
+            |options| options.sending.http.reading_in_query = true,
             |options| options.sending.payload = Some(vec![7; 128].into()),
             |options| options.contents = Contents::Sizes(vec![ByteSize::from_bytes(129)]),
             |options| {

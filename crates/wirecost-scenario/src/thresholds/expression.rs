@@ -2,9 +2,9 @@
 
 use wirecost_proto::units::UnitError;
 use wirecost_proto::{BitRate, ByteSize};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::{Metric, Quantity};
 use wirecost_results::standing::Standing;
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{Metric, Quantity};
 
 use crate::table::{ValueError, parsed, rate, time};
 
@@ -81,7 +81,7 @@ impl Expression {
     ///
     /// # Errors
     /// There is no comparison, the metric does not have the figure, or the bound has the wrong unit.
-    pub fn read(text: &str, metric: &Metric) -> Result<Self, ExpressionError> {
+    pub fn read(text: &str, metric: Metric) -> Result<Self, ExpressionError> {
         let found = text.find(['<', '>', '=', '!']);
         let wrong = || ExpressionError::NoDemand {
             text: text.to_owned(),
@@ -97,7 +97,7 @@ impl Expression {
             .filter(|known| metric.aggregations().contains(known))
             .ok_or_else(|| ExpressionError::NoFigure {
                 figure: left.clone(),
-                metric: metric.name,
+                metric: metric.name(),
                 figures: Aggregation::names(metric.aggregations()),
             })?;
         Ok(Self {

@@ -1,7 +1,8 @@
 //! Which cells and phases have a figure: it depends on what they do, what answers, and who receives. A cell or phase
 //! that should have the figure but does not have it fails a demand. A demand does not apply to the others.
 
-use wirecost_results::thresholds::metric::Metric;
+use wirecost_proto::Framing;
+use wirecost_results::catalogue::{CellNeeds, Metric, Needs};
 use wirecost_stack::target::Target;
 use wirecost_stack::{Pattern, Stack};
 
@@ -43,6 +44,16 @@ const UNANSWERED: Unavailable = Unavailable::new(
     1,
     "nothing answers its messages",
     "demand delivered or one_way_delay, or send what is answered, as mqtt-qos1 and coap-con are",
+);
+const NO_PROGRAM: Unavailable = Unavailable::new(
+    1,
+    "no program of another maker runs",
+    "it is a figure of scenarios with program",
+);
+const UNFRAMED: Unavailable = Unavailable::new(
+    1,
+    "no framing says what a frame has beside its packet",
+    "add --framing ethernet, or framing to the scenario",
 );
 const ANSWERED: Unavailable = Unavailable::new(
     1,
@@ -116,7 +127,8 @@ pub struct Subject<'a> {
 /// What a subject is.
 #[derive(Debug)]
 enum SubjectOf<'a> {
-    Cell,
+    /// The stack, unless a program of another maker runs in its place.
+    Cell(Option<Stack>, Framing),
     /// The load, and the index of the phase.
     Phase(&'a LoadOptions, usize),
     Point,
@@ -124,10 +136,10 @@ enum SubjectOf<'a> {
 
 impl Subject<'_> {
     /// Why it does not have the metric; `None` if it does.
-    pub fn unavailable(&self, metric: &Metric) -> Option<Unavailable> {
+    pub fn unavailable(&self, metric: Metric) -> Option<Unavailable> {
         match self.of {
             SubjectOf::Phase(load, index) => unavailable_in_phase(metric, load, index),
-            SubjectOf::Cell => unavailable_in_cell(metric, &self.labels),
+            SubjectOf::Cell(stack, framing) => unavailable_in_cell(metric, stack, framing),
             SubjectOf::Point => None,
         }
     }
@@ -135,7 +147,7 @@ impl Subject<'_> {
     /// Whether it has a link with a round-trip time.
     pub fn has_link(&self) -> bool {
         match self.of {
-            SubjectOf::Cell => true,
+            SubjectOf::Cell(..) => true,
             SubjectOf::Phase(load, _) => load.link.is_some(),
             SubjectOf::Point => false,
         }
@@ -143,7 +155,7 @@ impl Subject<'_> {
 }
 
 /// The labels of a cell, with those of each device file where the metric is modelled by one.
-pub fn of_device(metric: &Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
+pub fn of_device(metric: Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
     if !metric.needs_device() {
         return vec![(labels.clone(), None)];
     }
@@ -156,16 +168,22 @@ pub fn of_device(metric: &Metric, labels: &Labels) -> Vec<(Labels, Option<&'stat
 }
 
 /// All cells, phases or points of a run that a metric may be of.
-pub fn subjects<'a>(work: &'a Work, metric: &Metric) -> Vec<Subject<'a>> {
+pub fn subjects<'a>(work: &'a Work, metric: Metric) -> Vec<Subject<'a>> {
     match work {
-        Work::Comparison(options) => plan::labels(options)
+        Work::Comparison(options) => plan::labelled(options)
             .into_iter()
-            .flat_map(|(_, labels)| of_device(metric, &labels))
-            .map(|(labels, _)| Subject {
-                labels,
-                of: SubjectOf::Cell,
+            .flat_map(|cell| {
+                let of_devices = of_device(metric, &cell.labels).into_iter();
+                of_devices.map(move |(labels, _)| Subject {
+                    labels,
+                    of: SubjectOf::Cell(Some(cell.stack), cell.framing),
+                })
             })
             .collect(),
+        Work::Program(options) => vec![Subject {
+            labels: options.labels(),
+            of: SubjectOf::Cell(None, options.framing),
+        }],
         Work::Nbiot(options) => options
             .labels()
             .into_iter()
@@ -179,7 +197,7 @@ pub fn subjects<'a>(work: &'a Work, metric: &Metric) -> Vec<Subject<'a>> {
     }
 }
 
-fn of_phases<'a>(metric: &Metric, load: &'a LoadOptions) -> impl Iterator<Item = Subject<'a>> {
+fn of_phases<'a>(metric: Metric, load: &'a LoadOptions) -> impl Iterator<Item = Subject<'a>> {
     let is_by_hop = metric.is_by_hop();
     load.phases.iter().enumerate().flat_map(move |(index, phase)| {
         let labels = labels::labels_of_phase(load, phase);
@@ -208,42 +226,48 @@ pub(super) fn of_hops(is_by_hop: bool, load: &LoadOptions, labels: &Labels) -> V
 }
 
 /// Why the phase with this index does not have the metric; `None` if it does.
-pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Unavailable> {
-    let Some(phase) = load.phases.get(index) else {
+pub(super) fn unavailable_in_phase(metric: Metric, load: &LoadOptions, index: usize) -> Option<Unavailable> {
+    let (Some(phase), Some(needs)) = (load.phases.get(index), metric.needs()) else {
         return Some(OTHER_PHASE);
     };
-    match metric.name {
-        "connections_failed" | "valid" => None,
-        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
-        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
-        "handshake_bytes" => no_connects(phase),
-        "link_bytes_up" | "link_bytes_down" => unless(!load.hops().is_empty(), NO_LINK),
-        "sender_bytes_up" | "sender_bytes_down" => not_told_apart(load),
-        "subscriber_bytes_up" | "subscriber_bytes_down" => {
-            not_told_apart(load).or(unless(load.subscribers.is_some(), NO_SUBSCRIBERS))
-        }
-        "one_way_delay" => no_delays(load, index),
-        "missing" => no_expectation(load, index),
-        "replayed" if !load.stack.is_mqtt() && load.poll().is_none() => Some(NO_STORE),
-        "polls" | "empty_polls" => unless(load.poll().is_some(), NO_POLLS).or(no_arrivals(load, index)),
-        "replayed" => unless(load.subscribers.is_some(), NO_SUBSCRIBERS).or(no_arrivals(load, index)),
-        "duplicates" | "out_of_order" => no_arrivals(load, index),
-        "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
-        "delivered" => no_deliveries(load, index),
-        "server_cpu" => no_cpu_time(load, phase),
-        "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
-        "unserved" => {
+    match needs {
+        Needs::Nothing => None,
+        Needs::Offers => unless(phase.offer().is_some(), OTHER_PHASE),
+        Needs::OffersAtRate => match phase.offer() {
+            Some(offer) => unless(is_open(offer), CLOSED_LOOP),
+            None => Some(OTHER_PHASE),
+        },
+        Needs::Answers => no_answers(load, phase),
+        Needs::Deliveries => no_deliveries(load, index),
+        Needs::Outcomes => no_answers(load, phase).and(no_deliveries(load, index)),
+        Needs::OutcomesAtRate => {
             let is_at_rate = phase.offer().is_some_and(is_open);
             no_answers(load, phase)
                 .and(no_deliveries(load, index))
                 .or(unless(is_at_rate, CLOSED_LOOP))
         }
-        "offered_rate" => match phase.offer() {
-            Some(offer) => unless(is_open(offer), CLOSED_LOOP),
-            None => Some(OTHER_PHASE),
-        },
-        _ => unless(phase.offer().is_some(), OTHER_PHASE),
+        Needs::Connects => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
+        Needs::Sockets => no_connects(phase),
+        Needs::Reconnects => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
+        Needs::Arrivals => no_arrivals(load, index),
+        Needs::Delays => no_delays(load, index),
+        Needs::Expectations => no_expectation(load, index),
+        Needs::Store => no_store(load, index),
+        Needs::Polls => unless(load.poll().is_some(), NO_POLLS).or(no_arrivals(load, index)),
+        Needs::Hops => unless(!load.hops().is_empty(), NO_LINK),
+        Needs::SendersApart => not_told_apart(load),
+        Needs::SubscribersApart => {
+            not_told_apart(load).or(unless(load.subscribers.is_some(), NO_SUBSCRIBERS))
+        }
+        Needs::CpuTime => no_cpu_time(load, phase),
     }
+}
+
+/// Why no stored message is delivered.
+fn no_store(load: &LoadOptions, index: usize) -> Option<Unavailable> {
+    let stores = load.stack.is_mqtt() || load.poll().is_some();
+    let no_receivers = || unless(load.subscribers.is_some(), NO_SUBSCRIBERS).or(no_arrivals(load, index));
+    unless(stores, NO_STORE).or_else(no_receivers)
 }
 
 /// Why the CPU time of the server is unknown in a phase: only a process that wirecost starts has one that can be read.
@@ -252,13 +276,18 @@ fn no_cpu_time(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
     unless(is_ours, UNSEEN_PROCESS).or(unless(load.is_use_told(phase), OTHER_PHASE))
 }
 
-/// Why a cell with these labels does not have the metric; `None` if it does.
-pub(super) fn unavailable_in_cell(metric: &Metric, labels: &Labels) -> Option<Unavailable> {
-    let stack: Stack = labels.get("stack")?.parse().ok()?;
-    match metric.name {
-        "acknowledged" => unless(stack.is_answered(), UNANSWERED),
-        "delivered" => unless(!stack.is_answered(), ANSWERED),
-        _ => None,
+/// Why a cell of this stack does not have the metric; `None` if it does.
+pub(super) fn unavailable_in_cell(
+    metric: Metric,
+    stack: Option<Stack>,
+    framing: Framing,
+) -> Option<Unavailable> {
+    match metric.cell_needs() {
+        CellNeeds::Nothing => None,
+        CellNeeds::Answers => unless(stack.is_none_or(Stack::is_answered), UNANSWERED),
+        CellNeeds::NoAnswers => unless(stack.is_some_and(|stack| !stack.is_answered()), ANSWERED),
+        CellNeeds::Framing => unless(framing != Framing::None, UNFRAMED),
+        CellNeeds::Program => unless(stack.is_none(), NO_PROGRAM),
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use wirecost_results::RunFolder;
+use wirecost_results::catalogue::{Metric, Quantity};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
 use wirecost_results::over_runs::mean_over_runs;
 use wirecost_results::standing::Standing;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
-use wirecost_results::thresholds::metric::Quantity;
 
 use super::nature::{of_device, of_hops, unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
@@ -17,11 +17,9 @@ use crate::labels;
 use crate::options::compare::Options;
 use crate::options::load::LoadOptions;
 use crate::options::nbiot::labels_of_point;
+use crate::plan::LabelledCell;
 use crate::selector::Labels;
 use crate::{identity, plan, spent};
-
-/// The metric that says whether figures may be used.
-const VALID: &str = "valid";
 
 /// A cell or a phase with its figure.
 struct Instance {
@@ -49,21 +47,24 @@ impl Instance {
 impl Thresholds {
     /// Judges each demand on a comparison; energy is modelled from the packets of the cells' files in `folder`.
     pub fn of_comparison(&self, options: &Options, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
-        let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
+        let planned: BTreeMap<String, LabelledCell> = plan::labelled(options)
+            .into_iter()
+            .map(|planned| (planned.key.clone(), planned))
+            .collect();
         let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
-        let cells: Vec<(&Labels, &Cell)> = cells
-            .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
+        let cells: Vec<(&LabelledCell, &Cell)> = cells
+            .filter_map(|cell| Some((planned.get(&cell.key)?, cell)))
             .collect();
         let verdict = |demand: &Demand| {
             let each = cells
                 .iter()
-                .flat_map(|(labels, cell)| demand.of_cell(labels, cell, folder));
+                .flat_map(|(planned, cell)| demand.of_cell(planned, cell, folder));
             demand.judge(each)
         };
         let is_asked = |demand: &&Demand| {
-            labels
+            planned
                 .values()
-                .any(|labels| demand.devices(labels).next().is_some())
+                .any(|planned| demand.devices(planned).next().is_some())
         };
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
@@ -126,16 +127,16 @@ impl Demand {
     /// The cell, once for each device file that the demand names if its figure is modelled by one.
     fn of_cell<'a>(
         &'a self,
-        labels: &Labels,
+        planned: &LabelledCell,
         cell: &'a Cell,
         folder: &'a RunFolder,
     ) -> impl Iterator<Item = Instance> + 'a {
         let aggregation = self.expression.aggregation;
-        self.devices(labels)
+        self.devices(planned)
             .collect::<Vec<_>>()
             .into_iter()
             .map(move |device| Instance {
-                standing: match cell.valid || self.metric.name == VALID {
+                standing: match cell.valid || self.metric == Metric::Valid {
                     true => Standing::Exact,
                     false => Standing::Refused,
                 },
@@ -150,14 +151,13 @@ impl Demand {
             })
     }
 
-    /// The device files by which the demand asks for a figure of a cell with these labels: `None` alone where it needs none, and
+    /// The device files by which the demand asks for a figure of a cell: `None` alone where it needs none, and
     /// nothing where the demand does not apply to the cell.
-    fn devices(&self, labels: &Labels) -> impl Iterator<Item = Option<&'static str>> {
-        of_device(self.metric, labels)
+    fn devices(&self, planned: &LabelledCell) -> impl Iterator<Item = Option<&'static str>> {
+        let is_there = unavailable_in_cell(self.metric, Some(planned.stack), planned.framing).is_none();
+        of_device(self.metric, &planned.labels)
             .into_iter()
-            .filter(|(labels, _)| {
-                self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
-            })
+            .filter(move |(labels, _)| is_there && self.selector.matches(labels))
             .map(|(_, device)| device)
     }
 
@@ -236,7 +236,7 @@ impl Demand {
             let passes = instance.figure.is_some_and(holds);
             // A time that is not what was measured is shown only where it decides.
             let is_shown =
-                passes || instance.standing == Standing::Exact || self.metric.quantity != Quantity::Time;
+                passes || instance.standing == Standing::Exact || self.metric.quantity() != Quantity::Time;
             let figure = instance.figure.filter(|_| is_shown);
             let figure = figure.map(|figure| (passes, figure, instance.interval));
             worst = match (worst, figure) {

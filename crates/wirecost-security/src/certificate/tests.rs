@@ -47,7 +47,7 @@ fn a_chain_does_not_include_the_authority() {
 #[test]
 fn the_fixed_dates_are_the_constants() {
     let seconds = |at: Duration| i64::try_from(at.as_secs()).expect("a date of this century");
-    let params = authority_params();
+    let params = authority_params(AUTHORITY.to_owned(), 0);
     assert_eq!(params.not_before.unix_timestamp(), seconds(VALID_FROM));
     assert_eq!(params.not_after.unix_timestamp(), seconds(VALID_UNTIL));
 }
@@ -80,4 +80,35 @@ fn refuses_texts_without_certificate_or_key() {
         .issue(Usage::Server, &["no\u{fc}"])
         .expect_err("no name");
     assert!(name.to_string().contains("expected host names"), "{name}");
+}
+
+#[test]
+fn a_certificate_of_any_kind_has_one_length_and_its_chain_all_but_the_authority() {
+    for key in KeyKind::ALL {
+        for (chain, sent) in Chain::ALL.into_iter().zip(1..) {
+            let lengths = || {
+                let kind = Kind { key, chain };
+                let authority = Authority::of_kind(kind, Entropy::system()).expect("an authority");
+                let server = Identity::generate(&authority).expect("a server");
+                server.chain().iter().map(Vec::len).collect::<Vec<_>>()
+            };
+            let first = lengths();
+            assert_eq!((first.len(), &first), (sent, &lengths()), "{key} {chain}");
+        }
+    }
+}
+
+#[test]
+fn a_kind_is_read_by_the_name_it_is_shown_by() {
+    for key in KeyKind::ALL {
+        assert_eq!(key.to_string().parse(), Ok(key));
+    }
+    for chain in Chain::ALL {
+        assert_eq!(chain.to_string().parse(), Ok(chain));
+    }
+    let refused = "rsa1024".parse::<KeyKind>().expect_err("an unknown key");
+    assert!(
+        refused.contains("expected one of p256, p384, rsa2048"),
+        "{refused}"
+    );
 }

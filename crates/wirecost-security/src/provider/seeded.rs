@@ -15,22 +15,41 @@ use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureScheme};
 use wirecost_proto::Rng;
 
-use super::signing::until_usual;
-use crate::certificate::sign_digest;
+use super::Choice;
+use super::signing::{UsualLength, until_usual};
+use crate::certificate::{SIGNATURE_BYTES, sign_digest};
 use crate::entropy::{Entropy, NoEntropy};
 
-/// Like [`standard`](super::standard), with every random byte from `rng`: for tests and simulation.
+/// Like `chosen`, with every random byte from `rng`: for tests and simulation. ML-KEM, and signatures other than those on P-256,
+/// take their randomness from the library: their lengths follow from the seed, their bytes do not.
 ///
 /// The library needs static references, so each call leaks about 100 bytes.
-pub fn seeded(rng: Rng) -> Arc<CryptoProvider> {
+pub fn seeded(choice: Choice, rng: Rng) -> Arc<CryptoProvider> {
     let stream = Stream(Arc::new(Mutex::new(Entropy::seeded(rng))));
     let stream: &'static Stream = Box::leak(Box::new(stream));
-    let group: &'static Group = Box::leak(Box::new(Group(stream.clone())));
+    let group = |group: super::Group| -> &'static dyn SupportedKxGroup {
+        match curve_of(group) {
+            Some(curve) => Box::leak(Box::new(Group {
+                curve,
+                name: group.named(),
+                stream: stream.clone(),
+            })),
+            None => group.of_library(),
+        }
+    };
+    let CryptoProvider {
+        cipher_suites,
+        kx_groups: _,
+        signature_verification_algorithms,
+        secure_random: _,
+        key_provider: _,
+    } = Arc::unwrap_or_clone(super::chosen(choice));
     Arc::new(CryptoProvider {
-        kx_groups: vec![group],
+        cipher_suites,
+        kx_groups: choice.groups.iter().map(group).collect(),
+        signature_verification_algorithms,
         secure_random: stream,
         key_provider: stream,
-        ..super::narrow()
     })
 }
 
@@ -59,8 +78,9 @@ impl SecureRandom for Stream {
 
 impl KeyProvider for Stream {
     fn load_private_key(&self, key_der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        let unusable = |error: p256::pkcs8::Error| Error::General(format!("not a P-256 key: {error}"));
-        let key = p256::ecdsa::SigningKey::from_pkcs8_der(key_der.secret_der()).map_err(unusable)?;
+        let Ok(key) = p256::ecdsa::SigningKey::from_pkcs8_der(key_der.secret_der()) else {
+            return UsualLength.load_private_key(key_der);
+        };
         Ok(Arc::new(Key {
             key,
             stream: self.clone(),
@@ -95,7 +115,7 @@ impl SigningKey for Key {
 impl Signer for Key {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let digest = digest(&SHA256, message);
-        until_usual(|| {
+        until_usual(SIGNATURE_BYTES, || {
             let mut added = [0; 32];
             self.stream.draw(&mut added).map_err(|_| GetRandomFailed)?;
             let signature = sign_digest(&self.key, digest.as_ref(), added);
@@ -109,37 +129,77 @@ impl Signer for Key {
     }
 }
 
-/// X25519 with private keys from the seed.
+/// A curve whose private keys may be given.
+type Curve = &'static agreement::Algorithm;
+
+/// The curve of a group; `None` for ML-KEM, whose keys the library draws itself.
+fn curve_of(group: super::Group) -> Option<Curve> {
+    match group {
+        super::Group::X25519 => Some(&agreement::X25519),
+        super::Group::P256 => Some(&agreement::ECDH_P256),
+        super::Group::P384 => Some(&agreement::ECDH_P384),
+        super::Group::X25519MlKem768 | super::Group::MlKem768 | super::Group::MlKem1024 => None,
+    }
+}
+
+/// A group with private keys from the seed.
 #[derive(Debug)]
-struct Group(Stream);
+struct Group {
+    curve: Curve,
+    name: NamedGroup,
+    stream: Stream,
+}
+
+/// Attempts at a private key. One draw in 2^32 is not a valid scalar of P-256.
+const KEY_TRIES: usize = 8;
+
+impl Group {
+    fn private(&self) -> Result<PrivateKey, Error> {
+        let mut seed = [0; 48];
+        let seed = match self.name {
+            NamedGroup::secp384r1 => &mut seed[..],
+            _ => &mut seed[..32],
+        };
+        let mut fault = String::new();
+        for _ in 0..KEY_TRIES {
+            self.stream.draw(seed).map_err(|_| GetRandomFailed)?;
+            match PrivateKey::from_private_key(self.curve, seed) {
+                Ok(private) => return Ok(private),
+                Err(error) => fault = error.to_string(),
+            }
+        }
+        Err(Error::General(fault))
+    }
+}
 
 impl SupportedKxGroup for Group {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let mut seed = [0; 32];
-        self.0.draw(&mut seed).map_err(|_| GetRandomFailed)?;
-        let private = PrivateKey::from_private_key(&agreement::X25519, &seed);
-        let private = private.map_err(|error| Error::General(error.to_string()))?;
+        let private = self.private()?;
         let public = private.compute_public_key();
         let public = public.map_err(|error| Error::General(error.to_string()))?;
         Ok(Box::new(Exchange {
             private,
             public: public.as_ref().to_vec(),
+            curve: self.curve,
+            name: self.name,
         }))
     }
 
     fn name(&self) -> NamedGroup {
-        NamedGroup::X25519
+        self.name
     }
 }
 
 struct Exchange {
     private: PrivateKey,
     public: Vec<u8>,
+    curve: Curve,
+    name: NamedGroup,
 }
 
 impl ActiveKeyExchange for Exchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-        let peer = UnparsedPublicKey::new(&agreement::X25519, peer);
+        let peer = UnparsedPublicKey::new(self.curve, peer);
         let invalid = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare);
         agreement::agree(&self.private, peer, invalid, |secret| {
             Ok(SharedSecret::from(secret))
@@ -151,6 +211,6 @@ impl ActiveKeyExchange for Exchange {
     }
 
     fn group(&self) -> NamedGroup {
-        NamedGroup::X25519
+        self.name
     }
 }

@@ -8,9 +8,9 @@ use rustls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
-use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
+use crate::certificate::{P384_SIGNATURE_BYTES, SIGNATURE_BYTES, SIGNATURE_TRIES};
 
-/// Loads keys whose P-256 signatures have [`SIGNATURE_BYTES`].
+/// Loads keys whose ECDSA signatures have their usual length.
 #[derive(Debug)]
 pub(super) struct UsualLength;
 
@@ -27,7 +27,8 @@ impl SigningKey for Key {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
         let signer = self.0.choose_scheme(offered)?;
         Some(match signer.scheme() {
-            SignatureScheme::ECDSA_NISTP256_SHA256 => Box::new(Retry(signer)),
+            SignatureScheme::ECDSA_NISTP256_SHA256 => Box::new(Retry(signer, SIGNATURE_BYTES)),
+            SignatureScheme::ECDSA_NISTP384_SHA384 => Box::new(Retry(signer, P384_SIGNATURE_BYTES)),
             _ => signer,
         })
     }
@@ -42,11 +43,11 @@ impl SigningKey for Key {
 }
 
 #[derive(Debug)]
-struct Retry(Box<dyn Signer>);
+struct Retry(Box<dyn Signer>, usize);
 
 impl Signer for Retry {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        until_usual(|| self.0.sign(message))
+        until_usual(self.1, || self.0.sign(message))
     }
 
     fn scheme(&self) -> SignatureScheme {
@@ -55,10 +56,10 @@ impl Signer for Retry {
 }
 
 /// The first signature of the usual length that `sign` makes, or the last one if none has it.
-pub(super) fn until_usual(sign: impl Fn() -> Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+pub(super) fn until_usual(usual: usize, sign: impl Fn() -> Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
     let mut signature = sign()?;
     for _ in 1..SIGNATURE_TRIES {
-        if signature.len() == SIGNATURE_BYTES {
+        if signature.len() == usual {
             break;
         }
         signature = sign()?;

@@ -22,7 +22,7 @@ fn signatures(provider: &CryptoProvider) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_signature_has_the_usual_length() {
-    for provider in [standard(), wide(), seeded(Rng::new(1))] {
+    for provider in [standard(), wide(), seeded(Choice::default(), Rng::new(1))] {
         assert!(
             signatures(&provider)
                 .iter()
@@ -34,7 +34,7 @@ fn every_signature_has_the_usual_length() {
 #[test]
 fn a_seed_determines_signatures_randoms_and_key_shares() {
     let drawn = |seed| {
-        let provider = seeded(Rng::new(seed));
+        let provider = seeded(Choice::default(), Rng::new(seed));
         let mut random = [0; 32];
         provider.secure_random.fill(&mut random).expect("random bytes");
         let share = provider.kx_groups[0].start().expect("a key share");
@@ -47,13 +47,19 @@ fn a_seed_determines_signatures_randoms_and_key_shares() {
 
 #[test]
 fn a_seeded_key_share_agrees_with_a_random_one() {
-    let (ours, theirs) = (seeded(Rng::new(1)), standard());
-    let one = ours.kx_groups[0].start().expect("a key share");
-    let other = theirs.kx_groups[0].start().expect("a key share");
-    let (public, other_public) = (one.pub_key().to_vec(), other.pub_key().to_vec());
-    let secret = one.complete(&other_public).expect("a secret");
-    let other_secret = other.complete(&public).expect("a secret");
-    assert_eq!(secret.secret_bytes(), other_secret.secret_bytes());
+    for group in [Group::X25519, Group::P256, Group::P384] {
+        let choice = Choice {
+            groups: Groups::one(group),
+            ..Choice::default()
+        };
+        let (ours, theirs) = (seeded(choice, Rng::new(1)), chosen(choice));
+        let one = ours.kx_groups[0].start().expect("a key share");
+        let other = theirs.kx_groups[0].start().expect("a key share");
+        let (public, other_public) = (one.pub_key().to_vec(), other.pub_key().to_vec());
+        let secret = one.complete(&other_public).expect("a secret");
+        let other_secret = other.complete(&public).expect("a secret");
+        assert_eq!(secret.secret_bytes(), other_secret.secret_bytes(), "{group:?}");
+    }
 }
 
 #[test]

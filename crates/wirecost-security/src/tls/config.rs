@@ -65,7 +65,9 @@ pub enum Suites {
     /// [`provider::standard`]: few suites, so that sizes are the same everywhere.
     #[default]
     Standard,
-    /// The same without the signature schemes of ML-DSA, for servers that end the handshake because of them.
+    /// The groups of a run, and the suites of its certificates.
+    Chosen(provider::Choice),
+    /// The standard ones without the signature schemes of ML-DSA, for servers that end the handshake because of them.
     Classical,
     /// [`provider::wide`]: for servers that reject the standard ones.
     Wide,
@@ -159,7 +161,8 @@ impl ClientConfig {
     /// As [`ClientConfig::new`].
     #[cfg(any(test, feature = "seeded"))]
     pub fn with_seed(&self, rng: wirecost_proto::Rng) -> Result<Self, ConfigError> {
-        let seeded = Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))?;
+        let provider = provider::seeded(self.options.suites.choice(), rng);
+        let seeded = Self::with_provider(Arc::clone(&self.options), provider)?;
         Ok(seeded.with_start(self.start))
     }
 
@@ -184,7 +187,7 @@ impl ClientConfig {
         options: Arc<ClientOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
-        let provider = options.versions.suit(provider);
+        let provider = options.versions.suit(provider, options.suites);
         let server_name = parse_server_name(&options.server_name)?;
         let verifier = options.trust.verifier(&provider)?;
         let builder = rustls::ClientConfig::builder_with_provider(provider)
@@ -276,7 +279,8 @@ impl ServerConfig {
     /// As [`ServerConfig::new`].
     #[cfg(any(test, feature = "seeded"))]
     pub fn with_seed(&self, rng: wirecost_proto::Rng) -> Result<Self, ConfigError> {
-        Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))
+        let provider = provider::seeded(self.options.suites.choice(), rng);
+        Self::with_provider(Arc::clone(&self.options), provider)
     }
 
     /// The library's configuration with a server's sessions and clock.
@@ -292,7 +296,7 @@ impl ServerConfig {
         options: Arc<ServerOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
-        let provider = options.versions.suit(provider);
+        let provider = options.suites.accepted(options.versions, provider);
         let verifier = client_verifier(&options.client_authorities, &provider)?;
         let mut library = rustls::ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(options.versions.supported())
@@ -328,10 +332,10 @@ impl Versions {
     }
 
     /// The provider with the groups that the versions need.
-    fn suit(self, provider: Arc<CryptoProvider>) -> Arc<CryptoProvider> {
+    fn suit(self, provider: Arc<CryptoProvider>, suites: Suites) -> Arc<CryptoProvider> {
         match self {
             Self::Tls13 => provider,
-            Self::Tls12 | Self::Both => provider::with_certificate_curve(&provider),
+            Self::Tls12 | Self::Both => provider::with_certificate_curve(&provider, suites.choice().key),
         }
     }
 }
@@ -340,8 +344,25 @@ impl Suites {
     fn provider(self) -> Arc<CryptoProvider> {
         match self {
             Self::Standard => provider::standard(),
+            Self::Chosen(choice) => provider::chosen(choice),
             Self::Classical => provider::classical(),
             Self::Wide => provider::wide(),
+        }
+    }
+
+    /// The groups and the key of the certificates; the standard ones where nobody chose.
+    fn choice(self) -> provider::Choice {
+        match self {
+            Self::Chosen(choice) => choice,
+            Self::Standard | Self::Classical | Self::Wide => provider::Choice::default(),
+        }
+    }
+
+    /// What a server accepts: chosen groups and no others, so that a client that lacks them is refused.
+    fn accepted(self, versions: Versions, provider: Arc<CryptoProvider>) -> Arc<CryptoProvider> {
+        match self {
+            Self::Chosen(_) => provider,
+            Self::Standard | Self::Classical | Self::Wide => versions.suit(provider, self),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Client and server layer together, in virtual time.
 
+mod choices;
 mod early;
 mod faults;
 mod handshakes;

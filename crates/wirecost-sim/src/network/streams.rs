@@ -236,6 +236,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
+        socket.rest(now);
         let is_over = socket.is_over();
         if wakes_application {
             self.wake_application(flow, direction, is_followed);
@@ -258,9 +259,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         }
     }
 
-    /// A connection with unacknowledged segments, if there is one.
-    pub(crate) fn first_unsettled(&self) -> Option<u32> {
-        let mut flows = self.flows.iter();
+    /// A connection with unacknowledged segments, if there is one. The search begins at the flow `first`.
+    pub(crate) fn unsettled_from(&self, first: u32) -> Option<u32> {
+        let mut flows = self.flows.iter_from(first);
         flows.find_map(|(number, flow)| flow.is_unsettled().then_some(number))
     }
 
@@ -342,6 +343,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             return Readable::Nothing;
         };
         let readable = socket.read(buffer, now);
+        socket.rest(now);
         if matches!(readable, Readable::Bytes) && socket.connection.acknowledges_now() {
             self.pump(flow, direction);
         }

@@ -20,6 +20,7 @@ use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetR
 use super::World;
 use super::status::EndpointStatus;
 use crate::carrier::Carrier;
+use crate::network::socket::time_of;
 use crate::queue::Event;
 use crate::tap::Tap;
 
@@ -35,6 +36,8 @@ pub(super) struct DeviceSlot<C> {
     flows: u32,
     /// Bytes of the current flow that the endpoint has transmitted; a datagram counts one byte more.
     transmitted: u64,
+    /// When the endpoint last gave back memory, by [`time_of`].
+    rested: u32,
     congested: bool,
     unsent_command: bool,
     finished: bool,
@@ -42,7 +45,7 @@ pub(super) struct DeviceSlot<C> {
     status: EndpointStatus,
 }
 
-impl<C> DeviceSlot<C> {
+impl<C: Endpoint> DeviceSlot<C> {
     pub(super) const fn new(service: Option<u32>, device: Device<C, ()>) -> Self {
         Self {
             device,
@@ -50,6 +53,7 @@ impl<C> DeviceSlot<C> {
             socket: None,
             flows: 0,
             transmitted: 0,
+            rested: u32::MAX,
             congested: false,
             unsent_command: false,
             finished: false,
@@ -67,6 +71,15 @@ impl<C> DeviceSlot<C> {
         self.transmitted += out.covered() + u64::from(self.device.transport == Transport::Datagram);
         if let Some((_, log)) = self.logs.last_mut() {
             log.transmitted(Direction::Up, out);
+        }
+    }
+
+    /// Lets the endpoint give back memory that it does not need while it sleeps. Not more often than a socket: one that
+    /// sends often reuses it.
+    fn rest(&mut self, now: Instant) {
+        let time = time_of(now);
+        if time != self.rested && self.device.endpoint.rest() {
+            self.rested = time;
         }
     }
 

@@ -20,16 +20,15 @@ impl Histogram {
     /// The steps are those of HdrHistogram's iterator by percentiles, at exact shares. HdrHistogram adds floating-point numbers,
     /// which gives a share above 0.9 instead of 0.9, and then a value that is one too high.
     pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + use<> {
-        let counts = self.counts();
-        let (all, mut total_count) = (counts.len(), 0);
+        let (all, mut total_count) = (self.len(), 0);
         let mut quantiles = Quantiles::new(ticks);
         let mut steps = Vec::new();
-        for recorded in counts.iter_recorded() {
-            total_count += recorded.count_at_value();
+        for recorded in self.recorded().iter() {
+            total_count += recorded.times;
             let mut step = |quantile| {
                 steps.push(Step {
                     quantile,
-                    value_ns: recorded.value_iterated_to().min(MAX_NS),
+                    value_ns: recorded.largest().min(MAX_NS),
                     total_count,
                 });
             };
@@ -99,7 +98,7 @@ mod tests {
             let histogram = of(1..=values);
             for step in histogram.steps(5).filter(|step| step.quantile < 1.0) {
                 let value = histogram.quantile(step.quantile);
-                let beyond = histogram.count_up_to(value);
+                let [beyond] = histogram.counts_up_to([value]);
                 assert_eq!(
                     (step.value_ns, step.total_count),
                     (value, beyond),
@@ -121,7 +120,7 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_library() {
         let histogram = of((1..=1_024).map(|i| i * i * 1_000));
-        let counts = histogram.counts();
+        let counts = crate::histogram::in_library(&histogram.recorded());
         let theirs = counts
             .iter_quantiles(4)
             .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()));

@@ -1,7 +1,7 @@
 //! Whether a figure changed: by equality, by the ranks of its samples, or by intervals over repeated runs.
 
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::{Metric, Quantity};
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::{Metric, Quantity};
 use wirecost_scenario::selector::Labels;
 use wirecost_stats::estimate::MARGIN;
 use wirecost_stats::{Judgement, mann_whitney, shares_differ, widening};
@@ -23,7 +23,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// A figure of both runs.
 pub struct Pair {
-    pub(super) metric: &'static Metric,
+    pub(super) metric: Metric,
     pub(super) aggregation: Aggregation,
     tolerance: Tolerance,
     pub(super) figures: [Option<Figure>; 2],
@@ -61,7 +61,7 @@ pub enum Verdict {
 impl Pair {
     /// A figure of a cell or phase with these labels in both runs.
     pub fn new(
-        metric: &'static Metric,
+        metric: Metric,
         aggregation: Aggregation,
         tolerance: Tolerance,
         labels: &Labels,
@@ -91,7 +91,7 @@ impl Pair {
             .figures
             .each_ref()
             .map(|figure| figure.as_ref().map(|figure| figure.amount));
-        let named = |aggregation| format!("{} {}", self.metric.name, Aggregation::names(&[aggregation]));
+        let named = |aggregation| format!("{} {}", self.metric.name(), Aggregation::names(&[aggregation]));
         match (self.basis, self.aggregation) {
             (Basis::Ranks, Aggregation::Mean) => {
                 let median =
@@ -161,7 +161,7 @@ impl Pair {
     fn part(&self, old: &Figure) -> f64 {
         match self.tolerance {
             Tolerance::Given(part) => part,
-            Tolerance::Usual if self.basis == Basis::Equality || is_counted(self.metric) => 0.0,
+            Tolerance::Usual if self.basis == Basis::Equality || self.metric.is_counted() => 0.0,
             Tolerance::Usual if old.engine == SIM || self.is_share() => MARGIN,
             Tolerance::Usual => LIVE_TOLERANCE,
         }
@@ -169,7 +169,7 @@ impl Pair {
 }
 
 fn basis(
-    metric: &Metric,
+    metric: Metric,
     aggregation: Aggregation,
     tolerance: Tolerance,
     labels: &Labels,
@@ -191,21 +191,21 @@ fn basis(
     let have_samples = all(|figure| figure.samples.len() > 1);
     let have_intervals = all(|figure| figure.interval.is_some());
     // Of what was offered, as acknowledged, late and lost are.
-    let is_of_messages = metric.quantity == Quantity::Number && aggregation == Aggregation::Rate;
+    let is_of_messages = metric.quantity() == Quantity::Number && aggregation == Aggregation::Rate;
     if is_of_messages && !have_samples {
         return Basis::Shares(figures.map(|figure| figure.n));
     }
     let without_interval = match tolerance {
         // The bytes of a cell that differ are in its messages and connects, which have samples.
-        Tolerance::Given(_) if is_cell && is_counted(metric) => Basis::Nothing,
+        Tolerance::Given(_) if is_cell && metric.is_counted() => Basis::Nothing,
         Tolerance::Given(_) => Basis::Value,
         Tolerance::Usual => Basis::Nothing,
     };
     // The samples of one live run say nothing about the next one, in which the machine may be busier.
-    let is_told = is_counted(metric) || is_sim || tolerance != Tolerance::Usual;
+    let is_told = metric.is_counted() || is_sim || tolerance != Tolerance::Usual;
     match () {
         () if is_cell && !is_told => Basis::Nothing,
-        () if is_cell && have_samples && (is_counted(metric) || aggregation == Aggregation::P50) => {
+        () if is_cell && have_samples && (metric.is_counted() || aggregation == Aggregation::P50) => {
             Basis::Ranks
         }
         () if is_cell && have_intervals => Basis::Intervals(n),
@@ -222,11 +222,6 @@ fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
-}
-
-/// Whether the figure counts bytes or packets, so that each one is of note.
-fn is_counted(metric: &Metric) -> bool {
-    metric.quantity == Quantity::Bytes || metric.name.contains("packets")
 }
 
 /// Whether the intervals of both figures tell them apart where they are so wide that they miss the truth in a share `miss` of cases.

@@ -12,8 +12,8 @@ const SAME_SEED: Setting = Setting {
     replications: None,
 };
 
-fn metric(name: &str) -> &'static Metric {
-    METRICS.iter().find(|metric| metric.name == name).expect(name)
+fn metric(name: &str) -> Metric {
+    Metric::named(name).expect(name)
 }
 
 fn figure(engine: &str, samples: &[f64]) -> Figure {
@@ -29,6 +29,7 @@ fn figure(engine: &str, samples: &[f64]) -> Figure {
         samples: samples.to_vec(),
         reference: String::new(),
         model: None,
+        is_replicated: false,
     }
 }
 

@@ -1,35 +1,62 @@
 //! What two figures say of each other, by the judgement that every comparison has.
 
 use wirecost_proto::Rng;
-use wirecost_stats::estimate::MARGIN;
+use wirecost_stats::mean::MeanInterval;
 use wirecost_stats::{Bootstrap, Estimate, Judgement};
 
+use crate::amount::digits;
 use crate::evidence::Figure;
 
 /// Standard normal quantiles of a test at 5 % on both sides that finds a true difference four times in five, over that of a 95 %
 /// interval.
 const TO_FIND: f64 = (1.959_964 + 0.841_621) / 1.959_964;
 
-/// What the first figure is against the second.
-pub fn judged(one: &Figure, other: &Figure) -> Judgement {
+/// What the first figure is against the second. A difference is of note if it is above `apart`, a share of the smaller one, and its
+/// interval does not lie within it.
+pub fn judged(one: &Figure, other: &Figure, apart: f64) -> Judgement {
     let [first, second] = [one, other].map(estimate);
-    if !one.shares_model(other) {
-        return first.against(&second);
-    }
-    // Two that are modelled by the same device file have their low end together, and their high end.
-    let [[low, high], [other_low, other_high]] = [one, other].map(ends);
-    let [at_low, at_high] = [low - other_low, high - other_high];
-    let difference = Estimate {
-        value: first.value - second.value,
-        interval: Some([at_low.min(at_high), at_low.max(at_high)]),
+    let difference = match one.shares_model(other) {
+        false if one.pairs_with(other) => paired(one, other),
+        false => first.plus(&second.scaled(-1.0)),
+        // Two that are modelled by the same device file have their low end together, and their high end.
+        true => {
+            let [[low, high], [other_low, other_high]] = [one, other].map(ends);
+            let [at_low, at_high] = [low - other_low, high - other_high];
+            Estimate {
+                value: first.value - second.value,
+                interval: Some([at_low.min(at_high), at_low.max(at_high)]),
+            }
+        }
     };
-    difference.as_difference(MARGIN * first.value.abs().min(second.value.abs()))
+    let margin = apart * first.value.abs().min(second.value.abs());
+    match difference.as_difference(margin) {
+        Judgement::Less | Judgement::More if difference.value.abs() <= margin => Judgement::TooFew,
+        judgement => judgement,
+    }
+}
+
+/// The mean difference within replications, with Student's interval.
+fn paired(one: &Figure, other: &Figure) -> Estimate {
+    let pairs = one.samples.iter().zip(&other.samples);
+    let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+    match MeanInterval::of_runs(&differences) {
+        Some(MeanInterval {
+            mean,
+            low: Some(low),
+            high: Some(high),
+            ..
+        }) => Estimate {
+            value: mean,
+            interval: Some([low, high]),
+        },
+        _ => Estimate::unknown(one.amount.value - other.amount.value),
+    }
 }
 
 /// The judgement of each figure against the next one.
-pub fn adjacent(figures: &[Figure]) -> Vec<Judgement> {
+pub fn adjacent(figures: &[Figure], apart: f64) -> Vec<Judgement> {
     let pairs = figures.iter().zip(figures.iter().skip(1));
-    pairs.map(|(one, other)| judged(one, other)).collect()
+    pairs.map(|(one, other)| judged(one, other, apart)).collect()
 }
 
 /// A figure of a claim: one that a run has once stands for itself, unless it is of too few samples.
@@ -52,15 +79,26 @@ fn ends(figure: &Figure) -> [f64; 2] {
 }
 
 /// What tells why neither of two figures is less: that they are equal, that they hardly differ, or how many samples would tell.
-pub fn undecided(judgement: Judgement, [one, other]: [&str; 2], [first, second]: [&Figure; 2]) -> String {
+pub fn undecided(
+    judgement: Judgement,
+    [one, other]: [&str; 2],
+    [first, second]: [&Figure; 2],
+    apart: f64,
+) -> String {
     if first.amount.value == second.amount.value {
         return format!("{one} and {other} are equal");
     }
-    let percent = MARGIN * 100.0;
-    match (judgement, needed(first, second)) {
+    let percent = digits(apart * 100.0);
+    match (judgement, needed(first, second, apart)) {
         (Judgement::TooFew, Some(needed)) => format!(
-            "{} {one} from {other}; about {needed} of each would show a difference of {percent:.0} %",
+            "{} {one} from {other}; about {needed} of each would show a difference of {percent} %",
             judgement.words()
+        ),
+        (Judgement::Alike, _) => format!(
+            "{} between {one} {} and {other} {}: less than {percent} %",
+            judgement.words(),
+            first.amount,
+            second.amount
         ),
         _ => format!("{} between {one} and {other}", between(judgement)),
     }
@@ -73,13 +111,13 @@ const fn between(judgement: Judgement) -> &'static str {
     }
 }
 
-/// The number of samples of each that would show a difference of [`MARGIN`], whatever these differ by: intervals shrink with the
+/// The number of samples of each that would show a difference of this share, whatever these differ by: intervals shrink with the
 /// root of the samples.
-fn needed(one: &Figure, other: &Figure) -> Option<u64> {
+fn needed(one: &Figure, other: &Figure, apart: f64) -> Option<u64> {
     let [first, second] = [one, other].map(estimate);
     let [low, high] = first.plus(&second.scaled(-1.0)).interval?;
     let reach = TO_FIND * (high - low) / 2.0;
-    let wanted = MARGIN * first.value.abs().min(second.value.abs());
+    let wanted = apart * first.value.abs().min(second.value.abs());
     let samples = one.n.max(other.n) as f64 * (reach / wanted).powi(2);
     (samples.is_finite() && samples < 1e12).then(|| (samples.ceil() as u64).max(2))
 }
@@ -121,7 +159,30 @@ mod tests {
             samples: samples.to_vec(),
             reference: String::new(),
             model: None,
+            is_replicated: false,
         }
+    }
+
+    #[test]
+    fn figures_of_the_same_devices_are_compared_within_replications() {
+        let of = |samples: [f64; 4]| Figure {
+            is_replicated: true,
+            is_median: false,
+            ..figure(&samples)
+        };
+        // Replications differ by far more than the stacks.
+        let [one, other] = [of([1.0, 5.0, 9.0, 13.0]), of([1.5, 5.4, 9.6, 13.5])];
+        assert_eq!(judged(&one, &other), Judgement::Less);
+        let [apart, others] = [&one, &other].map(|figure| Figure {
+            is_replicated: false,
+            ..figure.clone()
+        });
+        assert_eq!(judged(&apart, &others), Judgement::TooFew);
+        assert_eq!(judged(&one, &one), Judgement::Equal);
+        assert_eq!(
+            judged(&of([1.0, 5.0, 9.0, 13.0]), &of([1.5, 4.4, 9.6, 12.5])),
+            Judgement::TooFew
+        );
     }
 
     #[test]
@@ -144,13 +205,33 @@ mod tests {
         }
     }
 
+    fn judged(one: &Figure, other: &Figure) -> Judgement {
+        super::judged(one, other, 0.05)
+    }
+
+    #[test]
+    fn an_order_needs_a_distance() {
+        let exact = |value: f64| of(value, 0.0);
+        assert_eq!(judged(&exact(5.098), &exact(5.145)), Judgement::Alike, "0.9 %");
+        assert_eq!(judged(&exact(5.098), &exact(5.4)), Judgement::Less);
+        assert_eq!(
+            super::judged(&exact(166.0), &exact(167.0), 0.0),
+            Judgement::Less,
+            "every byte counts"
+        );
+        // The intervals do not meet and the values differ by less than the margin, but the true difference may be larger than the
+        // margin: the samples are too few.
+        let [one, other] = [of(1.0, 0.02), of(1.04, 0.015)];
+        assert_eq!(judged(&one, &other), Judgement::TooFew);
+    }
+
     #[test]
     fn figures_are_judged_as_every_comparison_is() {
         assert_eq!(judged(&of(1.0, 0.1), &of(2.0, 0.1)), Judgement::Less);
         assert_eq!(judged(&of(2.0, 0.1), &of(1.0, 0.1)), Judgement::More);
         assert_eq!(judged(&of(1.0, 0.001), &of(1.02, 0.001)), Judgement::Alike);
         assert_eq!(judged(&of(1.0, 0.2), &of(1.1, 0.2)), Judgement::TooFew);
-        assert_eq!(judged(&of(1.0, 0.0), &of(1.01, 0.0)), Judgement::Less, "exact");
+        assert_eq!(judged(&of(1.0, 0.0), &of(1.01, 0.0)), Judgement::Alike, "exact");
         assert_eq!(judged(&of(2.0, 0.0), &of(2.0, 0.0)), Judgement::Equal);
     }
 
@@ -164,12 +245,12 @@ mod tests {
     fn equal_cells_are_equal_and_the_samples_that_are_proposed_would_show_the_margin() {
         let said = |one: Figure, other: Figure| {
             let judgement = judged(&one, &other);
-            undecided(judgement, ["a", "b"], [&one, &other])
+            undecided(judgement, ["a", "b"], [&one, &other], 0.05)
         };
         assert_eq!(said(of(1.0, 0.2), of(1.0, 0.2)), "a and b are equal");
         assert_eq!(
             said(of(1.0, 0.001), of(1.02, 0.001)),
-            "no difference of note between a and b"
+            "no difference of note between a 1 s and b 1.02 s: less than 5 %"
         );
         // Reaches of 0.1 each make one of 0.141 at 20 samples; 20 x (1.4294 x 0.1414 / 0.05)^2 = 326.9.
         assert_eq!(

@@ -1,10 +1,10 @@
 //! The verdict by the figures of each engine alone: both must come to the same, or the row says why not.
 
 use serde::Serialize;
-use wirecost_results::thresholds::metric::Quantity;
+use wirecost_results::catalogue::Quantity;
 
 use super::Court;
-use crate::claims::Point;
+use crate::claims::{Point, Question};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -26,23 +26,23 @@ pub struct ByEngine {
 
 impl Court<'_> {
     /// The verdicts of both engines; none if only one has the figures, or the claim names an engine itself.
-    pub(super) fn by_engines(&self, point: &Point) -> Vec<ByEngine> {
-        let of = ["live", "sim"].map(|engine| self.by_engine(point, engine));
+    pub(super) fn by_engines(&self, point: &Point, question: &Question) -> Vec<ByEngine> {
+        let of = ["live", "sim"].map(|engine| self.by_engine(point, question, engine));
         match of {
             [Some(live), Some(sim)] => vec![live, sim],
             _ => Vec::new(),
         }
     }
 
-    fn by_engine(&self, point: &Point, engine: &'static str) -> Option<ByEngine> {
-        let asked = self.asked(point).ok()?;
+    fn by_engine(&self, point: &Point, question: &Question, engine: &'static str) -> Option<ByEngine> {
+        let asked = self.asked(question).ok()?;
         let references = asked.references();
         if references.is_empty() || references.iter().any(|reference| reference.engine.is_some()) {
             return None;
         }
         let has_time = references
             .iter()
-            .any(|reference| reference.metric.quantity == Quantity::Time);
+            .any(|reference| reference.metric.quantity() == Quantity::Time);
         let by = &mut |reference: &Reference| -> Result<Reference, std::convert::Infallible> {
             Ok(reference.by(engine))
         };

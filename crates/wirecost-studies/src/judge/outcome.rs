@@ -9,6 +9,15 @@ const TOLERANCE: f64 = 0.25;
 /// The tolerance of bytes, of their ratios, and of arithmetic.
 pub(super) const TOLERANCE_OF_BYTES: f64 = 0.01;
 
+/// How far figures may be from what is published, and how far apart they are if that is of note.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margins {
+    /// The tolerance of the published number as a share; `None` for the usual one.
+    pub within: Option<f64>,
+    /// The share by which two figures differ at least if their order is of note.
+    pub apart: f64,
+}
+
 /// What the figures of a point come to, without its bound and what the publication leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -35,6 +44,21 @@ impl Outcome {
             value: None,
             interval: None,
             figures: Vec::new(),
+        }
+    }
+
+    /// What it is against something that the publication measured in the way `measured`: a figure that we modelled does not overrule it.
+    pub(super) fn against(self, measured: Option<&str>) -> Self {
+        let is_modelled = self.figures.iter().any(|figure| figure.model.is_some());
+        match (measured, self.verdict) {
+            (Some(how), Verdict::Contradicted | Verdict::Differs | Verdict::NotSeparable) if is_modelled => {
+                Self {
+                    verdict: Verdict::ModelledOtherwise,
+                    why: format!("measured {how} there, and modelled here: {}", self.why),
+                    ..self
+                }
+            }
+            _ => self,
         }
     }
 
@@ -72,6 +96,36 @@ pub(super) fn tolerance(within: Option<f64>, dimension: Dimension) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_does_not_overrule_a_measurement() {
+        let modelled = Some(crate::model::Modelled {
+            device: "a",
+            mostly: "tails",
+            share: 1.0,
+        });
+        let of = |verdict: Verdict, model, measured| {
+            let figure = Figure {
+                model,
+                ..crate::judge::rules::tests::figure(1.0, 0.1)
+            };
+            let outcome = Outcome::new(verdict, "a is above b".to_owned(), String::new());
+            outcome.of(vec![figure]).against(measured)
+        };
+        let by = Some("by a current clamp");
+        for verdict in [Verdict::Contradicted, Verdict::Differs, Verdict::NotSeparable] {
+            let outcome = of(verdict, modelled, by);
+            assert_eq!(outcome.verdict, Verdict::ModelledOtherwise);
+            assert_eq!(
+                outcome.why,
+                "measured by a current clamp there, and modelled here: a is above b"
+            );
+            // Ours was measured, or theirs was not.
+            assert_eq!(of(verdict, None, by).verdict, verdict);
+            assert_eq!(of(verdict, modelled, None).verdict, verdict);
+        }
+        assert_eq!(of(Verdict::Reproduced, modelled, by).verdict, Verdict::Reproduced);
+    }
 
     #[test]
     fn usual_tolerances_depend_on_the_unit() {

@@ -1,15 +1,15 @@
 //! The rule of each kind of claim.
 
-use wirecost_results::nbiot::Verdict as Evaluated;
-use wirecost_results::thresholds::Aggregation;
-use wirecost_results::thresholds::metric::Quantity;
-use wirecost_stats::Judgement;
+use wirecost_results::catalogue::Aggregation;
+use wirecost_results::catalogue::Quantity;
 
 use super::compare;
-use super::outcome::{Outcome, TOLERANCE_OF_BYTES, meets, range, tolerance};
+use super::curves::of_curves;
+use super::ordering::{ordered, percent, telling};
+use super::outcome::{Margins, Outcome, TOLERANCE_OF_BYTES, meets, range, tolerance};
 use super::trends::of_trend;
 use crate::amount::{Amount, Published, digits};
-use crate::claims::{CheckReference, Limit, Point, Question};
+use crate::claims::{Limit, Point, Question};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::model::Model;
 use crate::reference::Reference;
@@ -22,17 +22,18 @@ use crate::verdict::Verdict;
 pub fn outcome(
     point: &Point,
     question: &Question,
-    within: Option<f64>,
+    margins: Margins,
     evidence: &Evidence,
 ) -> Result<Outcome, Missing> {
     let published = point.published.as_ref();
+    let within = margins.within;
     match question {
         Question::Value(of) => value(published, of, within, evidence),
-        Question::Ratio(both) => ratio(published, both, within, evidence),
-        Question::Order(all) => order(all, evidence),
-        Question::Trend(trend) => of_trend(trend, within, evidence),
+        Question::Ratio(both) => ratio(published, both, margins, evidence),
+        Question::Order(all) => order(all, margins.apart, evidence),
+        Question::Trend(trend) => of_trend(trend, margins, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
-        Question::Checks(checks) => of_checks(checks, evidence),
+        Question::Curves(curves) => of_curves(curves, margins, evidence),
         Question::Model(model) => of_model(published, model, within, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
         Question::Unmeasured => {
@@ -40,29 +41,6 @@ pub fn outcome(
             Ok(Outcome::new(Verdict::Undecidable, why, String::new()))
         }
     }
-}
-
-/// Statements that a run evaluated itself. The claim has the gravest verdict of them, and their numbers as ours.
-fn of_checks(checks: &[CheckReference], evidence: &Evidence) -> Result<Outcome, Missing> {
-    let mut gravest: Option<(Verdict, String)> = None;
-    let mut ours = Vec::new();
-    for reference in checks {
-        let check = evidence.check(reference)?;
-        let (verdict, says) = match check.verdict {
-            Evaluated::Holds => (Verdict::Reproduced, "holds"),
-            Evaluated::DoesNotHold => (Verdict::Contradicted, "does not hold"),
-            Evaluated::NotSeparable => (Verdict::NotSeparable, "is not separable"),
-            Evaluated::NotRun => {
-                return Err(Missing::NotRun(format!("{}: {}", check.id, check.numbers)));
-            }
-        };
-        ours.push(check.numbers.clone());
-        if gravest.as_ref().is_none_or(|(known, _)| verdict < *known) {
-            gravest = Some((verdict, format!("{} {says}: {}", check.id, check.statement)));
-        }
-    }
-    let (verdict, why) = gravest.ok_or_else(|| Missing::Wrong("no statement is named".into()))?;
-    Ok(Outcome::new(verdict, why, ours.join("; ")))
 }
 
 fn value(
@@ -96,12 +74,7 @@ fn value(
             verdict,
             format!("ours is {} of the published", percent(times)),
             match is_share(published) {
-                true => format!(
-                    "{} ({}, n {})",
-                    percent(figure.amount.value),
-                    figure.engine,
-                    figure.n
-                ),
+                true => format!("{} ({})", percent(figure.amount.value), origin(&figure)),
                 false => text_of(&figure),
             },
         )
@@ -133,6 +106,7 @@ fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
         n: first.map_or(0, |figure| figure.n),
         samples: Vec::new(),
         reference: model.text.clone(),
+        is_replicated: false,
         model: model.power().or_else(|| first.and_then(|figure| figure.model)),
     })
 }
@@ -170,7 +144,7 @@ fn of_model(
 fn ratio(
     published: Option<&Published>,
     [one, other]: &[Reference; 2],
-    within: Option<f64>,
+    margins: Margins,
     evidence: &Evidence,
 ) -> Result<Outcome, Missing> {
     let (first, second) = (evidence.figure(one)?, evidence.figure(other)?);
@@ -178,18 +152,22 @@ fn ratio(
     let of_medians = [one, other]
         .iter()
         .all(|reference| reference.aggregation == Aggregation::P50);
-    let both = format!("{} and {}", shown(&first), shown(&second));
+    let [one, other] = [&first, &second].map(|figure| format!("{}{}", shown(figure), spread(figure)));
+    let both = format!("{one} and {other}");
     let Some((value, interval)) = compare::ratio(&first, &second, of_medians) else {
         let (verdict, why) = over_nothing(published, first.amount.value);
         return Ok(Outcome::new(verdict, why.to_owned(), both).of(vec![first, second]));
     };
-    let within = tolerance(within, first.amount.dimension);
+    let margins = Margins {
+        within: Some(tolerance(margins.within, first.amount.dimension)),
+        ..margins
+    };
     let times = value / published.amount.value;
     Ok(Outcome {
         value: Some(value),
         interval: Some(interval),
         ..Outcome::new(
-            of_ratio(published, interval, within),
+            of_ratio(published, value, interval, margins),
             format!("ours is {} of the published", percent(times)),
             format!("{}{} ({both})", digits(value), ends_text(interval)),
         )
@@ -224,83 +202,90 @@ fn ends_text([low, high]: [f64; 2]) -> String {
     }
 }
 
-fn of_ratio(published: &Published, interval: [f64; 2], within: f64) -> Verdict {
+/// One figure over another is judged as the other over the one: both are as far from what is published, and on the same side of 1.
+/// Within the margin around 1 neither is larger: where that is published too, or where our interval leaves it open, the two are not
+/// separable. Where the publication has a larger distance and ours is within the margin for certain, ours differs.
+fn of_ratio(published: &Published, value: f64, interval: [f64; 2], margins: Margins) -> Verdict {
+    let [low, high] = range(published, margins.within.unwrap_or_default());
+    let same = [
+        low.max(published.amount.value / (1.0 + margins.within.unwrap_or_default())),
+        high,
+    ];
+    let equal = [1.0 / (1.0 + margins.apart), 1.0 + margins.apart];
+    let is_near = |ratio: f64| (equal[0]..=equal[1]).contains(&ratio);
+    let is_alike = interval.into_iter().all(is_near);
     let is_other_side = match published.amount.value > 1.0 {
-        true => interval[1] < 1.0,
-        false => published.amount.value < 1.0 && interval[0] > 1.0,
+        true => interval[1] < 1.0 && value < equal[0],
+        false => published.amount.value < 1.0 && interval[0] > 1.0 && value > equal[1],
     };
-    if meets(interval, range(published, within)) {
+    if meets(interval, same) {
         Verdict::Reproduced
     } else if is_other_side {
         Verdict::Contradicted
-    } else if meets(interval, [1.0, 1.0]) {
+    } else if is_alike {
+        match is_near(published.amount.value) {
+            true => Verdict::NotSeparable,
+            false => Verdict::Differs,
+        }
+    } else if is_near(value) || meets(interval, [1.0, 1.0]) {
         Verdict::NotSeparable
     } else {
         Verdict::Differs
     }
 }
 
-fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
+fn order(all: &[Reference], apart: f64, evidence: &Evidence) -> Result<Outcome, Missing> {
     let figures = all
         .iter()
         .map(|reference| evidence.figure(reference))
         .collect::<Result<Vec<_>, _>>()?;
-    let compared = compare::adjacent(&figures);
     let names = telling(all);
-    let name = |at: usize| names[at].as_str();
-    let wrong = compared.iter().position(|pair| *pair == Judgement::More);
-    let unclear = compared.iter().position(|pair| *pair != Judgement::Less);
-    let (verdict, why) = match (wrong, unclear) {
-        (Some(at), _) => (
-            Verdict::Contradicted,
-            format!(
-                "{} {} is above {} {}",
-                name(at),
-                figures[at].amount,
-                name(at + 1),
-                figures[at + 1].amount
-            ),
-        ),
-        (None, Some(at)) => {
-            let (pair, both) = ([name(at), name(at + 1)], [&figures[at], &figures[at + 1]]);
-            (
-                Verdict::NotSeparable,
-                compare::undecided(compared[at], pair, both),
-            )
-        }
-        (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
-    };
+    let (verdict, why) = ordered(&names, &figures, apart);
     let ours = names.iter().zip(&figures);
-    let ours = ours.map(|(name, figure)| format!("{name} {}", figure.shown()));
+    let ours = ours.map(|(name, figure)| format!("{name} {}{}", figure.shown(), spread(figure)));
     Ok(Outcome::new(verdict, why, ours.collect::<Vec<_>>().join(", ")).of(figures))
 }
 
-/// What tells the figures apart: the values of the dimensions in which they differ.
-pub(super) fn telling(all: &[Reference]) -> Vec<String> {
-    let tables: Vec<_> = all
-        .iter()
-        .map(|reference| reference.selector.to_table())
-        .collect();
-    let differs = |key: &String| tables.iter().any(|table| table.get(key) != tables[0].get(key));
-    let name = |(table, reference): (&std::collections::BTreeMap<String, Vec<String>>, &Reference)| {
-        let own: Vec<String> = table
-            .iter()
-            .filter(|(key, _)| differs(key))
-            .map(|(_, values)| values.join("|"))
-            .collect();
-        if own.is_empty() {
-            reference.run.clone()
-        } else {
-            own.join(" ")
-        }
+/// ` [19.9 mJ, 36.9 mJ]`: how far a model may be from its value, by the spread of its device file.
+fn spread(figure: &Figure) -> String {
+    let ends = figure
+        .interval
+        .filter(|[low, high]| figure.model.is_some() && low < high);
+    let text = |[low, high]: [f64; 2]| {
+        let [low, high] = [low, high].map(|end| Amount::new(end, figure.amount.dimension));
+        format!(" [{low}, {high}]")
     };
-    tables.iter().zip(all).map(name).collect()
+    ends.map_or_else(String::new, text)
 }
 
+/// Every figure keeps the limit; of several, the one with the gravest verdict decides.
 fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {
-    let figure = evidence.figure(&limit.of)?;
+    let each = limit.of.iter().map(|of| kept(limit, of, evidence));
+    let each = each.collect::<Result<Vec<Outcome>, Missing>>()?;
+    let names = telling(&limit.of);
+    let all = names.iter().zip(&each);
+    let ours: Vec<String> = all
+        .map(|(name, outcome)| format!("{name} {}", outcome.ours))
+        .collect();
+    let decisive = (0..each.len()).min_by_key(|at| each[*at].verdict);
+    let gravest = decisive.and_then(|at| Some((names.get(at)?, each.get(at)?.clone())));
+    let (name, gravest) = gravest.ok_or_else(|| Missing::Wrong("the limit is of no figure".to_owned()))?;
+    if each.len() == 1 {
+        return Ok(gravest);
+    }
+    let figures = each.into_iter().flat_map(|outcome| outcome.figures).collect();
+    Ok(Outcome::new(
+        gravest.verdict,
+        format!("{name}: {}", gravest.why),
+        ours.join(", "),
+    )
+    .of(figures))
+}
+
+fn kept(limit: &Limit, of: &Reference, evidence: &Evidence) -> Result<Outcome, Missing> {
+    let figure = evidence.figure(of)?;
     if limit.at.amount.dimension != figure.amount.dimension {
-        let why = format!("{}: the limit {} has another unit", limit.of, limit.at);
+        let why = format!("{of}: the limit {} has another unit", limit.at);
         return Err(Missing::Wrong(why));
     }
     let [low, high] = figure.ends();
@@ -367,17 +352,21 @@ fn text_of(figure: &Figure) -> String {
             model.device,
             figure.engine
         ),
-        None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),
+        None => format!("{}{interval} ({})", figure.amount, origin(figure)),
+    }
+}
+
+/// The engine of a figure and its samples; a sum over a phase of a load has none.
+fn origin(figure: &Figure) -> String {
+    match figure.n {
+        0 => figure.engine.clone(),
+        n => format!("{}, n {n}", figure.engine),
     }
 }
 
 /// Whether a number is published as a percentage.
 fn is_share(published: &Published) -> bool {
     published.text.ends_with('%')
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", digits(share * 100.0))
 }
 
 #[cfg(test)]
@@ -396,12 +385,22 @@ pub(super) mod tests {
             samples: Vec::new(),
             reference: String::new(),
             model: None,
+            is_replicated: false,
         }
     }
 
     fn verdict_of_ratio(published: &str, interval: [f64; 2]) -> Verdict {
         let published = Published::read(published).expect(published);
-        of_ratio(&published, interval, 0.25)
+        let margins = Margins {
+            within: Some(0.25),
+            apart: 0.05,
+        };
+        of_ratio(
+            &published,
+            f64::midpoint(interval[0], interval[1]),
+            interval,
+            margins,
+        )
     }
 
     #[test]
@@ -412,6 +411,17 @@ pub(super) mod tests {
             ("2", [4.0, 5.0], Verdict::Differs),
             ("2", [0.9, 1.1], Verdict::NotSeparable),
             ("2", [0.5, 0.9], Verdict::Contradicted),
+            // A share of the other: 0.75 is one of 1.333, and 0.566 one of 1.767, which is a third more.
+            ("0.75", [0.566, 0.566], Verdict::Differs),
+            ("0.75", [0.61, 0.61], Verdict::Reproduced),
+            ("1.3333", [1.767, 1.767], Verdict::Differs),
+            // Ours is nearer to 1 than is of note for certain, and the published ratio is not.
+            ("0.5", [1.0005, 1.0005], Verdict::Differs),
+            ("2", [1.02, 1.04], Verdict::Differs),
+            ("2", [0.97, 0.98], Verdict::Differs),
+            (">=10", [0.957, 0.957], Verdict::Differs),
+            // Ours may be nearer to 1 than is of note, or farther.
+            ("2", [0.92, 0.99], Verdict::NotSeparable),
             ("0.5", [1.1, 1.3], Verdict::Contradicted),
             ("0.5", [0.8, 0.9], Verdict::Differs),
             (">=10", [16.0, 16.4], Verdict::Reproduced),
@@ -424,6 +434,17 @@ pub(super) mod tests {
                 "{published} {interval:?}"
             );
         }
+    }
+
+    #[test]
+    fn two_ratios_that_are_not_of_note_are_not_separable() {
+        let published = Published::read("1.03").expect("a ratio");
+        let margins = Margins {
+            within: Some(0.01),
+            apart: 0.05,
+        };
+        let verdict = of_ratio(&published, 0.97, [0.965, 0.975], margins);
+        assert_eq!(verdict, Verdict::NotSeparable);
     }
 
     #[test]

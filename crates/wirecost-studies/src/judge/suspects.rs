@@ -129,7 +129,7 @@ impl Court<'_> {
     }
 
     fn under(&self, point: &Point, suspect: &Suspect) -> Result<SuspectPoint, String> {
-        let asked = self.asked(point)?;
+        let asked = self.asked(&point.first().question)?;
         let change = &mut |reference: &Reference| -> Result<Reference, std::convert::Infallible> {
             Ok(moved(reference, suspect))
         };

@@ -2,7 +2,7 @@ use super::rules::outcome;
 use super::*;
 use crate::amount::{Amount, Published};
 use crate::bound::{Bound, Flight};
-use crate::claims::Claims;
+use crate::claims::{Claims, TextReading};
 
 fn judged(claims: &str) -> Vec<Judged> {
     let head = "wirecost: 1\nstudy: test\nsource: a paper\nruns: {publish: publish.yaml}\nclaims:\n";
@@ -84,11 +84,19 @@ fn a_bound_that_allows_the_number_decides_nothing() {
     let point = Point {
         at: Vec::new(),
         published: Some(Published::read("120ms").expect("a time")),
-        question: Question::Unmeasured,
-        bound: Some(Bound::time(&[Flight::read("GET")], Amount::seconds(0.1), None)),
+        readings: vec![TextReading {
+            name: String::new(),
+            question: Question::Unmeasured,
+            bound: Some(Bound::time(&[Flight::read("GET")], Amount::seconds(0.1), None)),
+        }],
         beside: Vec::new(),
     };
-    let outcome = outcome(&point, &point.question, None, &Evidence::default()).expect("no figure is needed");
+    let margins = Margins {
+        within: None,
+        apart: 0.05,
+    };
+    let outcome = outcome(&point, &point.first().question, margins, &Evidence::default());
+    let outcome = outcome.expect("no figure is needed");
     assert_eq!(outcome.verdict, Verdict::Undecidable);
 }
 
@@ -128,5 +136,160 @@ fn a_suspect_says_what_it_changes() {
     assert_eq!(
         suspect.sentence(),
         "not run under: segmentation offload (it was not run)"
+    );
+}
+
+#[test]
+fn a_claim_with_an_open_reading_is_not_impossible() {
+    let excluded = "{name: each waits for the one before, bound: {flights: [PUBLISH x 1000], rtt: 59.2ms}}";
+    let with = |readings: &str| {
+        let judged = judged(&format!(
+            "- {{id: A, says: a thousand messages, published: 5.911s, readings: [{readings}]}}\n"
+        ));
+        (judged[0].verdict, judged[0].why.clone())
+    };
+    let (verdict, why) = with(excluded);
+    assert_eq!(verdict, Verdict::Impossible);
+    assert!(
+        why.starts_with("under every reading; at best, each waits"),
+        "{why}"
+    );
+    // In flight as many as the client likes: no bound, and nothing measures it.
+    let (verdict, why) = with(&format!("{excluded}, {{name: all in flight}}"));
+    assert_eq!(verdict, Verdict::Undecidable);
+    assert!(why.starts_with("open under this reading, all in flight"), "{why}");
+    // A bound that allows the number leaves the reading as open.
+    let allowed = "{name: all in flight, bound: {flights: [PUBLISH], rtt: 59.2ms}}";
+    assert_eq!(with(&format!("{excluded}, {allowed}")).0, Verdict::Undecidable);
+    // A reading that could be measured is open for as long as it is not.
+    let unmeasured = "{name: twenty in flight, value: publish/response_time mean}";
+    let (verdict, why) = with(&format!("{excluded}, {unmeasured}"));
+    assert_eq!(verdict, Verdict::NotRun);
+    assert!(
+        !why.contains("reading"),
+        "a figure is missing, the text is not judged: {why}"
+    );
+}
+
+#[test]
+fn a_claim_that_lacks_something_is_not_impossible() {
+    let judged = judged(
+        "- {id: A, says: a, published: 1ms, lacks: [the messages in flight], bound: {flights: [GET], rtt: 5ms}}\n",
+    );
+    assert_eq!(judged[0].verdict, Verdict::Undecidable);
+}
+
+#[test]
+fn of_impossible_readings_the_nearest_bound_is_shown() {
+    let judged = judged(
+        "- id: A\n  says: connects\n  published: 1ms\n  readings:\n  \
+         - {name: four exchanges, bound: {flights: [SYN, ClientHello, CONNECT, PUBLISH], rtt: 5ms}}\n  \
+         - {name: early data, bound: {flights: [SYN, ClientHello], rtt: 5ms}}\n",
+    );
+    assert_eq!(judged[0].verdict, Verdict::Impossible);
+    assert_eq!(judged[0].points[0].bound.as_deref(), Some("10 ms"));
+    let sentences = judged[0].points[0].readings.iter().map(JudgedReading::sentence);
+    assert_eq!(
+        sentences.collect::<Vec<_>>(),
+        [
+            "four exchanges: bound 20 ms, SYN, ClientHello, CONNECT, PUBLISH: 4 x 5 ms",
+            "early data: bound 10 ms, SYN, ClientHello: 2 x 5 ms"
+        ]
+    );
+}
+
+#[test]
+fn a_bound_of_other_published_numbers_contradicts_and_makes_nothing_impossible() {
+    let judged = judged("- {id: A, says: a, published: 3/s, bound: {most: \"1 / 1 s\"}}\n");
+    assert_eq!(judged[0].verdict, Verdict::Contradicted);
+    assert_eq!(
+        judged[0].why,
+        "other numbers of the source allow no more than 1/s: 1 / 1 s"
+    );
+}
+
+#[test]
+fn a_number_is_counted_once_and_what_nobody_claims_never() {
+    let head = "wirecost: 1\nstudy: test\nsource: a paper\nclaims:\n";
+    let claims = format!(
+        "{head}- {{id: L3, says: latency, for: {{rtt: [5ms, 25ms]}}, published: [4ms, 28ms], bound: {{flights: [POST], rtt: $rtt}}}}\n\
+         - {{id: L3-other, says: by another server, again: [L3], for: {{rtt: [5ms, 25ms]}}, published: [4ms, 28ms], \
+         arithmetic: \"$rtt + 3 ms\"}}\n\
+         recomputed:\n- {{id: R1, says: a sum, published: 3, arithmetic: 1 + 2}}\n\
+         further:\n- {{id: S, says: a sum, published: 4, arithmetic: 2 + 2}}\n"
+    );
+    let claims = Claims::read(&claims).expect("claims");
+    assert_eq!((claims.numbers(), claims.figures()), (2, 6));
+    let judged = claims
+        .judge(&Evidence::default(), &BTreeMap::new())
+        .expect("verdicts");
+    let all: Vec<_> = count::numbers(&judged)
+        .map(|(claim, _, verdict)| (claim.id.as_str(), verdict))
+        .collect();
+    // At 5 ms the bound excludes it and the other row differs; at 25 ms no bound excludes it, and the other row gives it.
+    assert_eq!(all, [("L3", Verdict::Differs), ("L3", Verdict::Reproduced)]);
+    assert_eq!(
+        crate::text::tally(&judged),
+        "1 differs, 1 reproduced: published numbers and statements, each once\n\
+         2 reproduced: listed apart (recomputed, or not claimed by the publication)"
+    );
+}
+
+#[test]
+fn a_row_of_a_claim_that_was_not_asked_for_gives_no_other_number_its_verdict() {
+    let claims = "wirecost: 1\nstudy: test\nsource: a paper\nclaims:\n\
+         - {id: A, says: a sum, published: 3, arithmetic: 1 + 2}\n\
+         - {id: B, says: a sum, published: 9, arithmetic: 2 + 2}\n\
+         - {id: other, says: both, again: [A, B], for: {sum: [1 + 2, 2 + 2]}, published: [3, 9], arithmetic: $sum}\n";
+    let claims = Claims::read(claims).expect("claims");
+    let judged = claims.judge(&Evidence::default(), &BTreeMap::new());
+    let mut judged = judged.expect("verdicts");
+    judged.remove(0);
+    let points = judged.iter_mut().flat_map(|claim| &mut claim.points);
+    points.for_each(|point| point.number = None);
+    count::count(&mut judged);
+    let all: Vec<_> = count::numbers(&judged)
+        .map(|(claim, _, verdict)| (claim.id.as_str(), verdict))
+        .collect();
+    let own = [
+        ("B", Verdict::Differs),
+        ("other", Verdict::Reproduced),
+        ("other", Verdict::Differs),
+    ];
+    assert_eq!(all, own);
+}
+
+#[test]
+fn of_readings_that_all_differ_the_nearest_decides() {
+    let judged = judged(
+        "- {id: A, says: a, published: 10, readings: [{name: far, arithmetic: 2 + 2}, {name: near, arithmetic: 4 + 4}]}\n",
+    );
+    assert_eq!(judged[0].verdict, Verdict::Differs);
+    let why = "it holds under no reading; at best, near: ";
+    assert!(judged[0].why.starts_with(why), "{}", judged[0].why);
+}
+
+#[test]
+fn points_that_hold_under_different_readings_say_so() {
+    let claim = |second: &str| {
+        format!(
+            "- {{id: A, says: a, for: {{sum: [1 + 1, {second}]}}, published: [2, 8], \
+             readings: [{{name: once, arithmetic: $sum}}, {{name: twice, arithmetic: 2 * ($sum)}}]}}\n"
+        )
+    };
+    let differ = judged(&claim("2 + 2"));
+    assert_eq!(differ[0].verdict, Verdict::Reproduced);
+    assert!(
+        differ[0]
+            .why
+            .starts_with("its points hold under different readings"),
+        "{}",
+        differ[0].why
+    );
+    let alike = judged(&claim("4 + 4"));
+    assert!(
+        alike[0].why.starts_with("it holds under this reading, once: "),
+        "{}",
+        alike[0].why
     );
 }

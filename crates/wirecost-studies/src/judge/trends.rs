@@ -3,8 +3,8 @@
 use wirecost_stats::Judgement;
 
 use super::compare;
-use super::outcome::{Outcome, meets, tolerance};
-use crate::amount::{Dimension, Published, digits};
+use super::outcome::{Margins, Outcome, meets, tolerance};
+use crate::amount::{Amount, Dimension, Published, digits};
 use crate::claims::{Shape, Trend};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::verdict::Verdict;
@@ -13,17 +13,23 @@ use crate::verdict::Verdict;
 ///
 /// # Errors
 /// A figure is missing, or a value of what is varied is no number.
-pub(super) fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) -> Result<Outcome, Missing> {
-    let series = evidence.series(&trend.of, &trend.over)?;
+pub(super) fn of_trend(trend: &Trend, margins: Margins, evidence: &Evidence) -> Result<Outcome, Missing> {
+    let series = match &trend.by {
+        None => evidence.series(&trend.of, &trend.over)?,
+        Some(by) => divided(
+            evidence.series(&trend.of, &trend.over)?,
+            &evidence.series(by, &trend.over)?,
+        )?,
+    };
     let figures: Vec<Figure> = series.iter().map(|(_, figure)| figure.clone()).collect();
     let dimension = figures
         .first()
         .map_or(Dimension::NONE, |figure| figure.amount.dimension);
-    let within = tolerance(within, dimension);
+    let within = tolerance(margins.within, dimension);
     let (verdict, why) = match trend.shape {
         Shape::Constant => constant(&figures, within),
-        Shape::Grows => grows(&figures, true),
-        Shape::Falls => grows(&figures, false),
+        Shape::Grows => grows(&figures, true, margins.apart),
+        Shape::Falls => grows(&figures, false, margins.apart),
         Shape::Linear { slope } => linear(&series, slope, within)?,
     };
     let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.shown());
@@ -32,6 +38,41 @@ pub(super) fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) 
         few => few.iter().map(each).collect(),
     };
     Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+}
+
+/// One series by another, value by value; within replications where both have them.
+fn divided(series: Vec<(String, Figure)>, by: &[(String, Figure)]) -> Result<Vec<(String, Figure)>, Missing> {
+    let quotient = |(value, one): (String, Figure)| {
+        let other = by.iter().find(|(at, _)| *at == value).map(|(_, figure)| figure);
+        let other = other.ok_or_else(|| Missing::NotRun(format!("the second figure has no {value}")))?;
+        let (ratio, interval) = compare::ratio(&one, other, false)
+            .ok_or_else(|| Missing::NotRun(format!("the second figure is 0 at {value}")))?;
+        let quotient = Figure {
+            amount: Amount::new(ratio, Dimension::NONE),
+            interval: Some(interval),
+            is_exact: one.is_exact && other.is_exact,
+            samples: Vec::new(),
+            is_replicated: false,
+            ..one.clone()
+        };
+        let quotient = match one.pairs_with(other) {
+            false => quotient,
+            true => {
+                let pairs = one.samples.iter().zip(&other.samples);
+                let samples: Vec<f64> = pairs.map(|(one, other)| one / other).collect();
+                let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+                Figure {
+                    amount: Amount::new(mean, Dimension::NONE),
+                    samples,
+                    is_replicated: true,
+                    ..quotient
+                }
+                .over_replications()
+            }
+        };
+        Ok((value, quotient))
+    };
+    series.into_iter().map(quotient).collect()
 }
 
 fn constant(figures: &[Figure], within: f64) -> (Verdict, String) {
@@ -52,7 +93,7 @@ fn constant(figures: &[Figure], within: f64) -> (Verdict, String) {
 }
 
 /// Ends that are separated, and no step that is separated the other way.
-fn grows(figures: &[Figure], upwards: bool) -> (Verdict, String) {
+fn grows(figures: &[Figure], upwards: bool, apart: f64) -> (Verdict, String) {
     let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
         return (Verdict::NotRun, "the run has no values".to_owned());
     };
@@ -61,14 +102,14 @@ fn grows(figures: &[Figure], upwards: bool) -> (Verdict, String) {
         false => [Judgement::More, Judgement::Less],
     };
     let text = format!("from {} to {}", first.amount, last.amount);
-    let ends = compare::judged(first, last);
+    let ends = compare::judged(first, last, apart);
     if ends == opposite {
         return (Verdict::Contradicted, text);
     }
     if ends != wanted {
         return (Verdict::NotSeparable, format!("{text}: {}", ends.words()));
     }
-    let against = compare::adjacent(figures)
+    let against = compare::adjacent(figures, apart)
         .iter()
         .position(|step| *step == opposite);
     match against {
@@ -141,7 +182,7 @@ mod tests {
     fn a_growing_figure_has_separated_ends() {
         let verdict = |values: &[f64], upwards: bool| {
             let figures: Vec<Figure> = values.iter().map(|value| figure(*value, 0.4)).collect();
-            grows(&figures, upwards).0
+            grows(&figures, upwards, 0.05).0
         };
         assert_eq!(verdict(&[1.0, 2.0, 3.0], true), Verdict::Reproduced);
         assert_eq!(verdict(&[1.0, 1.1, 3.0], true), Verdict::Reproduced);

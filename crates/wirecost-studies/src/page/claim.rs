@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::class;
 use crate::amount::Dimension;
-use crate::claims::{Claims, Difference};
+use crate::claims::{Claims, Difference, List};
 use crate::evidence::Evidence;
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
-use crate::library::folder_name;
 use crate::reference::Reference;
 use crate::strip::{self, Axis};
 use crate::verdict::Verdict;
@@ -24,6 +23,8 @@ pub(super) struct ClaimView<'a> {
     why: String,
     points: Vec<PointView<'a>>,
     suspects: Vec<String>,
+    no_other_reading: String,
+    apart: String,
     figures: Vec<FigureView<'a>>,
     engines: Vec<String>,
     packets: Vec<PacketsView>,
@@ -38,7 +39,7 @@ impl<'a> ClaimView<'a> {
         let points = claim.points.iter().enumerate();
         let points = points.map(|(index, point)| PointView::of(point, claim, axis, index == last));
         let points: Vec<PointView<'_>> = points.collect();
-        let has_more = points.len() > 1 || points.iter().any(PointView::has_number);
+        let has_more = points.len() > 1 || points.iter().any(PointView::says_more);
         let suspect = |suspect: &JudgedSuspect| sentence(&capitalised(&suspect.sentence()));
         let engines = claim
             .points
@@ -54,6 +55,12 @@ impl<'a> ClaimView<'a> {
             why: claim.worst_point().map(why).unwrap_or_default(),
             points: if has_more { points } else { Vec::new() },
             suspects: claim.suspects.iter().map(suspect).collect(),
+            apart: apart(claim),
+            no_other_reading: claim
+                .no_other_reading
+                .as_deref()
+                .map(sentence)
+                .unwrap_or_default(),
             engines: engines
                 .map(|text| sentence(&capitalised(text)))
                 .into_iter()
@@ -62,6 +69,16 @@ impl<'a> ClaimView<'a> {
             differs: touching(claims, claim),
             figures: figures.map(FigureView::of).collect(),
         }
+    }
+}
+
+/// Why a row is not counted; empty if it is.
+fn apart(claim: &Judged) -> String {
+    match (claim.list, claim.again.is_empty()) {
+        (List::Claims, true) => String::new(),
+        (List::Claims, false) => format!("The numbers of {} again: counted there.", claim.again.join(", ")),
+        (List::Recomputed, _) => "Recomputed from published numbers: not counted.".to_owned(),
+        (List::Further, _) => "The publication does not claim it: not counted.".to_owned(),
     }
 }
 
@@ -127,8 +144,17 @@ struct PointView<'a> {
     ours_is: &'static str,
     ours: Option<&'a str>,
     beside: Option<&'a str>,
+    readings: Vec<ReadingView>,
     verdict: &'static str,
     class: String,
+}
+
+/// What the text can mean, and what comes of it.
+#[derive(Serialize)]
+struct ReadingView {
+    verdict: &'static str,
+    class: String,
+    text: String,
 }
 
 impl<'a> PointView<'a> {
@@ -144,14 +170,24 @@ impl<'a> PointView<'a> {
             ours_is: if given.is_some() { "gives" } else { "ours" },
             ours: given.or(point.ours.as_deref()),
             beside: point.beside.as_deref(),
+            readings: point
+                .readings
+                .iter()
+                .map(|reading| ReadingView {
+                    verdict: reading.verdict.name(),
+                    class: class(reading.verdict),
+                    text: sentence(&capitalised(&reading.sentence())),
+                })
+                .collect(),
             verdict: point.verdict.name(),
             class: class(point.verdict),
         }
     }
 
     /// Whether it says more than its claim.
-    fn has_number(&self) -> bool {
+    fn says_more(&self) -> bool {
         !self.at.is_empty()
+            || !self.readings.is_empty()
             || [self.published, self.bound, self.ours]
                 .iter()
                 .any(Option::is_some)
@@ -205,7 +241,7 @@ fn packets(claim: &Judged, evidence: &Evidence, folder: &str) -> Vec<PacketsView
             .extend(stacks.into_iter().flatten());
     }
     let view = |((run, engine), stacks): ((&str, &str), BTreeSet<String>)| {
-        let path = format!("{folder}{}", folder_name(run));
+        let path = format!("{folder}{run}");
         let file = if engine == "live" { "all" } else { engine };
         let named = stacks
             .iter()

@@ -2,24 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use wirecost_proto::units::counted;
-
 use crate::judge::Judged;
+use crate::judge::count::numbers;
 use crate::verdict::Verdict;
 
 /// One sentence for each thing that the verdicts say together.
 pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
-    let points: Vec<Verdict> = judged
-        .iter()
-        .flat_map(|claim| &claim.points)
-        .map(|point| point.verdict)
-        .collect();
-    let count = |verdict: Verdict| points.iter().filter(|known| **known == verdict).count();
+    let all: Vec<Verdict> = numbers(judged).map(|(_, _, verdict)| verdict).collect();
+    let count = |verdict: Verdict| all.iter().filter(|known| **known == verdict).count();
     let missing = count(Verdict::NotRun);
     let mut sentences = vec![format!(
-        "{} of {} could be judged.",
-        points.len() - missing,
-        counted(points.len() as u64, "figure")
+        "{} of {} published numbers and statements could be judged.",
+        all.len() - missing,
+        all.len()
     )];
     let say = |verdict: Verdict, text: &str| {
         let names = of_verdict(judged, verdict);
@@ -33,6 +28,10 @@ pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
             ),
             say(Verdict::Contradicted, "point the other way here"),
             say(Verdict::Differs, "have the direction of ours and another size"),
+            say(
+                Verdict::ModelledOtherwise,
+                "were measured there, and come to something else in our models",
+            ),
             say(Verdict::NotSeparable, "cannot be told apart here"),
             say(
                 Verdict::Undecidable,
@@ -49,8 +48,8 @@ pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
     }
     if missing > 0 {
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-        for point in judged.iter().flat_map(|claim| &claim.points) {
-            if point.verdict == Verdict::NotRun {
+        for (_, point, verdict) in numbers(judged) {
+            if verdict == Verdict::NotRun {
                 *reasons.entry(&point.why).or_default() += 1;
             }
         }
@@ -65,12 +64,10 @@ pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
 
 /// Claims with a point of this verdict, once each.
 fn of_verdict(judged: &[Judged], verdict: Verdict) -> Vec<&str> {
-    let has = |claim: &&Judged| claim.points.iter().any(|point| point.verdict == verdict);
-    let names = judged
-        .iter()
-        .filter(has)
-        .map(|claim| claim.id.split('-').next().unwrap_or(&claim.id));
-    let mut names: Vec<&str> = names.collect();
+    let meant = numbers(judged).filter(|(_, _, found)| *found == verdict);
+    let mut names: Vec<&str> = meant
+        .map(|(claim, ..)| claim.id.split('-').next().unwrap_or(&claim.id))
+        .collect();
     names.dedup();
     names
 }
@@ -95,7 +92,7 @@ mod tests {
         assert_eq!(
             paragraph(&judged),
             [
-                "3 of 4 figures could be judged.",
+                "3 of 4 published numbers and statements could be judged.",
                 "2 cannot have been measured as described, because a physical bound excludes them: L4.",
                 "1 come out here too: S.",
                 "Not run: 1 (no results of the run \"a\").",

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::claim::why;
 use super::{Shown, class};
 use crate::amount::digits;
-use crate::claims::Claim;
+use crate::claims::List;
 use crate::judge::{Judged, JudgedPoint};
 use crate::strip::{self, Axis};
 use crate::verdict::Verdict;
@@ -21,6 +21,7 @@ pub(super) struct Board<'a> {
     study: &'a str,
     claims: Vec<Square<'a>>,
     recomputed: Vec<Square<'a>>,
+    further: Vec<Square<'a>>,
 }
 
 #[derive(Serialize)]
@@ -35,25 +36,27 @@ struct Square<'a> {
 
 impl<'a> Board<'a> {
     pub(super) fn of(study: &Shown<'a>) -> Self {
-        let of = |is_recomputed: bool| {
-            let all = study.claims.claims.iter().zip(study.judged);
-            squares(all.filter(|(claim, _)| claim.is_recomputed == is_recomputed))
-        };
+        let of = |list: List| squares(study.judged.iter().filter(|claim| claim.list == list));
         Self {
             study: &study.claims.study,
-            claims: of(false),
-            recomputed: of(true),
+            claims: of(List::Claims),
+            recomputed: of(List::Recomputed),
+            further: of(List::Further),
         }
     }
 }
 
-fn squares<'a>(parts: impl Iterator<Item = (&'a Claim, &'a Judged)>) -> Vec<Square<'a>> {
-    let mut groups: Vec<(&str, &Judged)> = Vec::new();
-    for (claim, judged) in parts {
-        match groups.iter_mut().find(|(name, _)| *name == claim.group()) {
-            Some((_, gravest)) if judged.verdict < gravest.verdict => *gravest = judged,
+fn squares<'a>(parts: impl Iterator<Item = &'a Judged>) -> Vec<Square<'a>> {
+    let mut groups: Vec<(&str, (Verdict, &Judged))> = Vec::new();
+    for judged in parts {
+        let Some(verdict) = counted(judged) else {
+            continue;
+        };
+        let name = group(&judged.id);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, gravest)) if verdict < gravest.0 => *gravest = (verdict, judged),
             Some(_) => {}
-            None => groups.push((claim.group(), judged)),
+            None => groups.push((name, (verdict, judged))),
         }
     }
     // R2 before R10.
@@ -63,14 +66,23 @@ fn squares<'a>(parts: impl Iterator<Item = (&'a Claim, &'a Judged)>) -> Vec<Squa
             .unwrap_or(u32::MAX)
     };
     groups.sort_by_key(|(name, _)| number(name));
-    let square = |(name, judged): (&'a str, &'a Judged)| Square {
+    let square = |(name, (verdict, judged)): (&'a str, (Verdict, &'a Judged))| Square {
         name,
         id: &judged.id,
         says: &judged.says,
-        verdict: judged.verdict.name(),
-        class: class(judged.verdict),
+        verdict: verdict.name(),
+        class: class(verdict),
     };
     groups.into_iter().map(square).collect()
+}
+
+/// The gravest verdict of the numbers of a claim, or of the points of a row that is listed apart. None of a row that judges others' again.
+fn counted(judged: &Judged) -> Option<Verdict> {
+    let points = judged.points.iter();
+    match judged.list {
+        List::Claims => points.filter_map(|point| point.number).min(),
+        List::Recomputed | List::Further => points.map(|point| point.verdict).min(),
+    }
 }
 
 /// A claim among those to see first.
@@ -163,10 +175,12 @@ pub(super) fn explained<'a>(studies: &[Shown<'a>]) -> Vec<First<'a>> {
     first
 }
 
-/// The points of a verdict, the gravest of each claim of its file first.
+/// The numbers of a verdict, in the order of the claims.
 fn points<'a>(study: &Shown<'a>, verdict: Verdict) -> impl Iterator<Item = (&'a Judged, &'a JudgedPoint)> {
     let of = move |judged: &'a Judged| {
-        let points = judged.points.iter().filter(move |point| point.verdict == verdict);
+        let is_counted =
+            move |point: &&JudgedPoint| point.number == Some(verdict) && point.verdict == verdict;
+        let points = judged.points.iter().filter(is_counted);
         points.map(move |point| (judged, point))
     };
     study.judged.iter().flat_map(of)

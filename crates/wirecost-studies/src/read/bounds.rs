@@ -31,6 +31,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         ["energy"] => Bound {
             amount: amount("energy")?,
             is_upper: false,
+            is_of_numbers: false,
             flights: Vec::new(),
             text: table.required("energy", text)?,
         },
@@ -58,6 +59,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
             })?;
             Bound {
                 flights: Vec::new(),
+                is_of_numbers: true,
                 amount,
                 is_upper: *key == "most",
                 text,

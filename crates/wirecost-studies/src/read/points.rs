@@ -9,20 +9,23 @@ use wirecost_scenario::table::{Table, meant, text};
 use super::{at, bounds, list};
 use crate::amount::Published;
 use crate::arithmetic::compute;
-use crate::claims::{CheckReference, Explored, Limit, Point, Question, Shape, Suspect, Trend};
+use crate::bound::Bound;
+use crate::claims::{Curves, Explored, Limit, Point, Position, Question, Shape, Suspect, TextReading, Trend};
 use crate::model::Model;
 use crate::reference::Reference;
 
 /// The most points of a claim.
 const MAX_POINTS: usize = 1_000;
-/// The keys of which a claim has one.
+/// The key of what the text can mean.
+const READINGS: &str = "readings";
+/// The keys of which a claim, or a reading, has one.
 const QUESTIONS: [&str; 8] = [
     "value",
     "ratio",
     "order",
     "trend",
     "limit",
-    "checks",
+    "curves",
     "model",
     "arithmetic",
 ];
@@ -39,27 +42,69 @@ pub(super) fn points(claim: &Node) -> Result<Vec<Point>, ScenarioError> {
     let published = published(claim, combinations.len())?;
     let point = |(values, published): (Named, Option<Published>)| {
         let node = substituted(claim, &values);
-        let question = question(&node)?;
-        let bound = bounds::bound(&node)?;
-        if let (Some(bound), Some(published)) = (&bound, &published)
-            && bound.amount.dimension != published.amount.dimension
-        {
-            let message = format!(
-                "bound: {} has another unit than the published {published}",
-                bound.amount
-            );
-            let hint = "a bound has the unit of the number that it is a bound of";
-            return Err(at(node.get("bound").unwrap_or(&node), message).with_hint(hint));
-        }
         Ok(Point {
-            bound,
             at: values,
+            readings: readings(&node, published.as_ref())?,
             published,
-            question,
             beside: beside(&node)?,
         })
     };
     combinations.into_iter().zip(published).map(point).collect()
+}
+
+/// What the text of a claim can mean: its readings, or the claim itself where it names none.
+fn readings(claim: &Node, published: Option<&Published>) -> Result<Vec<TextReading>, ScenarioError> {
+    let Some(node) = claim.get(READINGS) else {
+        return Ok(vec![TextReading {
+            name: String::new(),
+            question: question(claim, claim)?,
+            bound: bound(claim, published)?,
+        }]);
+    };
+    let nodes = list(node).filter(|nodes| !nodes.is_empty());
+    let nodes = nodes.ok_or_else(|| {
+        at(node, "readings: a list of what the text can mean is expected")
+            .with_hint("for example readings: [{name: twenty messages in flight, value: ...}]")
+    })?;
+    if let Some(key) = QUESTIONS
+        .iter()
+        .chain(&["bound"])
+        .find(|key| claim.get(key).is_some())
+    {
+        let message = format!("{key}: the claim has readings, and each reading has its own");
+        return Err(at(claim, message).with_hint(format!("write {key} in the readings that it holds for")));
+    }
+    nodes.iter().map(|node| reading(claim, node, published)).collect()
+}
+
+fn reading(claim: &Node, node: &Node, published: Option<&Published>) -> Result<TextReading, ScenarioError> {
+    let keys: Vec<&str> = ["name", "bound"].into_iter().chain(QUESTIONS).collect();
+    let table = Table::new(node, "readings.", &keys)?;
+    let has_question = QUESTIONS.iter().any(|key| node.get(key).is_some());
+    Ok(TextReading {
+        name: table.required("name", text)?,
+        question: match has_question {
+            true => question(claim, node)?,
+            false => Question::Unmeasured,
+        },
+        bound: bound(node, published)?,
+    })
+}
+
+/// The bound of a claim or of one of its readings, in the unit of the published number.
+fn bound(node: &Node, published: Option<&Published>) -> Result<Option<Bound>, ScenarioError> {
+    let bound = bounds::bound(node)?;
+    if let (Some(bound), Some(published)) = (&bound, published)
+        && bound.amount.dimension != published.amount.dimension
+    {
+        let message = format!(
+            "bound: {} has another unit than the published {published}",
+            bound.amount
+        );
+        let hint = "a bound has the unit of the number that it is a bound of";
+        return Err(at(node.get("bound").unwrap_or(node), message).with_hint(hint));
+    }
+    Ok(bound)
 }
 
 /// The figures that are shown beside the result.
@@ -153,8 +198,9 @@ fn substituted(node: &Node, values: &[(String, String)]) -> Node {
     Node::at(&node.place, value)
 }
 
-fn question(claim: &Node) -> Result<Question, ScenarioError> {
-    let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, claim.get(key)?)));
+/// What is measured by `node`, which is the claim or one of its readings.
+fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
+    let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, node.get(key)?)));
     let question = match asked.next() {
         None if claim.get("bound").is_some() || claim.get("needs").is_some() => {
             return Ok(Question::Unmeasured);
@@ -168,7 +214,7 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
         Some(("order", node)) => order(node)?,
         Some(("trend", node)) => trend(node)?,
         Some(("limit", node)) => limit(node)?,
-        Some(("checks", node)) => checks(node)?,
+        Some(("curves", node)) => curves(node)?,
         Some(("model", node)) => model(claim, node)?,
         Some((_, node)) => {
             let text = node
@@ -262,8 +308,19 @@ fn trend(node: &Node) -> Result<Question, ScenarioError> {
             return Err(error.with_hint(meant(other, &shapes)));
         }
     };
+    let (of, by) = match references(of)?.as_slice() {
+        [of] => (of.clone(), None),
+        [of, by] => (of.clone(), Some(by.clone())),
+        _ => {
+            return Err(at(
+                of,
+                "trend.of: a figure is expected, or two of which the first is divided by the second",
+            ));
+        }
+    };
     Ok(Question::Trend(Box::new(Trend {
-        of: reference(of)?,
+        of,
+        by,
         over: table.required("over", text)?,
         shape,
     })))
@@ -281,35 +338,46 @@ fn limit(node: &Node) -> Result<Question, ScenarioError> {
     };
     let limit = table.required(key, text)?;
     Ok(Question::Limit(Box::new(Limit {
-        of: reference(of)?,
+        of: references(of)?,
         at: Published::read(&limit).map_err(|error| table.error(key, error))?,
         is_above,
     })))
 }
 
-/// One statement, or a list of them.
-fn checks(node: &Node) -> Result<Question, ScenarioError> {
-    let nodes = list(node).unwrap_or(std::slice::from_ref(node));
-    let check = |node: &Node| {
-        let expected = || at(node, "checks: RUN/ID is expected, e.g. cells/A4");
-        let text = node.scalar().ok_or_else(expected)?;
-        let (run, id) = text.trim().split_once('/').ok_or_else(expected)?;
-        match run.is_empty() || id.is_empty() {
-            true => Err(expected()),
-            false => Ok(CheckReference {
-                run: run.to_owned(),
-                id: id.to_owned(),
-            }),
-        }
-    };
-    match nodes {
-        [] => Err(at(node, "checks: at least one statement is expected")),
-        nodes => nodes
-            .iter()
-            .map(check)
-            .collect::<Result<_, _>>()
-            .map(Question::Checks),
+/// One figure, or a list of them.
+fn references(node: &Node) -> Result<Vec<Reference>, ScenarioError> {
+    match list(node) {
+        Some([]) => Err(at(node, "at least one figure is expected")),
+        Some(nodes) => nodes.iter().map(reference).collect(),
+        None => Ok(vec![reference(node)?]),
     }
+}
+
+/// `{of: [FIGURE, FIGURE], over: DIMENSION, at: peak, mean or the value that they fall below}`
+fn curves(node: &Node) -> Result<Question, ScenarioError> {
+    let table = Table::new(node, "curves.", &["of", "over", "at"])?;
+    let nodes = table.get("of").and_then(list).filter(|nodes| nodes.len() >= 2);
+    let nodes = nodes.ok_or_else(|| {
+        at(
+            node,
+            "curves.of: at least two figures are expected, the least position first",
+        )
+    })?;
+    let position = table.required("at", text)?;
+    let position = match position.as_str() {
+        "peak" => Position::Peak,
+        "mean" => Position::Mean,
+        limit => Position::Below(Published::read(limit).map_err(|error| {
+            table
+                .error("at", error)
+                .with_hint("write peak, mean, or the value that the curves fall below: at: 95%")
+        })?),
+    };
+    Ok(Question::Curves(Box::new(Curves {
+        of: nodes.iter().map(reference).collect::<Result<_, _>>()?,
+        over: table.required("over", text)?,
+        at: position,
+    })))
 }
 
 /// The dimension that is tried for what the publication leaves out.

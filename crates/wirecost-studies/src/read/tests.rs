@@ -24,13 +24,13 @@ fn a_claim_has_a_point_for_each_value() {
     let texts: Vec<String> = points
         .iter()
         .map(|point| {
-            let bound = point.bound.as_ref().expect("a bound");
+            let bound = point.first().bound.as_ref().expect("a bound");
             let published = point.published.as_ref().expect("a number");
             format!("{published} {} {}", bound.amount, bound.excludes(published))
         })
         .collect();
     assert_eq!(texts, ["14.2ms 50 ms true", "34.1ms 250 ms true"]);
-    let Question::Value(reference) = &points[1].question else {
+    let Question::Value(reference) = &points[1].first().question else {
         panic!("a value");
     };
     assert_eq!(reference.selector.to_string(), "{link.rtt=25ms}");
@@ -49,7 +49,7 @@ fn every_kind_of_claim_is_read() {
     let kinds: Vec<&str> = claims
         .claims
         .iter()
-        .map(|claim| claim.points[0].question.kind())
+        .map(|claim| claim.points[0].first().question.kind())
         .collect();
     assert_eq!(
         kinds,
@@ -57,7 +57,7 @@ fn every_kind_of_claim_is_read() {
     );
     assert_eq!(claims.claims[0].within, Some(0.05));
     assert_eq!(claims.claims[5].expect, Some(Verdict::Impossible));
-    let Question::Trend(trend) = &claims.claims[2].points[0].question else {
+    let Question::Trend(trend) = &claims.claims[2].points[0].first().question else {
         panic!("a trend");
     };
     assert_eq!(
@@ -134,4 +134,60 @@ fn errors_have_their_line_and_a_hint() {
     }
     let error = Claims::read("study: x\n").expect_err("no version");
     assert!(error.to_string().contains("the version of the format is missing"));
+}
+
+#[test]
+fn a_claim_has_a_bound_or_readings_that_each_have_one() {
+    let read = |claim: &str| {
+        Claims::read(&format!(
+            "wirecost: 1\nstudy: own\nsource: us\nclaims:\n- {{id: A, says: x, published: 1ms, {claim}}}\n"
+        ))
+    };
+    for (claim, error) in [
+        (
+            "bound: {flights: [SYN], rtt: 1s}, readings: [{name: a}]",
+            "bound: the claim has readings, and each reading has its own",
+        ),
+        (
+            "readings: []",
+            "readings: a list of what the text can mean is expected",
+        ),
+        ("readings: [{bound: {flights: [SYN], rtt: 1s}}]", "name"),
+        ("readings: [{name: a, lacks: [b]}]", "lacks"),
+    ] {
+        let refused = read(claim).expect_err(claim).to_string();
+        assert!(refused.contains(error), "{claim}: {refused}");
+    }
+    let claims = read("readings: [{name: a}, {name: b, bound: {flights: [SYN], rtt: 1s}}]").expect("claims");
+    let readings = &claims.claims[0].points[0].readings;
+    assert_eq!((readings.len(), readings[0].bound.is_none()), (2, true));
+}
+
+#[test]
+fn a_row_judges_again_what_another_claim_says() {
+    let read = |row: &str| {
+        Claims::read(&format!(
+            "wirecost: 1\nstudy: own\nsource: us\nclaims:\n\
+             - {{id: A, says: x, published: 3, lacks: [the RTT], arithmetic: 1 + 2}}\n- {{id: B, says: x, {row}}}\n"
+        ))
+    };
+    for (row, error) in [
+        (
+            "again: [C], published: 3, arithmetic: 1 + 2",
+            "\"C\" is no claim that has numbers of its own",
+        ),
+        (
+            "again: [A], published: 3, arithmetic: 1 + 2",
+            "A lacks \"the RTT\", and so does whoever judges it again",
+        ),
+        (
+            "again: [A], published: 4, lacks: [the RTT], arithmetic: 1 + 2",
+            "[Some(\"4\")] are not [Some(\"3\")]",
+        ),
+    ] {
+        let refused = read(row).expect_err(row).to_string();
+        assert!(refused.contains(error), "{row}: {refused}");
+    }
+    read("again: [A], published: 3, lacks: [the RTT], arithmetic: 2 + 1")
+        .expect("the same number, and the same unknown");
 }

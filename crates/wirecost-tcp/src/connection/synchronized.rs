@@ -238,6 +238,18 @@ impl Synchronized {
         self.send.len()
     }
 
+    /// As [`Connection::rest`](crate::Connection::rest).
+    pub(crate) fn rest(&mut self) -> bool {
+        let is_idle =
+            !self.is_in_flight() && !self.has_unsent() && self.early.is_empty() && self.receiver.rest();
+        if is_idle {
+            self.send.rest();
+            self.recovery.rest();
+            self.early = VecDeque::new();
+        }
+        is_idle
+    }
+
     pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         self.receiver.read(out, limit, now)
     }

@@ -137,6 +137,11 @@ impl Receiver {
     }
 
     /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. The read may make an
+    /// Gives back the memory of an empty buffer; returns whether it is empty.
+    pub(crate) fn rest(&mut self) -> bool {
+        self.reassembly.rest()
+    }
+
     /// acknowledgment due.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         if !self.unread() {

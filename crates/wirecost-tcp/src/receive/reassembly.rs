@@ -53,6 +53,15 @@ impl Reassembly {
         self.next
     }
 
+    /// Gives back the memory of an empty buffer; returns whether it is empty.
+    pub(super) fn rest(&mut self) -> bool {
+        let is_empty = self.buffer.is_empty() && self.held.is_empty();
+        if is_empty {
+            (self.buffer, self.held) = (VecDeque::new(), Vec::new());
+        }
+        is_empty
+    }
+
     /// Bytes that can be read.
     pub(super) const fn available(&self) -> usize {
         self.available

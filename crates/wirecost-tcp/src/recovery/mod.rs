@@ -170,6 +170,11 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
+    /// Gives back the memory of an empty list of sent segments.
+    pub(crate) fn rest(&mut self) {
+        self.scoreboard.rest();
+    }
+
     /// Before the handshake: data will start at `first_sequence`, the one after the SYN's.
     pub(crate) fn new(config: &Config, first_sequence: u32, now: Instant) -> Self {
         let clock = TickClock::new(config.granularity);

@@ -169,6 +169,13 @@ impl Scoreboard {
         self.records.get(index)
     }
 
+    /// Gives back the memory of an empty list.
+    pub(super) fn rest(&mut self) {
+        if self.records.is_empty() {
+            self.records = VecDeque::new();
+        }
+    }
+
     /// Appends a segment that starts at SND.NXT.
     pub(super) fn push(&mut self, record: Record) {
         self.next = record.end();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::bytes::hex;
 use alloc::borrow::ToOwned;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
@@ -141,52 +141,58 @@ fn a_new_section_has_its_own_byte_order_and_interfaces() {
     let file = [little, hex(BIG), hex("00000003 00000010 00000000 00000010")].concat();
     let read: Vec<_> = Reader::new(file.as_slice()).collect();
     assert_eq!(read.len(), 5);
-    let error = read[4].as_ref().unwrap_err().to_string();
-    assert_eq!(error, "interface must be below 0, got 0");
+    assert!(matches!(
+        read[4],
+        Err(ReadError::UnknownInterface { expected: 0, got: 0 })
+    ));
 }
 
 #[test]
 fn refuses_with_what_was_expected_and_found() {
-    let table = [
-        (
-            "a1b2c3d4 0002 0004",
-            "capture must start with block type 0x0a0d0d0a (pcapng), got 0xa1b2c3d4",
-        ),
-        ("0a0d", "block needs 4 more bytes, the file has 2"),
-        (
-            "0a0d0d0a 0000001c 11223344",
-            "byte-order magic must be 0x1a2b3c4d in either order, got 0x11223344",
-        ),
-        (
-            "0a0d0d0a 0000001d 1a2b3c4d",
-            "block length must be a multiple of 4 from 12 to 16777216, got 29",
-        ),
-        (
-            "0a0d0d0a f0000000 1a2b3c4d",
-            "block length must be a multiple of 4 from 12 to 16777216, got 4026531840",
-        ),
-        (
-            "0a0d0d0a 0000000c 1a2b3c4d",
-            "block length must be a multiple of 4 from 12 to 16777216, got 12",
-        ),
-        (
-            "0a0d0d0a 0000001c 1a2b3c4d 0001",
-            "block needs 12 more bytes, the file has 2",
-        ),
+    use ReadError as E;
+    type Cause = fn(&ReadError) -> bool;
+    let table: [(&str, Cause); 9] = [
+        ("a1b2c3d4 0002 0004", |why| {
+            matches!(why, E::NotPcapng { got: 0xa1b2_c3d4 })
+        }),
+        ("0a0d", |why| matches!(why, E::Truncated { expected: 4, got: 2 })),
+        ("0a0d0d0a 0000001c 11223344", |why| {
+            matches!(why, E::ByteOrder { got: 0x1122_3344 })
+        }),
+        ("0a0d0d0a 0000001d 1a2b3c4d", |why| {
+            matches!(why, E::BlockLength { got: 29 })
+        }),
+        ("0a0d0d0a f0000000 1a2b3c4d", |why| {
+            matches!(why, E::BlockLength { got: 0xf000_0000 })
+        }),
+        ("0a0d0d0a 0000000c 1a2b3c4d", |why| {
+            matches!(why, E::BlockLength { got: 12 })
+        }),
+        ("0a0d0d0a 0000001c 1a2b3c4d 0001", |why| {
+            matches!(why, E::Truncated { expected: 12, got: 2 })
+        }),
         (
             "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001d",
-            "block length after the body must be 28, got 29",
+            |why| {
+                matches!(
+                    why,
+                    E::TrailingLength {
+                        expected: 28,
+                        got: 29
+                    }
+                )
+            },
         ),
-        (
-            "0a0d0d0a 00000014 1a2b3c4d 00010000 00000014",
-            "block body needs 12 more bytes, got 4",
-        ),
+        ("0a0d0d0a 00000014 1a2b3c4d 00010000 00000014", |why| {
+            matches!(why, E::BodyTooShort { expected: 12, got: 4 })
+        }),
     ];
-    for (file, message) in table {
-        let file = hex(file);
-        let mut reader = Reader::new(file.as_slice());
-        assert_eq!(reader.next().unwrap().unwrap_err().to_string(), message);
-        assert!(reader.next().is_none(), "ends after an error");
+    for (file, is_the_cause) in table {
+        let bytes = hex(file);
+        let mut reader = Reader::new(bytes.as_slice());
+        let why = reader.next().unwrap().unwrap_err();
+        assert!(is_the_cause(&why), "{file}: {why:?}");
+        assert!(reader.next().is_none(), "{file}: ends after an error");
     }
 }
 

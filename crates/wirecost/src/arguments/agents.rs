@@ -69,19 +69,25 @@ pub struct AgentsArguments {
     pub listen: Option<SocketAddr>,
 
     /// File for the agents, with the secret of this run; it is removed when all have come
-    #[arg(long, value_name = "FILE", default_value = "join.token", requires = "agents")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "join.token",
+        requires = "agents",
+        hide_short_help = true
+    )]
     pub join_file: PathBuf,
 
     /// Address that agents dial, if it is not that of --listen
-    #[arg(long, value_name = "HOST:PORT", requires = "agents")]
+    #[arg(long, value_name = "HOST:PORT", requires = "agents", hide_short_help = true)]
     pub join_address: Option<String>,
 
     /// How long to wait for agents
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true, requires = "agents")]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true, requires = "agents", hide_short_help = true)]
     pub agents_wait: Duration,
 
     /// The most by which the clock of an agent may be uncertain
-    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = parse_duration, allow_hyphen_values = true, requires = "agents")]
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = parse_duration, allow_hyphen_values = true, requires = "agents", hide_short_help = true)]
     pub clock_error_max: Duration,
 }
 

@@ -4,24 +4,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
-use wirecost_proto::{ByteSize, Probability};
-use wirecost_scenario::electric::BatterySize;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::content::Contents;
-use wirecost_scenario::table::whole;
+use wirecost_scenario::table::{count, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use super::count::at_least_one;
-use super::{BatchArguments, FleetArguments};
+use super::{BatchArguments, BatteryArguments, FleetArguments, NetworkArguments};
 
 /// `wirecost choose`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Every stack is simulated on the link in each way that it can be used: with a connection for each reading and with one \
-    that is kept for a day, at most 288 messages; started cold, resumed and with early data; kept by MQTT with keep-alives of 60s \
-    and with the longest that the link's address translator allows. What meets the requirements comes first; the last column says \
+    after_help = "Every stack is simulated on the link in each way that it can be used: with a connection for each reading and with a \
+    persistent one for a day, at most 288 messages; started cold, resumed and with early data; for MQTT with keep-alives of 60s \
+    and with the longest that the NAT of the link allows. What meets the requirements comes first; the last column says \
     what does not, and why. Energy, battery life and money are modelled: wirecost devices and wirecost tariffs list the names.\n\n\
     wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
     wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\
@@ -39,110 +37,142 @@ pub struct ChooseArguments {
         long,
         value_name = "SIZE",
         default_value = "48B",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = "Readings"
     )]
     pub size: ByteSize,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Readings")]
     pub readings: BatchArguments,
 
     /// Time from one reading to the next; a message with several --readings leaves when its last one is there
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file", help_heading = "Readings")]
     pub every: Option<Duration>,
 
     /// Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, each
     /// with a name
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Readings")]
     pub file: Option<PathBuf>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Link")]
     pub link: LinkLists,
 
     /// A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its
     /// wait for others in its message, the wake-up of --device, and the connect
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Requirements")]
     pub within: Option<Duration>,
 
     /// What the stack must guarantee
-    #[arg(long, value_enum, value_name = "GUARANTEE", default_value = "at-least-once")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "GUARANTEE",
+        default_value = "at-least-once",
+        help_heading = "Requirements"
+    )]
     pub delivery: Delivery,
 
     /// Protocol that the other side speaks; may be given several times
-    #[arg(long, value_enum, value_name = "PROTOCOL", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PROTOCOL",
+        value_delimiter = ',',
+        help_heading = "Requirements"
+    )]
     pub reach: Vec<Reach>,
 
     /// Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
-    #[arg(long, value_name = "CLASS", value_parser = clap::value_parser!(u8).range(1..=2))]
+    #[arg(long, value_name = "CLASS", value_parser = clap::value_parser!(u8).range(1..=2), help_heading = "Requirements", hide_short_help = true)]
     pub device_class: Option<u8>,
 
     /// Device whose energy is modelled: a name, or a file
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Energy and money")]
     pub device: Option<String>,
 
-    /// Battery, e.g. 2400mAh@3.6V: adds its life in years
-    #[arg(long, value_name = "CHARGE@VOLTS", requires = "device")]
-    pub battery: Option<BatterySize>,
+    #[command(flatten, next_help_heading = "Energy and money")]
+    pub network: NetworkArguments,
 
-    /// Part of its charge that the battery loses by itself per year
-    #[arg(long, value_name = "P", default_value = "1%", requires = "battery")]
-    pub self_discharge: Probability,
+    #[command(flatten, next_help_heading = "Energy and money")]
+    pub battery: BatteryArguments,
 
     /// Years that the battery must last
-    #[arg(long, value_name = "YEARS", requires = "battery")]
+    #[arg(
+        long,
+        value_name = "YEARS",
+        requires = "battery",
+        help_heading = "Requirements"
+    )]
     pub battery_years: Option<f64>,
 
     /// Data plan or broker whose price is computed: a name, or a file
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Energy and money")]
     pub tariff: Option<String>,
 
     /// The most bytes of IP packets in a month of one device
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Requirements")]
     pub monthly_bytes: Option<ByteSize>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Energy and money")]
     pub fleet: FleetArguments,
 
     /// How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each
     /// that a stack can]
-    #[arg(long, value_name = "START", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "START",
+        value_delimiter = ',',
+        help_heading = "Readings",
+        hide_short_help = true
+    )]
     pub start: Vec<Start>,
 
-    /// What the best stack has least of [default: bytes]
-    #[arg(long, value_enum, value_name = "FIGURE", default_value = "bytes")]
+    /// Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
+    #[arg(long)]
+    pub pipelined_connect: bool,
+
+    /// What the best stack has least of
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FIGURE",
+        default_value = "bytes",
+        help_heading = "Measurement"
+    )]
     pub by: By,
 
     /// Also measure the first three live on this link, and compare bytes
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     pub verify: bool,
 
     /// Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = at_least_one::<u32>, allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = count::<u32>, allow_hyphen_values = true, help_heading = "Measurement", hide_short_help = true)]
     pub count: u32,
 
     /// Seed of all random decisions
-    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true, help_heading = "Measurement", hide_short_help = true)]
     pub seed: u64,
 
     /// Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
     /// the link's address translator allows]
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true, help_heading = "Readings", hide_short_help = true)]
     pub keep_alive: Vec<Duration>,
 
     /// Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules
     /// and share of the bill
-    #[arg(long, value_name = "ROW", value_parser = at_least_one::<u32>)]
+    #[arg(long, value_name = "ROW", value_parser = count::<u32>, help_heading = "Results")]
     pub explain: Option<u32>,
 
     /// Results folder [default: runs/choose-TIME]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Results")]
     pub out: Option<PathBuf>,
 
     /// Also write the choice as JSON to FILE; - prints it instead of the table
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub json: Option<PathBuf>,
 
     /// Print only errors and the table
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Results")]
     pub quiet: bool,
 }
 

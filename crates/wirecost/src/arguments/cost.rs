@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wirecost_proto::Probability;
 use wirecost_proto::units::parse_duration;
-use wirecost_scenario::electric::{self, BatterySize};
+use wirecost_scenario::electric;
 use wirecost_scenario::link::Translator;
 
-use super::FleetArguments;
+use super::{BatteryArguments, FleetArguments, NetworkArguments};
 
 /// `wirecost cost`.
 #[derive(Debug, Args)]
@@ -18,7 +17,7 @@ use super::FleetArguments;
     after_help = "Energy, battery life and money are modelled from packets, by the figures of the device and tariff files, which \
     name the source of each. A capture repeats as it is, or once every --interval. A comparison with an interval is priced as it ran; \
     of another one the lives of its devices are simulated, with a reading every --interval: for stacks with a connection a new one for \
-    each reading, and one that is kept for a day.\n\n\
+    each reading, and a persistent one for a day.\n\n\
     wirecost devices and wirecost tariffs list the names, and write one to start from. A name with a dot or a slash is a file.\n\n\
     --meter reads CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
     units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
@@ -26,7 +25,7 @@ use super::FleetArguments;
     14 the capture ends inside a packet (the figures cover the packets before it), or most of it cannot be read."
 )]
 pub struct CostArguments {
-    /// Capture file (pcap or pcapng; - reads standard input), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims
+    /// Capture file (pcap or pcapng; - reads standard input), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims or a folder of measurements
     #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
     pub source: PathBuf,
 
@@ -34,13 +33,11 @@ pub struct CostArguments {
     #[arg(long, value_name = "NAME|FILE", required_unless_present_any = ["tariff", "check"])]
     pub device: Option<String>,
 
-    /// Battery, e.g. 2400mAh@3.6V: adds its life in years
-    #[arg(long, value_name = "CHARGE@VOLTS", requires = "device", value_parser = battery)]
-    pub battery: Option<BatterySize>,
+    #[command(flatten)]
+    pub network: NetworkArguments,
 
-    /// Part of its charge that the battery loses by itself per year
-    #[arg(long, value_name = "P", default_value = "1%", requires = "battery")]
-    pub self_discharge: Probability,
+    #[command(flatten)]
+    pub battery: BatteryArguments,
 
     /// Data plan or broker whose price is computed: a name, or a file
     #[arg(long, value_name = "NAME|FILE")]
@@ -50,7 +47,7 @@ pub struct CostArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub interval: Option<Duration>,
 
-    /// Time between keep-alives of MQTT connections that are kept open; 0s for none [default: that of the run]
+    /// Time between keep-alives of persistent MQTT connections; 0s for none [default: that of the run]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub keep_alive: Option<Duration>,
 
@@ -88,7 +85,8 @@ pub struct CostArguments {
     #[arg(long, value_name = "CURRENT", default_value = "20mA", requires = "meter", value_parser = amperes)]
     pub marker_rise: f64,
 
-    /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
+    /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of
+    /// measurements predict each point by a fit that has not seen it
     #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "session_lifetime", "nat_timeout", "nat", "client", "keylog", "meter"])]
     pub check: bool,
 
@@ -103,10 +101,6 @@ fn volts(text: &str) -> Result<f64, String> {
 
 fn amperes(text: &str) -> Result<f64, String> {
     electric::current(text).map_err(|error| format!("{error}"))
-}
-
-fn battery(text: &str) -> Result<BatterySize, String> {
-    text.parse().map_err(|error| format!("{error}"))
 }
 
 /// `wirecost schema`.

@@ -3,12 +3,13 @@
 use clap::{Args, ValueEnum};
 use wirecost_account::Fleet;
 use wirecost_proto::calendar::Period;
+use wirecost_scenario::table::count;
 
 /// What bytes and money are of.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct FleetArguments {
     /// Number of devices on the data plan: bytes and money of all
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>, allow_hyphen_values = true)]
     pub devices: u32,
 
     /// Time that bytes and money are of

@@ -31,7 +31,7 @@ const GUESSES: [Guess; 28] = [
         answer: "--set KEY=VALUE replaces a value of the file: --set link=lte, --set count=10",
     },
     Guess {
-        commands: &["compare", "cost"],
+        commands: &["compare", "cost", "nbiot"],
         names: &["--every"],
         answer: "--interval TIME is the time from one reading to the next: --interval 15min",
     },

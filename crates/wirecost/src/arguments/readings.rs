@@ -14,7 +14,13 @@ pub struct ReadingsArguments {
     pub readings: Vec<u32>,
 
     /// Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
-    #[arg(long, value_name = "ENCODING", value_delimiter = ',', conflicts_with = "size")]
+    #[arg(
+        long,
+        value_name = "ENCODING",
+        value_delimiter = ',',
+        conflicts_with = "size",
+        hide_short_help = true
+    )]
     pub encoding: Vec<Encoding>,
 
     /// Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
@@ -22,7 +28,8 @@ pub struct ReadingsArguments {
         long,
         value_name = "COMPRESSION",
         value_delimiter = ',',
-        conflicts_with = "size"
+        conflicts_with = "size",
+        hide_short_help = true
     )]
     pub compression: Vec<Compression>,
 }
@@ -47,11 +54,21 @@ pub struct BatchArguments {
     pub readings: Vec<u32>,
 
     /// Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
-    #[arg(long, value_name = "ENCODING", conflicts_with = "size")]
+    #[arg(
+        long,
+        value_name = "ENCODING",
+        conflicts_with = "size",
+        hide_short_help = true
+    )]
     pub encoding: Option<Encoding>,
 
     /// Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
-    #[arg(long, value_name = "COMPRESSION", conflicts_with = "size")]
+    #[arg(
+        long,
+        value_name = "COMPRESSION",
+        conflicts_with = "size",
+        hide_short_help = true
+    )]
     pub compression: Option<Compression>,
 }
 

@@ -42,11 +42,15 @@ fn flag(command: &str, key: &str) -> Option<String> {
     let long = key.replace('_', "-");
     let program = program();
     let command = program.find_subcommand(command)?;
-    let has = |option: &clap::Arg| {
-        option.get_long() == Some(&long) || option.get_all_aliases().is_some_and(|all| all.contains(&&*long))
+    let has = |option: &&clap::Arg| {
+        option.get_id() == key
+            || option.get_long() == Some(&long)
+            || option.get_all_aliases().is_some_and(|all| all.contains(&&*long))
     };
-    let is_known = command.get_arguments().any(has);
-    (is_known && !OF_MANY_FLAGS.contains(&key)).then(|| format!("--{long}"))
+    let found = command.get_arguments().find(has)?.get_long();
+    found
+        .filter(|_| !OF_MANY_FLAGS.contains(&key))
+        .map(|flag| format!("--{flag}"))
 }
 
 /// The refusal of a word that is at another's place: a file or an address where a stack is expected.
@@ -89,6 +93,12 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
         && name == "version"
     {
         return "wirecost --version".to_owned();
+    }
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg)
+        && name == "-v"
+        && words.get(1).is_some_and(|word| word == name)
+    {
+        return "wirecost -V prints the version".to_owned();
     }
     let kinds = [
         ContextKind::SuggestedSubcommand,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wirecost_proto::Framing;
 
 use super::TableArguments;
 
@@ -23,6 +24,10 @@ pub struct PcapArguments {
     /// Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
+
+    /// Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
+    #[arg(long, value_name = "none|ethernet|wifi", default_value_t = Framing::None, hide_default_value = true)]
+    pub framing: Framing,
 
     /// Also write the report as JSON to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]

@@ -60,9 +60,14 @@ impl<O: Rows> FromArgMatches for Typed<O> {
             let source = matches.value_source(row.key)?;
             let text = match row.kind? {
                 Kind::Flag => matches.get_flag(row.key).to_string(),
-                Kind::Number | Kind::Count | Kind::Time | Kind::Size | Kind::Text | Kind::Name(_) => {
-                    matches.get_one::<String>(row.key)?.clone()
-                }
+                Kind::Number
+                | Kind::Count
+                | Kind::Scaled
+                | Kind::Time
+                | Kind::Size
+                | Kind::Text
+                | Kind::File
+                | Kind::Name(_) => matches.get_one::<String>(row.key)?.clone(),
             };
             (source == ValueSource::CommandLine).then_some((row, text))
         };

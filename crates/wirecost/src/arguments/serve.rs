@@ -23,30 +23,31 @@ pub struct ServeArguments {
     pub protocol: Protocol,
 
     /// Address and port to listen on [default: 127.0.0.1 and the protocol's port]
-    #[arg(long, value_name = "ADDR:PORT", value_parser = socket)]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = socket, help_heading = "Address and clients")]
     pub listen: Option<SocketAddr>,
 
     /// Serve other addresses than loopback even if clients need no credentials
-    #[arg(long)]
+    #[arg(long, help_heading = "Address and clients")]
     pub open: bool,
 
     /// Protect connections with TLS 1.3 or 1.2 (mqtt, coap-tcp, amqp, http1, tcp); http3 always does
-    #[arg(long)]
+    #[arg(long, help_heading = "Security")]
     pub tls: bool,
 
     /// Protect datagrams with DTLS 1.3 or 1.2 and a certificate (coap, mqttsn, udp)
-    #[arg(long)]
+    #[arg(long, help_heading = "Security")]
     pub dtls: bool,
 
     /// Protect datagrams with DTLS 1.2 and this pre-shared key, and with --dtls also with certificates (coap, mqttsn, udp); KEY
     /// is text, or hex after 0x; @FILE reads both from a file
-    #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
+    #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, help_heading = "Security")]
     pub psk: Vec<Psk>,
 
     /// Accept only requests protected with OSCORE (coap). All values are in hex, an id may be empty; use a secret for
     /// one run only; @FILE reads the value from a file
     #[arg(
         long,
+        help_heading = "Security",
         value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT[:ID_CONTEXT]]",
         value_parser = parse_oscore,
         conflicts_with_all = ["dtls", "psk"]
@@ -54,43 +55,49 @@ pub struct ServeArguments {
     pub oscore: Vec<Parameters>,
 
     /// Certificate of the server in PEM, followed by its intermediate authorities
-    #[arg(long, value_name = "FILE", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Security")]
     pub cert: Option<PathBuf>,
 
     /// Private key of the certificate in PEM (PKCS #8)
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Security")]
     pub key: Option<PathBuf>,
 
     /// File for the authority that issues this run's certificate, which clients must trust [default: a temporary file]
-    #[arg(long, value_name = "FILE", conflicts_with = "cert")]
+    #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "Security")]
     pub ca_out: Option<PathBuf>,
 
     /// Accept only clients with a certificate of these authorities (PEM)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Security", hide_short_help = true)]
     pub client_ca: Option<PathBuf>,
 
     /// Accept 0-RTT data, which an attacker can replay; otherwise it is refused
-    #[arg(long)]
+    #[arg(long, help_heading = "Security", hide_short_help = true)]
     pub accept_0rtt: bool,
 
     /// Append the secrets of the connections to FILE, for Wireshark; only you can read the file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Security", hide_short_help = true)]
     pub keylog: Option<PathBuf>,
 
     /// Accept only users with this name and password (mqtt, amqp). @FILE reads both from a file; with a name alone, the
     /// password comes from WIRECOST_PASSWORD or a prompt. Other users of this machine can see a password typed here in
     /// the process list
-    #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
+    #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user, help_heading = "Address and clients")]
     pub user: Vec<User>,
 
     /// Number of simultaneous connections that you expect; if one process cannot open that many files, several
     /// processes, each with its own state, share the port [default: what one process can hold]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Address and clients")]
     pub connections: Option<u32>,
 
     /// Memory limit for everything that is held for all clients together: incomplete messages, unread answers, and what the
     /// server stores. Above it, the client that holds most is disconnected
-    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64MiB",
+        help_heading = "Address and clients",
+        hide_short_help = true
+    )]
     pub max_held: ByteSize,
 
     /// Run as one of several processes, with settings from standard input
@@ -98,7 +105,7 @@ pub struct ServeArguments {
     pub worker: bool,
 
     /// Print only errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
 

@@ -38,6 +38,14 @@ pub struct StudyArguments {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// Allow the scenarios of --from to run the programs that they name; those of studies that are compiled in may
+    #[arg(long)]
+    pub allow_programs: bool,
+
+    /// Also list what changed since the results folder of an earlier run of the study: verdicts and figures
+    #[arg(long, value_name = "OLD")]
+    pub baseline: Option<PathBuf>,
+
     /// Judge without any run: only bounds, arithmetic, and the runs that --out has
     #[arg(long)]
     pub no_runs: bool,

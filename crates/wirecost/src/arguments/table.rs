@@ -16,7 +16,7 @@ pub struct TableArguments {
     pub per: PerArgument,
 
     /// Rows of a stack that both engines ran: one (live if measured) or both
-    #[arg(long, value_enum, value_name = "one|both", default_value_t = RowsArgument::One, hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, value_enum, value_name = "one|both", default_value_t = RowsArgument::One, hide_default_value = true, hide_possible_values = true, hide_short_help = true)]
     pub rows: RowsArgument,
 }
 

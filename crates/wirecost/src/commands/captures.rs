@@ -1,7 +1,7 @@
 //! Opens captures and the key logs beside them, and says what of a capture could not be read.
 
 use std::io::{self, IsTerminal as _, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wirecost_dissect::Report;
 use wirecost_files::{FileFault, Input};
@@ -22,6 +22,29 @@ pub fn source(path: &Path) -> Result<Box<dyn Read>, FileFault> {
         return Err(io::Error::other("standard input is a terminal, not a capture").into());
     }
     Ok(Box::new(input.lock()))
+}
+
+/// The capture of a results folder.
+pub fn in_folder(folder: &Path) -> PathBuf {
+    let [all, simulated] = ["all.pcapng", "sim.pcapng"].map(|name| folder.join("capture").join(name));
+    if simulated.exists() && !all.exists() {
+        simulated
+    } else {
+        all
+    }
+}
+
+/// Refuses a folder where a capture is expected.
+pub fn no_folder(path: &Path) -> Result<(), Failure> {
+    if !path.is_dir() {
+        return Ok(());
+    }
+    let capture = in_folder(path);
+    let hint = match capture.exists() {
+        true => format!("give its capture, e.g. {}", capture.display()),
+        false => "give a file that tcpdump, dumpcap or Wireshark wrote".to_owned(),
+    };
+    Err(Failure::usage(format!("{} is a folder, not a capture", path.display())).with_hint(hint))
 }
 
 /// The name of a capture for a person.

@@ -29,6 +29,20 @@ pub struct Kind {
     entry: fn(&str) -> Result<Entry, Failure>,
 }
 
+impl Kind {
+    /// Whether an option, or the argument of a command, takes such a file.
+    pub fn is_of(&self, command: &str, option: Option<&str>) -> bool {
+        option.map_or(command == self.command, |option| {
+            self.option.strip_prefix("--") == Some(option)
+        })
+    }
+
+    /// The names of the files.
+    pub fn names(&self) -> Vec<&'static str> {
+        (self.names)()
+    }
+}
+
 /// A file with a name.
 pub struct Entry {
     /// The file as it is.
@@ -43,7 +57,7 @@ pub struct Entry {
 pub fn run(kind: &Kind, arguments: &CatalogArguments) -> Result<ExitCode, Failure> {
     let path = arguments.json.as_deref();
     let Some(name) = &arguments.name else {
-        let names = (kind.names)();
+        let names = kind.names();
         let entries: Vec<Entry> = names.into_iter().map(kind.entry).collect::<Result<_, _>>()?;
         let list = || {
             let values: Vec<&Value> = entries.iter().map(|entry| &entry.json).collect();

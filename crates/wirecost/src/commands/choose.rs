@@ -9,7 +9,6 @@ mod page;
 mod rows;
 mod sentence;
 mod table;
-mod times;
 mod verified;
 mod ways;
 
@@ -17,7 +16,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_cost::Tariff;
-use wirecost_energy::Device;
+use wirecost_energy::evidence::Beside;
+use wirecost_energy::{Battery, Device};
 use wirecost_lab::compare::sweep::Sweep;
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
@@ -59,6 +59,8 @@ struct Inputs<'a> {
     arguments: &'a ChooseArguments,
     link: LinkConfig,
     device: Option<Device>,
+    battery: Option<Battery>,
+    beside: Option<Beside>,
     tariff: Option<Tariff>,
 }
 
@@ -158,7 +160,7 @@ fn write(decision: &Decision<'_>, folder: &Path) -> Result<(), Failure> {
     run.write_json("choice.json", &json)?;
     let title = match &decision.name {
         Some(name) => name.clone(),
-        None => format!("Which stack for {}?", sentence::asked(&decision.inputs)),
+        None => sentence::title(&decision.inputs),
     };
     page::write(&run, &title, &[(decision, String::new())])
 }
@@ -235,10 +237,13 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
     if let Some(failure) = needs::contradiction(arguments, link) {
         return Err(failure);
     }
+    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     Ok(Inputs {
         arguments,
         link: *link,
-        device: arguments.device.as_deref().map(files::device).transpose()?,
+        beside: device.as_ref().and_then(files::beside),
+        device,
+        battery: files::battery(&arguments.battery)?,
         tariff: arguments.tariff.as_deref().map(files::tariff).transpose()?,
     })
 }

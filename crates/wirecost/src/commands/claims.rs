@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 use wirecost_files::Input;
 use wirecost_results::RunFolder;
-use wirecost_results::thresholds::metric::METRICS;
+use wirecost_results::catalogue::Metric;
 use wirecost_studies::evidence::EvidenceError;
 use wirecost_studies::{Claims, Evidence, Judged, text};
 
@@ -89,7 +89,7 @@ fn lacking(need: &str) -> Option<String> {
         Some((kind @ ("option" | "target" | "scenario"), name)) => {
             Some(format!("this version has no {kind} {name}"))
         }
-        Some(("figure", name)) if METRICS.iter().any(|metric| metric.name == name) => None,
+        Some(("figure", name)) if Metric::named(name).is_some() => None,
         Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
         _ => Some(format!("{need} is unknown here")),

@@ -19,6 +19,7 @@ use wirecost_results::{Cell, Ladder, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Options, ServerPath};
 use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::commands::{command_line, folder, thresholds};
@@ -37,8 +38,10 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
                 .with_hint("add --link nbiot"),
         );
     }
+    let mut scenario = Scenario::comparison(options.clone());
+    scenario.thresholds = Thresholds::of_flags(&arguments.threshold, &scenario.work)?;
     let job = Job {
-        scenario: &Scenario::comparison(options.clone()),
+        scenario: &scenario,
         options: &options,
         output: &arguments.output,
         shows_sequence: arguments.sequence,

@@ -3,20 +3,60 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Command;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
 use clap_mangen::Man;
 use wirecost_files::output::{PUBLIC, write_own};
+use wirecost_stack::name;
+use wirecost_studies::library;
 
 use crate::arguments::{CompletionsArguments, ManArguments, shown_program};
+use crate::commands::catalog::{DEVICES, LINKS, TARIFFS};
 use crate::exit::Failure;
 use crate::output;
 
 /// Prints the completions of a shell.
 pub fn run(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut shown_program(), "wirecost", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut with_names(shown_program()),
+        "wirecost",
+        &mut script,
+    );
     output::bytes(&script);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The program, whose options and arguments list the names that they take. What runs accepts files and URLs in their places, too.
+fn with_names(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let listed = |argument: Arg| match names_of(&name, &argument) {
+        Some(names) => argument.value_parser(PossibleValuesParser::new(names)),
+        None => argument,
+    };
+    command.mut_args(listed).mut_subcommands(with_names)
+}
+
+/// The names of stacks, studies, links, devices or tariffs that an argument of a command takes.
+fn names_of(command: &str, argument: &Arg) -> Option<Vec<String>> {
+    let kinds = [LINKS, DEVICES, TARIFFS];
+    let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    if let Some(kind) = kinds.iter().find(|kind| kind.is_of(command, argument.get_long())) {
+        return Some(texts(kind.names()));
+    }
+    if argument.get_long().is_some() {
+        return None;
+    }
+    let words = argument.get_value_names().unwrap_or_default();
+    match words.first()?.as_str() {
+        "STACK" | "URL|STACK" => Some(name::all().collect()),
+        "NAME" if command == "study" => {
+            let verbs = ["list", "all"];
+            Some(texts(verbs.into_iter().chain(library::names()).collect()))
+        }
+        _ => None,
+    }
 }
 
 /// Prints a man page, or writes all of them.

@@ -8,7 +8,9 @@ pub mod lives;
 mod loads;
 mod machine;
 mod measured;
+mod measurements;
 pub mod outcome;
+pub mod sure;
 pub mod table;
 pub mod traffic;
 
@@ -25,7 +27,10 @@ use traffic::Source;
 /// Runs the command.
 pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     if arguments.check {
-        return check::run(arguments);
+        return match arguments.source.is_dir() {
+            true => measurements::run(arguments),
+            false => check::run(arguments),
+        };
     }
     if arguments.interval.is_some_and(|interval| interval.is_zero()) {
         return Err(Failure::usage("--interval must be above 0s")
@@ -38,7 +43,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--session-lifetime must be above 0s")
             .with_hint("write how long the server resumes or keeps a session, e.g. 1d"));
     }
-    let device = arguments.device.as_deref().map(files::device).transpose()?;
+    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let source = Source::read(arguments, device.as_ref())?;
     let measured = Measured::read(arguments, device.as_ref(), &source)?;
@@ -46,16 +51,15 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let terms = Terms {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
-        battery: arguments
-            .battery
-            .map(|size| size.battery(arguments.self_discharge.value())),
+        battery: files::battery(&arguments.battery)?,
+        beside: device.as_ref().and_then(files::beside),
         fleet: arguments.fleet.fleet(),
     };
     let figures = source
         .traffic
         .iter()
         .map(|traffic| outcome::figures(&terms, traffic))
-        .collect::<Result<Vec<Figures>, Failure>>()?;
+        .collect::<Vec<Figures>>();
     output::table_or_json(
         arguments.json.as_deref(),
         || {

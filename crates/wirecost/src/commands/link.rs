@@ -67,6 +67,9 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
         command: arguments.command.clone(),
         keys: !arguments.no_keys,
         key_log: arguments.keylog.clone(),
+        framing: arguments.framing,
+        output: None,
+        response_body: 0,
     })
 }
 
@@ -122,10 +125,35 @@ fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSumm
         return Ok(());
     }
     output::note(format_args!("\n{}", ending(summary)));
+    if summary.fates.is_empty()
+        && let Some(name) = named_this_machine(&summary.command)
+    {
+        output::note(format_args!(
+            "hint: behind the link {name} is the device itself; write {{server}} for the server, which --server or --serve starts"
+        ));
+    }
     output::note(pcap::table(&folder.file(CAPTURE), &summary.report));
     output::note(format_args!("report:  {}", folder.file("report.html").display()));
     output::note(format_args!("capture: {}", folder.file(CAPTURE).display()));
     Ok(())
+}
+
+/// The word of a command by which it calls its own machine.
+fn named_this_machine(command: &[String]) -> Option<&'static str> {
+    ["localhost", "127.0.0.1", "[::1]", "::1"]
+        .into_iter()
+        .find(|name| {
+            let ends =
+                |letter: char| !(letter.is_alphanumeric() || matches!(letter, '.' | '-' | ':' | '[' | ']'));
+            let is_host = |part: &str| match part.strip_prefix(name) {
+                Some("") => true,
+                Some(rest) => rest
+                    .strip_prefix(':')
+                    .is_some_and(|port| port.bytes().all(|digit| digit.is_ascii_digit())),
+                None => false,
+            };
+            command.iter().any(|word| word.split(ends).any(is_host))
+        })
 }
 
 /// How the program ended, and what happened to its packets on the link.
@@ -149,7 +177,8 @@ fn ending(summary: &LinkSummary) -> String {
     format!("{program} {ended} after {seconds:.3} s; {packets}")
 }
 
-fn failed(error: LinkError, folder: &RunFolder) -> Failure {
+/// Says why a program could not be run behind the link.
+pub fn failed(error: LinkError, folder: &RunFolder) -> Failure {
     let log = || format!("what it said is in {}", folder.file("server.log").display());
     let message = error.to_string();
     match error {
@@ -177,5 +206,26 @@ fn not_run(message: String, why: ErrorKind) -> Failure {
         ErrorKind::NotFound => Failure::new(NOT_FOUND, message)
             .with_hint("CMD is a program and its arguments; for a line of shell write: -- sh -c '...'"),
         _ => Failure::new(NOT_EXECUTABLE, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_names_its_own_machine_is_seen() {
+        for (words, name) in [
+            ("mosquitto_pub -h localhost -p 1883", Some("localhost")),
+            ("curl http://127.0.0.1:8080/a", Some("127.0.0.1")),
+            ("curl --url=http://[::1]:80/", Some("[::1]")),
+            ("client --host=localhost:1883", Some("localhost")),
+            ("mosquitto_pub -h 192.0.2.2 -t localhost-7", None),
+            ("curl http://127.0.0.11/", None),
+            ("curl http://localhost.example/", None),
+        ] {
+            let command: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            assert_eq!(named_this_machine(&command), name, "{words}");
+        }
     }
 }

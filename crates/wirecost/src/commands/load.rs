@@ -26,17 +26,18 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
     if let Some(find_max) = &arguments.find_max {
         can_search(find_max, &loads)?;
     }
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         find_max: arguments.find_max.clone(),
         ..Scenario::loads(loads.clone())
     };
+    scenario.thresholds = Thresholds::of_flags(&arguments.threshold, &scenario.work)?;
     let job = Job {
         name: format!("load {}", stacks.join(",")),
         shard: None,
         resolved: scenario.to_yaml(),
         loads: &loads,
         output: &arguments.output,
-        thresholds: &Thresholds::default(),
+        thresholds: &scenario.thresholds,
         find_max: arguments.find_max.as_ref(),
         agents: &arguments.agents,
     };

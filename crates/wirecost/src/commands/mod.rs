@@ -47,6 +47,7 @@ pub mod new;
 pub mod object;
 pub mod pcap;
 pub mod probe;
+pub mod program;
 pub mod readings;
 pub mod report;
 pub mod run;

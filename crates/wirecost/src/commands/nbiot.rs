@@ -1,6 +1,7 @@
 //! `wirecost nbiot`: reports of devices in NB-IoT cells, in virtual time.
 
 mod asked;
+mod fit;
 pub mod job;
 pub mod merge;
 mod recorded;
@@ -8,7 +9,6 @@ mod recorded;
 use std::process::ExitCode;
 
 use wirecost_lab::nbiot::grids::GridsError;
-use wirecost_lab::nbiot::options::OptionsError;
 use wirecost_lab::nbiot::{DeviceError, NbiotError, validation};
 use wirecost_live::signals::Interrupt;
 use wirecost_scenario::Work;
@@ -31,6 +31,9 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
             "the scenario of wirecost nbiot is of another kind",
         ));
     };
+    if let Some(free) = &arguments.free {
+        return fit::run(arguments, options, free);
+    }
     let interrupt = Interrupt::install()?;
     let output = JobOutput {
         folder: arguments.resume.clone().or_else(|| arguments.out.clone()),
@@ -39,7 +42,6 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         json: arguments.json.clone(),
         jobs: arguments.engine_threads.map(usize::from),
         quiet: arguments.quiet,
-        has_checks: arguments.checks,
         has_sequence: arguments.sequence,
         has_capture: arguments.capture,
     };
@@ -75,17 +77,8 @@ fn validate(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
 /// Where the parameters of the network are described.
 const PARAMETERS: &str = "docs/models/nbiot.md lists the parameters of the network with their units";
 
-impl From<OptionsError> for Failure {
-    fn from(error: OptionsError) -> Self {
-        let failure = Self::usage(&error);
-        match error {
-            OptionsError::Network(_) => failure.with_hint(PARAMETERS),
-            OptionsError::NotAllowed { .. } => {
-                failure.with_hint("wirecost nbiot --help-all lists what it takes")
-            }
-        }
-    }
-}
+/// Where its options are described.
+const HELP: &str = "wirecost nbiot --help-all lists what it takes";
 
 impl From<ParameterError> for Failure {
     fn from(error: ParameterError) -> Self {
@@ -96,12 +89,9 @@ impl From<ParameterError> for Failure {
 impl From<GridsError> for Failure {
     fn from(error: GridsError) -> Self {
         match error {
-            GridsError::Options(error) => error.into(),
             GridsError::Parameter(error) => error.into(),
             GridsError::Grid(error) => error.into(),
-            GridsError::WhatIf { .. } | GridsError::TooMany(_) => {
-                Self::usage(error).with_hint("wirecost nbiot --help-all lists what it takes")
-            }
+            GridsError::TooMany(_) => Self::usage(error).with_hint(HELP),
         }
     }
 }
@@ -117,7 +107,7 @@ impl From<NbiotError> for Failure {
             NbiotError::Device(DeviceError::Client(_)) => {
                 Self::usage(&error).with_hint("take another stack, size or resource")
             }
-            NbiotError::Network(error) => OptionsError::from(error).into(),
+            NbiotError::Network(error) => Self::usage(error).with_hint(PARAMETERS),
             NbiotError::Device(_) | NbiotError::Powers(_) | NbiotError::Stopped => Self::internal(error),
         }
     }

@@ -15,6 +15,7 @@ use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
+    captures::no_folder(&arguments.file)?;
     let source = captures::source(&arguments.file).map_err(|error| unreadable(&arguments.file, &error))?;
     let keys = arguments.keylog.as_deref();
     let key_log =
@@ -24,6 +25,7 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
         Failure::usage(format!("{shown}: {error}"))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote")
     })?;
+    let report = report.with_framing(arguments.framing);
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&report),

@@ -15,7 +15,7 @@ use wirecost_scenario::{Edits, Scenario, Work};
 
 use super::compare::{Job, resume};
 use super::load::options::consent;
-use super::{load, nbiot};
+use super::{load, nbiot, program};
 use crate::arguments::{LoadOutputArguments, RunArguments};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -43,7 +43,23 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         [scenario] if matches!(scenario.work, Work::Nbiot(_)) => {
             refuse_flags_of_loads(arguments, "of reports in NB-IoT cells")?;
         }
+        [scenario] if matches!(scenario.work, Work::Program(_)) => {
+            refuse_flags_of_loads(arguments, "of a program")?;
+            // The program takes the signals itself, and needs a process with one thread.
+            return program::run(scenario, arguments);
+        }
         _ => {}
+    }
+    if let Some(scenario) = scenarios
+        .iter()
+        .find(|scenario| matches!(scenario.work, Work::Program(_)))
+    {
+        let name = scenario.name.as_deref().unwrap_or("a scenario of a program");
+        return Err(Failure::usage(format!(
+            "{name}: a program runs alone, and there are {} files",
+            scenarios.len()
+        ))
+        .with_hint("run them one by one"));
     }
     let interrupt = Interrupt::install()?;
     let mut worst = exit::OK;
@@ -135,6 +151,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             job.run(interrupt)
         }
         Work::Nbiot(options) => run_in_cells(scenario, options, arguments, interrupt),
+        Work::Program(_) => Err(Failure::internal("a program runs alone")),
         Work::Loads(loads) => {
             refuse_flags_of_comparisons(arguments, "has phases of a load")?;
             let permitted = |load: &LoadOptions| LoadOptions {
@@ -195,7 +212,6 @@ fn run_in_cells(
             json: output.json.clone(),
             jobs: output.jobs,
             quiet: output.quiet,
-            has_checks: false,
             has_sequence: false,
             has_capture: false,
         },
@@ -239,7 +255,7 @@ fn say_where_nothing_aborts(scenario: &Scenario) {
         Work::Comparison(_) | Work::Nbiot(_) if thresholds.want_abort() => output::note(
             "warning: abort_on_fail ends loads: cells of comparisons and points of NB-IoT cells are judged when all have run",
         ),
-        Work::Comparison(_) | Work::Nbiot(_) => {}
+        Work::Comparison(_) | Work::Nbiot(_) | Work::Program(_) => {}
         Work::Loads(_) => thresholds.known_late().for_each(|metric| {
             output::note(format_args!(
                 "warning: {metric} is known when a load is over: its abort_on_fail ends nothing"
@@ -262,8 +278,6 @@ fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure>
         resume_changed: output.resume_changed,
         out,
         json: output.json.clone(),
-        profile: false,
-        capture: false,
         no_keys: false,
         junit: arguments.junit.clone(),
         prometheus: arguments.prometheus,

@@ -9,7 +9,7 @@ use wirecost_files::output::{PUBLIC, write_own};
 use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
-use wirecost_studies::library::{self, Study, StudyError, folder_name};
+use wirecost_studies::library::{self, Study, StudyError};
 use wirecost_studies::page::{PageError, Shown};
 use wirecost_studies::{Claims, Evidence, Judged, page, text};
 
@@ -18,6 +18,7 @@ use crate::arguments::StudyArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 
+mod baseline;
 mod list;
 
 /// Runs the command.
@@ -33,9 +34,15 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.write {
         return write(&names, folder);
     }
+    for name in &names {
+        if let Some(old) = baseline_of(arguments, name, names.len()) {
+            baseline::check(&old)?;
+        }
+    }
     let interrupt = Interrupt::install()?;
     let mut done: Vec<Done> = Vec::new();
     let root = arguments.out.clone();
+    let mut changelog = String::new();
     for name in &names {
         let mut study = match &arguments.from {
             Some(folder) => Study::from_folder(folder),
@@ -61,6 +68,10 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
             evidence,
         };
         write_page(&out, &[one.shown()])?;
+        if let Some(old) = baseline_of(arguments, name, names.len()) {
+            let is_whole = arguments.claim.is_empty();
+            changelog += &baseline::changelog(&old, &out, &one.claims, &one.judged, is_whole)?;
+        }
         done.push(one);
         if interrupt.is_set() {
             break;
@@ -69,6 +80,9 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     let judged: Vec<Judged> = done.iter().flat_map(|study| study.judged.clone()).collect();
     let code = claims::print(&judged, arguments.json.as_deref())?;
     output::note(format_args!("{}", text::judged_figures(&judged)));
+    if arguments.baseline.is_some() {
+        output::note(changelog.trim_end());
+    }
     let shown = match (done.as_slice(), &root) {
         ([study], None) => PathBuf::from("runs").join(format!("study-{}", study.claims.study)),
         (_, Some(root)) => root.clone(),
@@ -83,6 +97,12 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         true => Ok(ExitCode::from(exit::INTERRUPTED)),
         false => Ok(code),
     }
+}
+
+/// The earlier folder of a study; below `--baseline` where there are several studies.
+fn baseline_of(arguments: &StudyArguments, name: &str, studies: usize) -> Option<PathBuf> {
+    let old = arguments.baseline.as_ref()?;
+    Some(if studies > 1 { old.join(name) } else { old.clone() })
 }
 
 /// The file of the claims of a study, for messages.
@@ -156,11 +176,12 @@ fn evidence(
     let runs = study.claims.needed();
     let mut evidence = Evidence::default();
     for (at, run) in runs.iter().enumerate() {
-        let folder = out.join(folder_name(&run.name));
+        let folder = out.join(&run.folder);
         if !arguments.no_runs && !interrupt.is_set() {
             output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
             let scenario = study.scenario(run, arguments.quick);
-            if let Err(why) = make(scenario, run, &folder)? {
+            let may_run_programs = arguments.allow_programs || arguments.from.is_none();
+            if let Err(why) = make(scenario, run, &folder, may_run_programs)? {
                 evidence.absent(&run.name, &why);
                 continue;
             }
@@ -180,6 +201,7 @@ pub fn make(
     scenario: Option<(&str, Vec<String>)>,
     run: &NeededRun,
     folder: &Path,
+    may_run_programs: bool,
 ) -> Result<Result<(), String>, Failure> {
     let Some((scenario, set)) = scenario else {
         return Ok(Err(format!("the study has no run {:?}", run.name)));
@@ -187,7 +209,7 @@ pub fn make(
     let began = Instant::now();
     let program = std::env::current_exe().map_err(Failure::internal)?;
     let above = folder.parent().unwrap_or(Path::new(""));
-    let file = above.join(format!("{}.yaml", folder_name(&run.name)));
+    let file = above.join(format!("{}.yaml", run.folder));
     std::fs::create_dir_all(above)
         .map_err(FileFault::from)
         .and_then(|()| write_own(&file, scenario, PUBLIC))
@@ -197,6 +219,9 @@ pub fn make(
     // Of a run that is there, only what is missing is made; one of another scenario is refused.
     if RunFolder::open(folder).can_be_resumed() {
         command.arg("--resume");
+    }
+    if may_run_programs {
+        command.arg("--allow-programs");
     }
     command.args(set.iter().flat_map(|change| ["--set", change.as_str()]));
     let output = command

@@ -6,31 +6,52 @@ mod today;
 
 use std::process::ExitCode;
 
+use wirecost_account::Terms;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::ByteSize;
-use wirecost_results::RunFolder;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::options::content::Contents;
-use wirecost_scenario::options::life::MOST_READINGS;
+use wirecost_scenario::options::life::{DEVICES_UNDER_LOSS, MOST_READINGS};
 
+use super::cost::files;
 use super::folder::of_command;
 use super::link_flags::links;
 use super::{choose, keep_alive_seconds};
 use crate::arguments::WhatIfArguments;
 use crate::exit::{self, Failure};
 use crate::output;
+use rows::{Cost, Row};
 use today::Today;
+
+/// What the readings of a capture cost today, and over each stack.
+struct Answer<'a> {
+    today: Today,
+    cost: Cost,
+    rows: Vec<Row>,
+    terms: &'a Terms<'a>,
+    /// Devices of each stack that were simulated.
+    devices: u32,
+}
 
 /// Runs the command.
 pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     output::check_files(&[("--json", arguments.json.as_deref())])?;
-    let today = Today::read(arguments)?;
+    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
+    let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
+    let terms = Terms {
+        device: device.as_ref(),
+        tariff: tariff.as_ref(),
+        battery: files::battery(&arguments.battery)?,
+        beside: device.as_ref().and_then(files::beside),
+        fleet: arguments.fleet.fleet(),
+    };
+    let today = Today::read(arguments, device.as_ref())?;
     let options = options(arguments, &today)?;
     let interrupt = Interrupt::install()?;
     let out = of_command(arguments.out.as_deref(), "what-if")?;
     let scenario = Scenario::comparison(options.clone());
-    let (summary, _) = choose::play(arguments.quiet, &options, &scenario, &out, interrupt)?;
+    let (summary, folder) = choose::play(arguments.quiet, &options, &scenario, &out, interrupt)?;
     if summary.interrupted {
         output::note(format_args!(
             "interrupted: what was simulated is in {}",
@@ -38,18 +59,24 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
         ));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
-    let rows = rows::rows(&today, &summary);
-    let json = table::json(&today, &rows);
-    RunFolder::open(&out).write_json("what-if.json", &json)?;
+    let answer = Answer {
+        cost: rows::of_today(&today, &terms)?,
+        rows: rows::rows(&today, &summary, &folder, &terms)?,
+        today,
+        terms: &terms,
+        devices: options.samples,
+    };
+    let json = table::json(&answer);
+    folder.write_json("what-if.json", &json)?;
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&json),
-        || table::table(&today, &rows, output::width()),
+        || table::table(&answer, output::width()),
     )?;
     if !arguments.quiet {
         output::note(format_args!("evidence: {}/report.html", out.display()));
     }
-    today.unread.map_or(Ok(ExitCode::from(exit::OK)), Err)
+    answer.today.unread.map_or(Ok(ExitCode::from(exit::OK)), Err)
 }
 
 /// The comparison that is simulated: a connection for each reading, and one that is kept as long as in the capture.
@@ -75,7 +102,10 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
         engine: Engine::Sim,
         contents: Contents::Sizes(sizes.map(|(size, _)| ByteSize::from_bytes(*size)).collect()),
         links: vec![*link],
-        samples: 1,
+        samples: match link.up.loss.rate() + link.down.loss.rate() > 0.0 {
+            true => DEVICES_UNDER_LOSS,
+            false => 1,
+        },
         seed: arguments.seed,
         keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         schedules,

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use wirecost_report::load::time;
 use wirecost_report::number;
 use wirecost_results::metrics::Usage;
+use wirecost_results::standing::Standing;
 
 use super::layout::{Dress, Entry, bar, fitted, with_sparks};
 use super::state::State;
@@ -55,6 +57,10 @@ pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
     ];
     lines.push(rate(state, width, dress));
     lines.push(response(state, width, dress));
+    lines.extend(limit(state).map(|limit| {
+        let line = number::plain(&format!("{:<NAME$}  {limit}", ""));
+        dress.alarm(&number::clipped(&line, width))
+    }));
     if state.has_messages() {
         lines.push(outcomes(state, width, dress));
     }
@@ -139,8 +145,21 @@ fn acknowledged(state: &State) -> String {
 
 fn times(state: &State) -> Option<String> {
     let times = state.now.times?;
-    let [p50, p99] = [times.p50, times.p99].map(|nanos| number::latency(nanos as f64));
-    Some(format!("p50 {p50} p99 {p99} ms"))
+    let [p50, p99] = [times.p50, times.p99].map(|nanos| time(Some(nanos as f64), state.now.standing));
+    let limit = limit(state).map_or_else(String::new, |limit| format!(" ({limit})"));
+    Some(format!("p50 {p50} p99 {p99} ms{limit}"))
+}
+
+/// What the marks at the times mean, and why they are there.
+fn limit(state: &State) -> Option<String> {
+    let reason = state.limit.as_ref()?;
+    let said = match state.now.standing {
+        Standing::Exact => return None,
+        Standing::AtMost => "≤ is at most so far",
+        Standing::AtLeast => "≥ is at least so far",
+        Standing::Refused => "INVALID so far",
+    };
+    Some(format!("{said}: {reason}"))
 }
 
 fn response(state: &State, width: usize, dress: Dress) -> String {
@@ -154,7 +173,7 @@ fn response(state: &State, width: usize, dress: Dress) -> String {
     match state.now.times {
         Some(times) => {
             let [p50, p99, max] =
-                [times.p50, times.p99, times.max].map(|nanos| number::latency(nanos as f64));
+                [times.p50, times.p99, times.max].map(|nanos| time(Some(nanos as f64), state.now.standing));
             entries.push(Entry::always(format!("p50 {p50:>6}")));
             entries.push(Entry::always(format!("p99 {p99:>6} ms")));
             entries.push(Entry::of(1, format!("max {max:>6} ms")));
@@ -235,120 +254,4 @@ fn seconds(duration: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use wirecost_load::watch::{Announcement, Tick};
-    use wirecost_results::figures::Interval;
-    use wirecost_stats::Histogram;
-
-    use super::*;
-
-    fn after(seconds: u64, answered: impl Fn(u64) -> bool) -> State {
-        let mut state = State::new(&Announcement {
-            name: "mqtt-qos1, 100 clients, 1,000/s".into(),
-            stack: "mqtt-qos1".into(),
-            target: "built\u{1b}[2Jin".into(),
-            clients: 100,
-            position: [1, 1],
-            phases: vec!["publish".into()],
-            ..Announcement::default()
-        });
-        for second in 0..seconds {
-            state.add(&tick(second, seconds, &interval(second, answered(second))));
-        }
-        state
-    }
-
-    fn interval(second: u64, answered: bool) -> Interval {
-        let mut interval = Interval::new(0, second as u32, false);
-        interval.outcomes.offered = 1_000;
-        if answered {
-            interval.outcomes.acknowledged = 990;
-            interval.outcomes.refused = 4;
-            let mut times = Histogram::new();
-            times.record(213_000);
-            interval.response_time = Some(times);
-        }
-        interval
-    }
-
-    fn tick(second: u64, of: u64, counted: &Interval) -> Tick<'_> {
-        Tick {
-            elapsed: Duration::from_secs(second + 1),
-            remaining: Some(Duration::from_secs(of * 2 - second)),
-            phase: 0,
-            warm_up: false,
-            asked_rate: Some(1_000.0),
-            span: Duration::from_secs(1),
-            counted,
-            connected: 100,
-            generator: Some(Usage {
-                cpu_share: 0.12,
-                resident_bytes: 14_200_000,
-                processes: 1,
-                ..Usage::default()
-            }),
-            target: Some(Usage {
-                cpu_share: 0.31,
-                resident_bytes: 8_100_000,
-                processes: 1,
-                ..Usage::default()
-            }),
-        }
-    }
-
-    #[test]
-    fn no_line_is_wider_than_the_terminal() {
-        let states = [
-            after(0, |_| true),
-            after(3, |_| true),
-            after(70, |second| second < 50),
-        ];
-        for state in &states {
-            for width in 20..200 {
-                for line in block(state, width, Dress::new(false)) {
-                    assert!(line.chars().count() <= width, "{width}: {line}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_second_fits_into_one_line() {
-        assert_eq!(
-            plain(&after(12, |_| true)),
-            "   12 s  publish  offered 1,000/s  acknowledged 990/s  p50 0.213 p99 0.213 ms  48 refused  72 waiting  \
-             100 connected  generator 12 % CPU  target 31 % CPU"
-        );
-    }
-
-    /// Hundreds of connects in a moment would flatten a line of messages.
-    #[test]
-    fn connects_are_not_drawn_with_messages() {
-        let mut state = after(0, |_| true);
-        let mut connects = Interval::new(0, 0, false);
-        connects.connects.established = 1_000_000;
-        state.add(&tick(0, 3, &connects));
-        assert_eq!(state.rates, [1_000_000.0]);
-        state.add(&tick(1, 3, &interval(1, true)));
-        assert_eq!(state.rates, [990.0]);
-        assert_eq!(state.tails.len(), 1);
-    }
-
-    /// A target that stalls must be visible: no times, and waiting messages.
-    #[test]
-    fn a_stall_is_visible() {
-        let state = after(12, |second| second < 10);
-        let text = block(&state, 100, Dress::new(false)).join("\n");
-        assert!(text.contains("nothing was answered in this second"), "{text}");
-        assert!(text.contains("2,060 waiting"), "{text}");
-        assert!(text.contains("▁▁\n") && text.contains("··\n"), "{text}");
-    }
-
-    #[test]
-    fn names_cannot_control_the_terminal() {
-        let text = block(&after(2, |_| true), 120, Dress::new(false)).join("\n");
-        assert!(!text.contains('\u{1b}'));
-        let dressed = block(&after(2, |_| true), 120, Dress::new(true)).join("\n");
-        assert!(dressed.contains("\u{1b}[31m8 refused\u{1b}[0m"), "{dressed}");
-    }
-}
+mod tests;

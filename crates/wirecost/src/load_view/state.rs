@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use wirecost_load::watch::{Announcement, Tick};
+use wirecost_results::curves::CurveKind;
 use wirecost_results::metrics::Usage;
+use wirecost_results::standing::{Standing, Subject};
 use wirecost_results::summary::Outcomes;
 use wirecost_stats::Histogram;
 
@@ -32,6 +34,8 @@ pub(super) struct State {
     pub(super) rates: VecDeque<f64>,
     /// The virtual time of the last printed line.
     pub(super) told_until: Duration,
+    /// Why the times of the phase cannot be used as they are, if it ended now.
+    pub(super) limit: Option<String>,
     /// 99th percentiles in nanoseconds; `None` without answers.
     pub(super) tails: VecDeque<Option<u64>>,
 }
@@ -49,6 +53,8 @@ pub(super) struct Second {
     pub(super) times: Option<Quantiles>,
     /// 99th percentile of the generator's lag, in nanoseconds.
     pub(super) lag: Option<u64>,
+    /// How far the times can be used, if the phase ended now.
+    pub(super) standing: Standing,
 }
 
 /// Quantiles of one second's answers, in nanoseconds.
@@ -98,17 +104,28 @@ impl State {
             self.tails.clear();
         }
         let answered = [
-            &counted.response_time,
-            &counted.one_way_delay,
-            &counted.connect_time,
+            (CurveKind::Response, &counted.response_time),
+            (CurveKind::Delay, &counted.one_way_delay),
+            (CurveKind::Connect, &counted.connect_time),
         ];
+        let told = answered
+            .into_iter()
+            .find_map(|(kind, times)| Some((kind, quantiles(times.as_ref())?)));
+        // The reasons of a late generator are judged by the main time if this second has none.
+        let judged = Subject::Time(told.map_or(CurveKind::Response, |(kind, _)| kind));
+        let limiting = tick
+            .limits
+            .iter()
+            .find(|reason| judged.after(reason.kind) != Standing::Exact);
+        self.limit = limiting.map(|reason| first_clause(&reason.text).to_owned());
         self.now = Second {
             offered: per_second(counted.outcomes.offered),
             sent: per_second(counted.sent),
             acknowledged: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
             connects: per_second(counted.connects.established),
-            times: answered.into_iter().find_map(|times| quantiles(times.as_ref())),
+            times: told.map(|(_, times)| times),
             lag: quantiles(counted.schedule_lag.as_ref()).map(|lag| lag.p99),
+            standing: judged.after_all(tick.limits.iter().map(|reason| reason.kind)),
         };
         let rate = if self.has_messages() {
             self.now.acknowledged
@@ -130,6 +147,11 @@ impl State {
         let ended = o.acknowledged + o.refused + o.failed + o.late + o.unknown + o.delivered + o.lost;
         o.offered.saturating_sub(ended)
     }
+}
+
+/// A warning up to its colon: what happened, without what follows from it.
+fn first_clause(text: &str) -> &str {
+    text.split_once(": ").map_or(text, |(clause, _)| clause)
 }
 
 fn quantiles(times: Option<&Histogram>) -> Option<Quantiles> {

@@ -7,6 +7,7 @@ mod device_side;
 mod fleet;
 mod lossy;
 mod monotone;
+mod printed;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +45,7 @@ const MONTH_SECONDS: f64 = 2_592_000.0;
 /// A stack and the readings of one of its connections; 0 without a connection.
 type Way = (String, u64);
 /// The figures of a way by their names.
-type Figures = BTreeMap<&'static str, String>;
+type Figures = BTreeMap<&'static str, f64>;
 
 /// Runs the program and returns its output.
 fn run(home: &Path, arguments: &str) -> String {
@@ -57,13 +58,14 @@ fn json(home: &Path, arguments: &str) -> Value {
     serde_json::from_str(&run(home, &format!("{arguments} --json -"))).expect("JSON")
 }
 
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+/// A file that the program wrote.
+fn written(home: &Path, name: &str) -> Value {
+    let text = std::fs::read_to_string(home.join(name)).expect("a file");
+    serde_json::from_str(&text).expect("JSON")
 }
 
-/// A value as tables print it: four digits. Sums in another order differ in the last bit, also where the next digit is a 5.
-fn printed(value: f64) -> String {
-    format!("{:.3e}", value * (1.0 + 1e-9))
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// The readings of a connection from the words of a table.
@@ -72,16 +74,20 @@ fn readings(words: &str) -> u64 {
         "no connection" => 0,
         "a connection each" => 1,
         kept => kept
-            .strip_prefix("kept for ")
+            .strip_prefix("persistent for ")
             .and_then(|readings| readings.parse().ok())
             .unwrap_or_else(|| panic!("{kept}")),
     }
 }
 
 fn figures<const N: usize>(of: [(&'static str, f64); N]) -> Figures {
-    of.into_iter()
-        .map(|(name, value)| (name, printed(value)))
-        .collect()
+    of.into_iter().collect()
+}
+
+/// With the time of a reading, where the row has one.
+fn with_time(mut figures: Figures, row: &Value) -> Figures {
+    figures.extend(row["time_s"].as_f64().map(|seconds| ("time", seconds)));
+    figures
 }
 
 /// The figures of the rows of `cost`, by stack and way.
@@ -96,8 +102,9 @@ fn of_cost(rows: &Value, name: impl Fn(&Value) -> Way) -> BTreeMap<Way, Figures>
             ("years", number(&row["battery_years"]["years"])),
             ("low", number(&row["battery_years"]["low"])),
             ("money", number(&row["bill"]["amount"])),
+            ("joules", number(&row["account"]["message"]["joules"]["mean"])),
         ]);
-        (name(row), figures)
+        (name(row), with_time(figures, row))
     })
     .collect()
 }
@@ -120,10 +127,11 @@ fn of_choose(choice: &Value) -> BTreeMap<Way, Figures> {
             ("years", number(&of["battery_years"]["years"])),
             ("low", number(&of["battery_years"]["low"])),
             ("money", number(&of["money_per_month"])),
+            ("joules", number(&of["account"]["message"]["joules"]["mean"])),
         ]);
         let stack = row["stack"].as_str().expect("a stack").to_owned();
         let way = row["connection"].as_str().expect("a way");
-        ((stack, readings(way)), figures)
+        ((stack, readings(way)), with_time(figures, of))
     })
     .collect()
 }
@@ -134,11 +142,16 @@ fn of_what_if(found: &Value) -> BTreeMap<Way, Figures> {
         let figures = figures([
             ("bytes", number(&row["bytes_per_reading"])),
             ("month", number(&row["bytes_per_month"])),
+            ("watts", number(&row["mean_power_w"])),
+            ("years", number(&row["battery_years"]["years"])),
+            ("low", number(&row["battery_years"]["low"])),
+            ("money", number(&row["money_per_month"])),
+            ("joules", number(&row["account"]["message"]["joules"]["mean"])),
         ]);
         let stack = row["stack"].as_str().expect("a stack").to_owned();
         (
             (stack, readings(row["connection"].as_str().expect("a way"))),
-            figures,
+            with_time(figures, row),
         )
     })
     .collect()
@@ -173,15 +186,28 @@ fn of_break_even(page: &str) -> BTreeMap<Way, Figures> {
     lines.collect()
 }
 
+/// How far a figure may be from the same one elsewhere: sums in another order differ in their last bits.
+const OF_SUMS: f64 = 1e-11;
+/// The same of a capture, which has its times in microseconds.
+const OF_CAPTURE: f64 = 1e-6;
+/// The same of a figure's data, which have four decimals.
+const OF_FIGURE: f64 = 1e-6;
+
 /// Whether every figure of `some` is the one that `all` has.
 fn agree(place: &str, all: &BTreeMap<Way, Figures>, some: &BTreeMap<Way, Figures>) {
+    agree_within(OF_SUMS, place, all, some);
+}
+
+fn agree_within(slack: f64, place: &str, all: &BTreeMap<Way, Figures>, some: &BTreeMap<Way, Figures>) {
     assert!(!some.is_empty(), "{place}");
     for (way, figures) in some {
         let reference = all
             .get(way)
             .unwrap_or_else(|| panic!("{place}: {way:?} is in no row of choose"));
         for (name, value) in figures {
-            assert_eq!(reference.get(name), Some(value), "{place}: {name} of {way:?}");
+            let expected = reference[name];
+            let is_same = (value - expected).abs() <= slack * expected.abs();
+            assert!(is_same, "{place}: {name} of {way:?}: {value}, {expected}");
         }
     }
 }
@@ -191,9 +217,32 @@ fn agree(place: &str, all: &BTreeMap<Way, Figures>, some: &BTreeMap<Way, Figures
 fn port_matters(place: &str, chosen: &BTreeMap<Way, Figures>, kept: u64, is_new: bool) {
     let bytes = ["coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid"].map(|stack| {
         let figures = &chosen[&(stack.to_owned(), kept)];
-        figures["bytes"].parse::<f64>().expect("a number")
+        figures["bytes"]
     });
     assert_eq!(bytes[0] > 1.5 * bytes[1], is_new, "{place}: {bytes:?}");
+}
+
+/// What a capture has today is what the same life has in `choose`, and its layers sum to it.
+fn today_agrees(place: &str, found: &Value, chosen: &Figures) {
+    let near = |got: f64, expected: f64, what: &str| {
+        assert!(
+            (got / expected - 1.0).abs() < OF_CAPTURE,
+            "{place}: {what} of today: {got}, {expected}"
+        );
+    };
+    near(number(&found["bytes_per_reading"]), chosen["bytes"], "bytes");
+    near(
+        number(&found["bytes_per_month"]),
+        chosen["month"],
+        "bytes of a month",
+    );
+    near(number(&found["money_per_month"]), chosen["money"], "money");
+    near(number(&found["battery_years"]["years"]), chosen["years"], "years");
+    for row in found["rows"].as_array().expect("rows").iter().chain([found]) {
+        let layers = row["layers"].as_object().expect("layers");
+        let sum: f64 = layers.values().map(number).sum();
+        near(sum, number(&row["bytes_per_reading"]), "the sum of layers");
+    }
 }
 
 fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
@@ -210,13 +259,15 @@ fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
             }
             let name = format!("{link}-{interval}-{keep_alive}");
             let asked = format!("--link {of_run} {translator} --keep-alive {keep_alive}");
-            let chosen = of_choose(&json(
+            let choice = run(
                 home,
                 &format!(
-                    "choose -q -n 1 --size 64B --every {interval} {asked} {TERMS} {} --out {name}-choose",
+                    "choose -q -n 1 --size 64B --every {interval} {asked} {TERMS} --start cold {} --out {name}-choose",
                     STACKS.join(" ")
                 ),
-            ));
+            );
+            let chosen = of_choose(&written(home, &format!("{name}-choose/choice.json")));
+            printed::of_choose(&format!("{name}: choose"), &choice, &chosen);
             assert_eq!(
                 chosen.len(),
                 2 * STACKS.len() - 1,
@@ -224,15 +275,19 @@ fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
             );
             let gives_new_port = link == "lte-m" || link == "wifi-new" || link == "satellite-geo";
             port_matters(&name, &chosen, kept, gives_new_port);
-            let simulated = json(
+            let priced = run(
                 home,
-                &format!("cost {link} {TERMS} --interval {interval} --keep-alive {keep_alive} {translator}"),
+                &format!(
+                    "cost {link} {TERMS} --interval {interval} --keep-alive {keep_alive} {translator} --json {name}.json"
+                ),
             );
+            let place = format!("{name}: cost of a run without an interval");
             agree(
-                &format!("{name}: cost of a run without an interval"),
+                &place,
                 &chosen,
-                &of_cost(&simulated, way_of_run),
+                &of_cost(&written(home, &format!("{name}.json")), way_of_run),
             );
+            printed::of_cost(&place, &priced, &chosen);
             let table = run(
                 home,
                 &format!(
@@ -276,7 +331,8 @@ fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
                 home,
                 &format!("cost {} {TERMS} --interval {interval}", capture.display()),
             );
-            agree(
+            agree_within(
+                OF_CAPTURE,
                 &format!("{name}: cost of its capture"),
                 &chosen,
                 &of_cost(&captured, of_address),
@@ -286,20 +342,29 @@ fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
                 .iter()
                 .position(|cell| cell.stack.starts_with("mqtt") && cell.messages_per_connection == kept)
                 .expect("a cell");
-            let what_if = json(
+            let what_if = run(
                 home,
                 &format!(
-                    "what-if -q {} {} --client 10.77.0.{} {asked} --every {interval} --out {name}-if",
+                    "what-if -q {} {} --client 10.77.0.{} {asked} --every {interval} {TERMS} --out {name}-if",
                     capture.display(),
                     STACKS.join(" "),
                     kept_mqtt + 2
                 ),
             );
-            agree(&format!("{name}: what-if"), &chosen, &of_what_if(&what_if));
+            let found = written(home, &format!("{name}-if/what-if.json"));
+            let place = format!("{name}: what-if");
+            agree(&place, &chosen, &of_what_if(&found));
+            printed::of_what_if(&place, &what_if, &chosen);
+            today_agrees(&place, &found, &chosen[&("mqtt-qos1+tls1.3".to_owned(), kept)]);
             let page = std::fs::read_to_string(home.join(&name).join("report.html")).expect("a page");
             let mut drawn = of_break_even(&page);
             drawn.retain(|(stack, _), _| stack != "coap-con+oscore");
-            agree(&format!("{name}: when a connection pays off"), &chosen, &drawn);
+            agree_within(
+                OF_FIGURE,
+                &format!("{name}: when a connection pays off"),
+                &chosen,
+                &drawn,
+            );
         }
     }
 }

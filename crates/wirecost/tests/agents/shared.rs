@@ -146,9 +146,9 @@ fn a_coordinator_that_is_interrupted_while_it_waits_dismisses_its_agents() {
     assert_eq!(ended.said.code, Some(130), "{}", ended.said.stderr);
     assert!(!ended.home.path().join("join.token").exists());
     assert!(!ended.home.path().join("run").exists(), "nothing was measured");
-    // Whether it had been let in already is a matter of time.
+    // Whether it had been let in already, or came when the token had gone, is a matter of time.
     let code = agent.end().code;
-    assert!(matches!(code, Some(0 | 11)), "{code:?}");
+    assert!(matches!(code, Some(0 | 2 | 11)), "{code:?}");
 }
 
 #[test]

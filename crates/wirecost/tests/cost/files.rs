@@ -103,7 +103,7 @@ fn options_of_captures_need_one_with_that_device() {
 }
 
 #[test]
-fn a_battery_that_nothing_drains_is_refused() {
+fn a_battery_that_nothing_drains_lasts_its_shelf_life() {
     let home = open_folder();
     crate::compared(home.path());
     let device = include_str!("../../../../devices/nrf9160-lte-m.yaml");
@@ -119,11 +119,110 @@ fn a_battery_that_nothing_drains_is_refused() {
         .collect::<String>();
     std::fs::write(home.path().join("idle.yaml"), idle).expect("a file");
     let battery = "run --device idle.yaml --battery 2400mAh@3.6V";
-    assert_refused(
-        &cost(home.path(), &format!("{battery} --self-discharge 0%")),
-        "nothing drains the battery",
+    for asked in [battery.to_owned(), format!("{battery} --self-discharge 0%")] {
+        for row in crate::rows(home.path(), &asked) {
+            assert_eq!(row["battery_years"]["high"], 10.0, "{asked}");
+        }
+    }
+}
+
+#[test]
+fn a_cell_that_cannot_feed_the_device_is_an_answer() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let asked = |more: &str| {
+        cost(
+            home.path(),
+            &format!("run --device nrf9160-nb-iot --battery 8500mAh@3.6V {more}"),
+        )
+        .stdout
+    };
+    let sentence =
+        "This cell cannot feed 300 mA (at most 60 mA): take one with a capacitor or a spiral cell.";
+    let said = asked("--chemistry li-socl2-bobbin");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.starts_with(sentence), "{said}");
+    assert!(!asked("--chemistry li-socl2-spiral").contains("cannot"));
+    let wrong = cost(
+        home.path(),
+        "run --device nrf9160-nb-iot --battery 8500mAh@3.6V --chemistry nimh",
     );
-    assert_eq!(cost(home.path(), battery).code, Some(0));
+    assert_refused(&wrong, "unknown cell \"nimh\"");
+}
+
+#[test]
+fn what_the_network_sets_changes_the_energy_and_impossible_times_are_refused() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let joules = |more: &str| {
+        let rows = crate::rows(
+            home.path(),
+            &format!("run --device nrf9160-lte-m --interval 1h {more}"),
+        );
+        crate::number(&rows[0]["joules_each"]["mean"])
+    };
+    let given = joules("");
+    assert!(joules("--rai") < given && joules("--inactivity 20s") > given);
+    assert!(joules("--tx-power 0dBm") < given);
+    assert!(joules("--psm active=0s") < given && joules("--psm tau=10min") > given);
+    assert!(joules("--edrx 81.92s") > joules("--edrx 655.36s") && joules("--edrx 655.36s") > given);
+    for (asked, message) in [
+        (
+            "--psm active=9s",
+            "no network has an active time (T3324) of 9s: the nearest is 8s",
+        ),
+        (
+            "--psm tau=45s",
+            "no network has a time between tracking area updates (T3412) of 45s: the nearest is 44s",
+        ),
+        (
+            "--edrx 80s",
+            "no network has a cycle of eDRX on LTE of 80s: the nearest is 81.92s",
+        ),
+        (
+            "--dtim 3",
+            "nrf9160-lte-m: the device has no beacons that it listens to",
+        ),
+        (
+            "--tx-power 30dBm",
+            "nrf9160-lte-m: the device sends at 0 dBm to 23 dBm",
+        ),
+        ("--psm 8s", "write active=8s, tau=24h, or both with a comma"),
+    ] {
+        assert_refused(
+            &cost(home.path(), &format!("run --device nrf9160-lte-m {asked}")),
+            message,
+        );
+    }
+}
+
+#[test]
+fn a_life_says_how_sure_it_is_in_its_first_lines() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let answer = |device: &str| {
+        let said = cost(
+            home.path(),
+            &format!("run --device {device} --battery 240mAh@3.6V"),
+        )
+        .stdout;
+        let first = said.split("\n\n").next().unwrap_or_default();
+        first.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(answer("nbiot-tr45820").contains("was never held against a measured event"));
+    let of_nb_iot = answer("nrf9160-nb-iot");
+    assert!(
+        of_nb_iot.contains("measured of nRF9160 are within a factor of"),
+        "{of_nb_iot}"
+    );
+    assert!(
+        of_nb_iot.contains("none of them says TX power or coverage"),
+        "{of_nb_iot}"
+    );
+    let row =
+        &crate::rows(home.path(), "run --device nrf9160-nb-iot --battery 240mAh@3.6V")[0]["battery_years"];
+    let [low, years, high] = ["low", "years", "high"].map(|key| crate::number(&row[key]));
+    assert!(low < years / 1.5 && high > years * 1.5, "{low} {years} {high}");
 }
 
 #[test]

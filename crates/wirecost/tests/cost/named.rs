@@ -69,7 +69,7 @@ fn the_energy_of_a_reading_is_the_one_that_cost_computes() {
         rows.iter().find(is_it).expect("a row").clone()
     };
     let figure = &judged[0]["points"][0]["figures"][0];
-    let joules = &row("mqtt", "kept for 4")["joules_each"];
+    let joules = &row("mqtt", "persistent for 4")["joules_each"];
     assert_near(number(&figure["value"]), number(&joules["mean"]));
     assert_near(number(&figure["interval"][1]), number(&joules["high"]));
     let joules = number(&row("oscore", "no connection")["joules_each"]["mean"]);

@@ -38,7 +38,7 @@ fn sleep_current_and_self_discharge_shorten_battery_life() {
     let of = |arguments: &str| -> Vec<f64> {
         let rows = rows(
             home.path(),
-            &format!("run --battery 2400mAh@3.6V --interval 1d --keep-alive 0s {arguments}"),
+            &format!("run --battery 240mAh@3.6V --interval 1d --keep-alive 0s {arguments}"),
         );
         rows.iter().map(years).collect()
     };
@@ -62,8 +62,8 @@ fn a_handshake_follows_the_end_of_each_session() {
     let bytes = |row: &Value| number(&row["bytes_once"]);
     for stack in ["mqtt-qos1+tls1.3", "coap-con+dtls1.2-psk"] {
         let fresh = row(&given, &format!("{stack} cold"), "a connection each");
-        let kept = row(&given, &format!("{stack} cold"), "kept for 96");
-        let renewed = row(&hourly, &format!("{stack} cold"), "kept for 4, renewed");
+        let kept = row(&given, &format!("{stack} cold"), "persistent for 96");
+        let renewed = row(&hourly, &format!("{stack} cold"), "persistent for 4, renewed");
         assert!(
             years(&fresh) < years(&renewed) && years(&renewed) < years(&kept),
             "{stack}"
@@ -85,8 +85,16 @@ fn a_handshake_follows_the_end_of_each_session() {
             bytes(&resumed) + (bytes(&fresh) - bytes(&resumed)) / 4.0,
         );
         assert_near(
-            bytes(&row(&hourly, &format!("{stack} resumed"), "kept for 4, renewed")),
-            bytes(&row(&hourly, &format!("{stack} cold"), "kept for 4, renewed")),
+            bytes(&row(
+                &hourly,
+                &format!("{stack} resumed"),
+                "persistent for 4, renewed",
+            )),
+            bytes(&row(
+                &hourly,
+                &format!("{stack} cold"),
+                "persistent for 4, renewed",
+            )),
         );
     }
 }
@@ -100,7 +108,7 @@ fn a_run_without_a_full_handshake_still_has_sessions_that_end() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let rows = rows(home.path(), &format!("resumed {BATTERY} --session-lifetime 1h"));
     let modes: Vec<&str> = rows.iter().filter_map(|row| row["mode"].as_str()).collect();
-    assert_eq!(modes, ["a connection each, renewed", "kept for 4, renewed"]);
+    assert_eq!(modes, ["a connection each, renewed", "persistent for 4, renewed"]);
 }
 
 #[test]
@@ -114,7 +122,7 @@ fn the_nat_of_the_link_forgets_silent_connections_and_a_typed_one_overrides_it()
             home.path(),
             &format!("run {BATTERY} --interval 1h --keep-alive 0s {arguments}"),
         );
-        number(&row(&rows, "mqtt-qos1+tls1.3", "kept for 24")["month"]["sessions"])
+        number(&row(&rows, "mqtt-qos1+tls1.3", "persistent for 24")["month"]["sessions"])
     };
     // lte-m forgets TCP after 20 min.
     assert!(sessions("") > 300.0);
@@ -125,7 +133,7 @@ fn the_nat_of_the_link_forgets_silent_connections_and_a_typed_one_overrides_it()
         &format!("run {BATTERY} --interval 1h --keep-alive 15min"),
     );
     assert_near(
-        number(&row(&rows, "mqtt-qos1+tls1.3", "kept for 24")["month"]["sessions"]),
+        number(&row(&rows, "mqtt-qos1+tls1.3", "persistent for 24")["month"]["sessions"]),
         30.0,
     );
 }
@@ -139,7 +147,7 @@ fn a_typed_port_of_the_nat_overrides_that_of_the_link() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let bytes = |stack: &str, arguments: &str| {
         let rows = rows(home.path(), &format!("run {BATTERY} --interval 1h {arguments}"));
-        number(&row(&rows, stack, "kept for 24")["bytes_once"])
+        number(&row(&rows, stack, "persistent for 24")["bytes_once"])
     };
     let (psk, cid) = ("coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid");
     assert!(bytes(psk, "") > 1.5 * bytes(psk, "--nat same-port"));
@@ -173,7 +181,7 @@ fn keep_alives_that_are_never_due_cost_nothing() {
             home.path(),
             &format!("run {BATTERY} --interval 15min --keep-alive {keep_alive}"),
         );
-        row(&rows, "mqtt-qos1+tls1.3", "kept for 96")
+        row(&rows, "mqtt-qos1+tls1.3", "persistent for 96")
     };
     let (rare, none) = (of("1080s"), of("0s"));
     assert_eq!(number(&rare["month"]["keep_alives"]), 0.0);

@@ -75,7 +75,7 @@ fn messages_of_a_file_have_a_least_size_and_a_price() {
         for row in priced(home.path(), &lines) {
             let sessions = match row["mode"].as_str() {
                 Some("a connection each") => READINGS,
-                Some("kept for 96") => 30.0,
+                Some("persistent for 96") => 30.0,
                 _ => 0.0,
             };
             let charged = READINGS * units + sessions;

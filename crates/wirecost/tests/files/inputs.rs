@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 58] = [
+const INPUTS: [(&str, &str); 67] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -39,6 +39,18 @@ const INPUTS: [(&str, &str); 58] = [
         "load --cacert",
         "load mqtts://127.0.0.1:1 -c 1 -n 1 --cacert {} -o o",
     ),
+    (
+        "load --cert",
+        "load mqtts://127.0.0.1:1 -c 1 -n 1 --insecure --key good.yaml --cert {} -o o",
+    ),
+    (
+        "load --key",
+        "load mqtts://127.0.0.1:1 -c 1 -n 1 --insecure --cert good.yaml --key {} -o o",
+    ),
+    (
+        "load --credentials",
+        "load mqtt://127.0.0.1:1 -c 1 -n 1 --credentials {} -o o",
+    ),
     ("load --link", "load udp --engine sim -c 1 -n 1 --link ./{} -o o"),
     ("load --resume", "load udp --engine sim -c 1 -n 1 --resume {}"),
     ("nbiot --resume", "nbiot coap-con --resume {}"),
@@ -58,11 +70,25 @@ const INPUTS: [(&str, &str); 58] = [
     ("cost --tariff", "cost cap --interval 1h --tariff ./{}"),
     ("cost --keylog", "cost cap --device nrf9160-lte-m --keylog {}"),
     ("cost --meter", "cost cap --device nrf9160-lte-m --meter {}"),
+    (
+        "cost --chemistry",
+        "cost cap --device nrf9160-lte-m --battery 2400mAh@3.6V --chemistry ./{}",
+    ),
     ("choose --file", "choose --file {} -o o"),
     ("choose --device", "choose --every 1h --device ./{} -o o"),
+    (
+        "choose --chemistry",
+        "choose --every 1h --device nrf9160-lte-m --battery 2400mAh@3.6V --chemistry ./{} -o o",
+    ),
     ("choose --tariff", "choose --every 1h --tariff ./{} -o o"),
     ("choose --link", "choose --every 1h --link ./{} -o o"),
     ("what-if FILE", "what-if {} coap-con -o o"),
+    ("what-if --device", "what-if cap coap-con --device ./{} -o o"),
+    (
+        "what-if --chemistry",
+        "what-if cap coap-con --device nrf9160-lte-m --battery 2400mAh@3.6V --chemistry ./{} -o o",
+    ),
+    ("what-if --tariff", "what-if cap coap-con --tariff ./{} -o o"),
     ("what-if --keylog", "what-if cap coap-con --keylog {} -o o"),
     ("what-if --link", "what-if cap coap-con --link ./{} -o o"),
     ("report DIR", "report {}"),
@@ -125,6 +151,7 @@ const INPUTS: [(&str, &str); 58] = [
     ("study --from", "study --from {} --no-runs -o o"),
     ("diff DIR", "diff {} run"),
     ("claims FILE", "claims {} one=run"),
+    ("nbiot --free", "nbiot --fit served(tcp,25B,1/s)=95% --free {}"),
     ("claims RUN", "claims claims.yaml one={}"),
 ];
 

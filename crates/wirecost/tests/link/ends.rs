@@ -65,6 +65,23 @@ fn a_program_that_is_not_there_is_named_and_leaves_nothing() {
 
 #[test]
 #[ignore = "needs root"]
+fn a_program_that_asks_its_own_machine_is_told_of_the_server() {
+    let home = Home::new();
+    let said = home.run("", &["sh", "-c", "exit 1", "localhost"]);
+    assert_code(&said, 1);
+    let hint = said.line("hint: behind the link localhost is the device itself");
+    assert!(
+        hint.is_some_and(|hint| hint.contains("{server}")),
+        "{}",
+        said.stderr
+    );
+    let home = Home::new();
+    let said = home.run("", &["sh", "-c", "exit 1", "192.0.2.2"]);
+    assert_eq!(said.line("hint: "), None, "{}", said.stderr);
+}
+
+#[test]
+#[ignore = "needs root"]
 fn a_file_that_is_not_a_program_is_named() {
     let home = Home::new();
     let said = home.run("-q", &["/etc/passwd"]);

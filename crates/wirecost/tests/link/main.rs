@@ -5,6 +5,7 @@ mod common;
 
 mod bytes;
 mod ends;
+mod programs;
 mod servers;
 mod signals;
 

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use common::processes::{started_by, users};
-use common::{NOBODY, Said, as_nobody, ended, eventually, need_program, need_root, open_folder, wirecost};
+use common::processes::{started_by, users, while_it_works};
+use common::{NOBODY, Said, as_nobody, ended, need_program, need_root, open_folder, wirecost};
 
 /// The address of servers on the loopback interface of their namespace.
 const ADDRESS: &str = "127.78.0.1";
@@ -53,7 +53,7 @@ impl Running {
             name,
         };
         let listens = |pid: &u32| listening(*pid).iter().any(|(_, found)| *found == port);
-        eventually("the server listens", || {
+        while_it_works("the server listens", running.child.id(), || {
             started_by(running.child.id()).iter().any(listens) || running.has_ended()
         });
         running

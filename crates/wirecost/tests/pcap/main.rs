@@ -241,3 +241,24 @@ fn a_file_that_is_not_a_capture_is_refused() {
     let said = said(wirecost(folder.path()).args(["pcap", "nowhere"]));
     assert_eq!(said.code, Some(2));
 }
+
+#[test]
+fn the_capture_of_a_results_folder_is_named() {
+    let folder = common::open_folder();
+    let refused = || said(wirecost(folder.path()).args(["pcap", "run"]));
+    std::fs::create_dir_all(folder.path().join("run/capture")).expect("a folder");
+    let empty = refused();
+    assert_eq!(empty.line("error: "), Some("run is a folder, not a capture"));
+    assert!(
+        empty.line("hint: give a file that tcpdump").is_some(),
+        "{}",
+        empty.stderr
+    );
+    std::fs::write(folder.path().join("run/capture/sim.pcapng"), "").expect("a file");
+    let full = refused();
+    assert_eq!(full.code, Some(2));
+    assert_eq!(
+        full.line("hint: "),
+        Some("give its capture, e.g. run/capture/sim.pcapng")
+    );
+}

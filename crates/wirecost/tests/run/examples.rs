@@ -145,3 +145,64 @@ fn the_latency_matrix_runs_on_kernel_sockets() {
         );
     }
 }
+
+/// A use case of the public benchmark suite with twenty devices of each kind, and messages for two seconds.
+fn of_the_suite(file: &str, engine: &str, phases: &str) -> Value {
+    let home = open_folder();
+    let target = match engine {
+        "live" => "target=mosquitto",
+        _ => "target=builtin",
+    };
+    let mut words = vec!["--engine", engine, "--set", target, "--set", "clients=20"];
+    if file != "connections.yaml" {
+        words.extend(["--set", "subscribers.devices=20"]);
+    }
+    words.extend(["--set", phases]);
+    let said = run(home.path(), &format!("mqttbs/{file}"), &words);
+    assert_has_run(&said);
+    loads(home.path())
+}
+
+fn each_use_case_of_the_suite_loses_nothing(engine: &str) {
+    const PUBLISH: &str = "phases=[{do: publish, rate: 5/s, per_client: true, duration: 2s}]";
+    const SESSIONS: &str = "phases=[{do: connect}, {do: drop_all, who: subscribers, reset: false}, \
+                            {do: publish, rate: 5/s, per_client: true, duration: 2s}, \
+                            {do: reconnect, who: subscribers, backoff: {first: 100ms, max: 1s, jitter: full}, timeout: 60s}, \
+                            {do: await_replay, timeout: 30s}]";
+    let connections = "phases=[{do: connect, rate: 100/s}, {do: hold, duration: 1s}]";
+    let connected = of_the_suite("connections.yaml", engine, connections);
+    assert_figure(&connected, "connections_failed", 0.0);
+    assert_eq!(
+        count(&connected["loads"][0], "connect", "/connects/established"),
+        20
+    );
+    for (file, phases, copies) in [
+        ("fan-out.yaml", PUBLISH, 20),
+        ("point-to-point.yaml", PUBLISH, 1),
+        ("fan-in.yaml", PUBLISH, 1),
+    ] {
+        let summary = of_the_suite(file, engine, phases);
+        let load = &summary["loads"][0];
+        assert_eq!(count(load, "publish", "/outcomes/acknowledged"), 200, "{file}");
+        assert_eq!(
+            count(load, "publish", "/deliveries/arrived"),
+            200 * copies,
+            "{file}"
+        );
+        assert_figure(&summary, "missing", 0.0);
+    }
+    let sessions = of_the_suite("persistent-sessions.yaml", engine, SESSIONS);
+    assert_figure(&sessions, "missing", 0.0);
+}
+
+#[test]
+fn the_use_cases_of_the_public_suite_run_in_virtual_time() {
+    each_use_case_of_the_suite_loses_nothing("sim");
+}
+
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn the_use_cases_of_the_public_suite_run_against_mosquitto() {
+    need_root();
+    each_use_case_of_the_suite_loses_nothing("live");
+}

@@ -36,8 +36,9 @@ fn summary(folder: &Path, run: &str) -> Summary {
 
 fn examples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let entries = std::fs::read_dir(folder).expect("examples").flatten();
-    let paths = entries.map(|entry| entry.path());
+    let folders = [folder.join("mqttbs"), folder];
+    let entries = |folder| std::fs::read_dir(folder).expect("examples").flatten();
+    let paths = folders.into_iter().flat_map(entries).map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
         .collect();

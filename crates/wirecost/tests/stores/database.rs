@@ -1,15 +1,18 @@
-//! Databases that the tests start by themselves.
+//! Databases that the tests start by themselves, each from a copy of a folder that is made once.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use tempfile::TempDir;
 use wirecost_security::certificate::{Authority, Usage};
 use wirecost_store::{Column, mariadb, postgres};
 
-use crate::common::{eventually, need_program, need_root, signal};
+use crate::common::processes::while_it_works;
+use crate::common::{need_program, need_root, signal};
 use crate::port::own_port;
 
 /// The account under which PostgreSQL runs: it refuses to be root's.
@@ -47,7 +50,7 @@ pub(crate) struct Database {
     pub(crate) port: u16,
     folder: TempDir,
     /// Where its data is, if that is a disk of its own.
-    disk: Option<Disk>,
+    _disk: Option<Disk>,
     /// A process in whose network namespace it is, if that is another than the test's.
     network: Option<u32>,
     server: Option<Child>,
@@ -158,25 +161,21 @@ impl Database {
         let mut database = Self {
             store,
             port: own_port(),
-            disk: has_disk.then(|| Disk::mount(folder.path().join("data"))),
+            _disk: has_disk.then(|| Disk::mount(folder.path().join("data"))),
             folder,
             network: None,
             server: None,
         };
-        let made = match store {
-            Sql::Postgres => database.make_postgresql(login),
-            Sql::Mariadb => database.make_mariadb(login),
-        };
-        assert!(
-            made.is_ok_and(|status| status.success()),
-            "{store:?}: the data folder"
-        );
-        database.start();
-        if store == Sql::Postgres {
-            database
-                .ask("postgres", "CREATE DATABASE readings")
-                .expect("psql");
+        if has_disk {
+            let log = database.folder.path().join("log");
+            make_postgresql(&database.data(), login, Some(&log));
+        } else {
+            copy(&prepared(store, login), &database.data());
         }
+        if store == Sql::Mariadb {
+            fs::write(database.folder.path().join("first.sql"), first_statements(login)).expect("a file");
+        }
+        database.start();
         if with_table {
             database.sql(&store.create_table());
         }
@@ -190,50 +189,6 @@ impl Database {
             Sql::Mariadb => "mariadb",
         };
         format!("{scheme}://127.0.0.1:{}/readings", self.port)
-    }
-
-    fn make_postgresql(&self, login: Login) -> std::io::Result<std::process::ExitStatus> {
-        need_program("psql", "postgresql-client");
-        let secret = self.folder.path().join("secret");
-        fs::write(&secret, PASSWORD)?;
-        let method = match login {
-            Login::Trust => "trust",
-            Login::Password => "scram-sha-256",
-        };
-        postgres_program("initdb")
-            .args(["-U", "wirecost", "-E", "UTF8", "--locale=C", "-N", "-A", method])
-            .arg("--pwfile")
-            .arg(&secret)
-            .arg("-D")
-            .arg(self.data())
-            .args(
-                self.disk
-                    .iter()
-                    .map(|_| format!("--waldir={}", self.folder.path().join("log").display())),
-            )
-            .stdout(Stdio::null())
-            .status()
-    }
-
-    fn make_mariadb(&self, login: Login) -> std::io::Result<std::process::ExitStatus> {
-        need_program("mariadb", "mariadb-client-core");
-        need_program("mariadbd", "mariadb-server-core");
-        let password = match login {
-            Login::Trust => String::new(),
-            Login::Password => format!(" IDENTIFIED BY '{PASSWORD}'"),
-        };
-        let statements = format!(
-            "CREATE DATABASE IF NOT EXISTS readings;\nCREATE USER IF NOT EXISTS 'wirecost'@'%'{password};\n\
-             GRANT ALL ON *.* TO 'wirecost'@'%';\n"
-        );
-        fs::write(self.folder.path().join("first.sql"), statements)?;
-        Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--user=root", "--skip-test-db"])
-            .arg("--auth-root-authentication-method=normal")
-            .arg(format!("--datadir={}", self.data().display()))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
     }
 
     fn data(&self) -> PathBuf {
@@ -262,6 +217,7 @@ impl Database {
                     format!("--datadir={folder}/data"),
                     format!("--socket={folder}/socket"),
                     format!("--init-file={folder}/first.sql"),
+                    SMALL_LOG.to_owned(),
                     format!("--port={port}"),
                 ]);
                 command
@@ -270,11 +226,10 @@ impl Database {
         let mut command = self.beside_it(command);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         self.server = Some(child.expect("the server starts"));
-        let first = match self.store {
-            Sql::Postgres => "postgres",
-            Sql::Mariadb => "readings",
-        };
-        eventually("the database answers", || self.ask(first, "SELECT 1").is_some());
+        let server = self.server.as_ref().map_or(0, Child::id);
+        while_it_works("the database answers", server, || {
+            self.ask("readings", "SELECT 1").is_some()
+        });
     }
 
     /// Sends a signal to the server's processes: SIGSTOP keeps its sockets and answers nothing.
@@ -374,6 +329,129 @@ impl Drop for Database {
     }
 }
 
+/// MariaDB's log of writes has 96 MB unless it is told otherwise: more than everything else in a new folder.
+const SMALL_LOG: &str = "--innodb-log-file-size=8M";
+
+/// The data folder that a server of this kind begins with: made by this program when it first needs one.
+fn prepared(store: Sql, login: Login) -> PathBuf {
+    static MADE: Mutex<Vec<(Sql, Login)>> = Mutex::new(Vec::new());
+    let folder = prepared_folders().join(std::process::id().to_string());
+    let path = folder.join(format!("{store:?}-{login:?}"));
+    // Whoever comes meanwhile waits for the same folder.
+    let mut made = MADE.lock().expect("no folder failed to be made");
+    if made.contains(&(store, login)) {
+        return path;
+    }
+    if made.is_empty() {
+        remove_abandoned();
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    let work = TempDir::new().expect("a folder");
+    fs::set_permissions(work.path(), fs::Permissions::from_mode(0o777)).expect("permissions");
+    let data = work.path().join("data");
+    match store {
+        Sql::Postgres => make_postgresql(&data, login, None),
+        Sql::Mariadb => make_mariadb(&data),
+    }
+    copy(&data, &path);
+    made.push((store, login));
+    path
+}
+
+fn prepared_folders() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("databases")
+}
+
+/// Removes the folders of programs that have ended.
+fn remove_abandoned() {
+    let Ok(entries) = fs::read_dir(prepared_folders()) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if !Path::new("/proc").join(entry.file_name()).exists() {
+            drop(fs::remove_dir_all(entry.path()));
+        }
+    }
+}
+
+/// Copies a folder with its owners and permissions.
+fn copy(from: &Path, to: &Path) {
+    succeed(
+        Command::new("cp")
+            .arg("-a")
+            .arg("--reflink=auto")
+            .arg(from)
+            .arg(to),
+    );
+}
+
+/// Runs a command that says nothing unless it fails.
+fn succeed(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}
+
+/// A folder of PostgreSQL with the database `readings`.
+fn make_postgresql(data: &Path, login: Login, log: Option<&Path>) {
+    need_program("psql", "postgresql-client");
+    let mut secret = tempfile::NamedTempFile::new().expect("a file");
+    secret.write_all(PASSWORD.as_bytes()).expect("a file");
+    std::os::unix::fs::chown(secret.path(), Some(65_534), Some(65_534)).expect("an owner");
+    let method = match login {
+        Login::Trust => "trust",
+        Login::Password => "scram-sha-256",
+    };
+    let mut command = postgres_program("initdb");
+    command.args(["-U", "wirecost", "-E", "UTF8", "--locale=C", "-N", "-A", method]);
+    command
+        .arg("--pwfile")
+        .arg(secret.path())
+        .arg("-D")
+        .arg(data)
+        .args(log.map(|log| format!("--waldir={}", log.display())));
+    succeed(&mut command);
+    let mut command = postgres_program("postgres");
+    command.args(["--single", "-D"]).arg(data).arg("postgres");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("postgres starts");
+    let mut statements = child.stdin.take().expect("a pipe");
+    statements
+        .write_all(b"CREATE DATABASE readings\n")
+        .expect("postgres reads");
+    drop(statements);
+    let output = child.wait_with_output().expect("postgres ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "CREATE DATABASE: {said}");
+}
+
+fn make_mariadb(data: &Path) {
+    need_program("mariadb", "mariadb-client-core");
+    need_program("mariadbd", "mariadb-server-core");
+    let mut command = Command::new("mariadb-install-db");
+    command
+        .args(["--no-defaults", "--user=root", "--skip-test-db", SMALL_LOG])
+        .arg("--auth-root-authentication-method=normal")
+        .arg(format!("--datadir={}", data.display()));
+    succeed(&mut command);
+}
+
+/// What MariaDB executes whenever it starts.
+fn first_statements(login: Login) -> String {
+    let password = match login {
+        Login::Trust => String::new(),
+        Login::Password => format!(" IDENTIFIED BY '{PASSWORD}'"),
+    };
+    format!(
+        "CREATE DATABASE IF NOT EXISTS readings;\nCREATE USER IF NOT EXISTS 'wirecost'@'%'{password};\n\
+         GRANT ALL ON *.* TO 'wirecost'@'%';\n"
+    )
+}
+
 /// A program of the newest PostgreSQL, run as nobody.
 fn postgres_program(name: &str) -> Command {
     let versions = fs::read_dir("/usr/lib/postgresql").expect("the package postgresql");
@@ -385,4 +463,28 @@ fn postgres_program(name: &str) -> Command {
     command.args(NOBODY).arg(newest.expect("the package postgresql"));
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
+}
+
+#[test]
+#[should_panic(expected = "has ended")]
+fn a_server_that_has_ended_is_not_waited_for() {
+    let mut child = Command::new("false").spawn().expect("false starts");
+    let pid = child.id();
+    child.wait().expect("a status");
+    while_it_works("the server answers", pid, || false);
+}
+
+#[test]
+fn a_server_that_works_is_waited_for() {
+    let home = TempDir::new().expect("a folder");
+    let script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; : >ready; exec sleep 60";
+    let mut command = Command::new("sh");
+    let mut child = command
+        .args(["-c", script])
+        .current_dir(home.path())
+        .spawn()
+        .expect("sh starts");
+    while_it_works("it is ready", child.id(), || home.path().join("ready").exists());
+    child.kill().expect("a signal");
+    child.wait().expect("a status");
 }

@@ -23,9 +23,9 @@ use std::sync::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use common::processes::{started_by, within};
+use common::processes::{started_by, while_it_works, within};
 use common::tshark::fields;
-use common::{Run, Said, ended, eventually, need_program, need_root, said, wirecost};
+use common::{Run, Said, ended, need_program, need_root, said, wirecost};
 use database::{Database, Login, PASSWORD, Sql};
 
 /// Servers that wirecost starts listen at their registered ports: one at a time.
@@ -125,7 +125,8 @@ fn rows_while_it_runs(head: &str, count: &str) -> (u64, Said) {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("wirecost starts");
     let mut most: u64 = 0;
-    eventually("the load has ended", || {
+    let process = child.id();
+    while_it_works("the load has ended", process, || {
         most = most.max(rows_now(&child, home.path(), count).unwrap_or(0));
         child.try_wait().expect("a child").is_some()
     });

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
-use crate::common::eventually;
+use crate::common::{eventually, wirecost};
+use crate::keep::{Storing, broker, publish};
 use crate::port::own_port;
 use crate::{load, published};
 
@@ -95,23 +98,92 @@ fn another_codec_of_bson_reads_every_document_and_its_answers_are_read() {
     }));
 }
 
-/// The environment names a server as `mongodb://HOST:PORT`. The database is this test's own.
+/// A server that the environment names as `mongodb://HOST:PORT`, with databases that are this test's own.
+struct Named {
+    server: String,
+    databases: Vec<String>,
+}
+
+impl Named {
+    const RUN: &str =
+        "import pymongo, sys; client = pymongo.MongoClient(sys.argv[1]); database = client[sys.argv[2]]; ";
+
+    fn of_the_environment() -> Self {
+        let server = std::env::var("WIRECOST_MONGODB_URL").expect("WIRECOST_MONGODB_URL names a server");
+        Self {
+            server: server.trim_end_matches('/').to_owned(),
+            databases: Vec::new(),
+        }
+    }
+
+    /// The URL of a new database.
+    fn database(&mut self, name: &str) -> String {
+        let database = format!("wirecost_test_{}_{name}", std::process::id());
+        let url = format!("{}/{database}", self.server);
+        self.databases.push(database);
+        url
+    }
+
+    fn documents(&self, url: &str) -> u64 {
+        let (_, database) = url.rsplit_once('/').expect("a database");
+        let done = self.python(database, "print(database.readings.count_documents({}))");
+        let done = done.expect("the Python packages");
+        assert!(done.status.success(), "{done:?}");
+        let count = String::from_utf8(done.stdout).expect("text");
+        count.trim().parse().expect("a count")
+    }
+
+    fn python(&self, database: &str, what: &str) -> std::io::Result<Output> {
+        let program = format!("{}{what}", Self::RUN);
+        python().args(["-c", &program, &self.server, database]).output()
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        for database in &self.databases {
+            drop(self.python(database, "client.drop_database(sys.argv[2])"));
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs a server in WIRECOST_MONGODB_URL and the Python packages"]
 fn every_message_that_the_mongodb_of_the_environment_acknowledged_is_a_document() {
-    const COUNT: &str = "import pymongo, sys; database = pymongo.MongoClient(sys.argv[1])[sys.argv[2]]; \
-        print(database.readings.count_documents({})); database.client.drop_database(sys.argv[2])";
-    let server = std::env::var("WIRECOST_MONGODB_URL").expect("WIRECOST_MONGODB_URL names a server");
-    let server = server.trim_end_matches('/');
-    let database = format!("wirecost_test_{}", std::process::id());
-    let arguments = format!("{server}/{database} -c 4 -r 200/s -n 100 --size 20B --inflight 8");
+    let mut named = Named::of_the_environment();
+    let url = named.database("sent");
+    let arguments = format!("{url} -c 4 -r 200/s -n 100 --size 20B --inflight 8");
     let publish = published(&load(&arguments));
     assert_eq!(publish["outcomes"]["acknowledged"], 100, "{publish}");
-    let counted = python().args(["-c", COUNT, server, &database]).output();
-    let counted = counted.expect("the Python packages");
-    assert_eq!(
-        String::from_utf8_lossy(&counted.stdout).trim(),
-        "100",
-        "{counted:?}"
-    );
+    assert_eq!(named.documents(&url), 100);
+}
+
+#[test]
+#[ignore = "needs a server in WIRECOST_MONGODB_URL and the Python packages"]
+fn readings_expire_in_the_mongodb_of_the_environment_and_stay_in_one_beside_it() {
+    let mut named = Named::of_the_environment();
+    let (expiring, permanent) = (named.database("expiring"), named.database("permanent"));
+    let home = TempDir::new().expect("a folder");
+    let (_broker, port) = broker(&home);
+    let storing = |url: &str, more: &[&str]| {
+        let mut command = wirecost(home.path());
+        let broker = format!("mqtt://127.0.0.1:{port}/sensors/%23");
+        command.args(["store", &broker, url]).args(more);
+        Storing::of(command)
+    };
+    let stores = [storing(&expiring, &["--ttl", "20s"]), storing(&permanent, &[])];
+    publish(&home, port, 20);
+    eventually("every reading is in both", || {
+        [&expiring, &permanent].map(|url| named.documents(url)) == [20, 20]
+    });
+    // The server looks once a minute.
+    let end = Instant::now() + Duration::from_secs(180);
+    while named.documents(&expiring) > 0 {
+        assert!(Instant::now() < end, "{} are left", named.documents(&expiring));
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    assert_eq!(named.documents(&permanent), 20);
+    for store in stores {
+        assert_eq!(store.counts()[..2], [20, 20]);
+    }
 }

@@ -25,6 +25,13 @@ fn tls_1_3_costs_what_tshark_sees() {
 
 #[test]
 #[ignore = "needs root and tshark"]
+fn a_pipelined_connect_costs_what_tshark_sees() {
+    tls("mqtt-qos1+tls1.3,mqtt5-qos0+tls1.3 --start cold,resumed -s 128B,10kB --pipelined-connect");
+    tls("amqp-unsettled+tls1.3 --start cold,resumed,0rtt -s 128B,10kB --pipelined-connect");
+}
+
+#[test]
+#[ignore = "needs root and tshark"]
 fn tls_1_2_costs_what_tshark_sees() {
     let stacks = "mqtt-qos0+tls1.2,mqtt-qos1+tls1.2,amqp-settled+tls1.2,http1+tls1.2,tcp+tls1.2";
     tls(&format!("{stacks} --start cold,resumed -s 128B,10kB"));

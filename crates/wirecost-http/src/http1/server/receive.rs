@@ -1,6 +1,6 @@
 //! Handles received bytes at the server.
 
-use wirecost_proto::Layer;
+use wirecost_proto::{Front, Layer};
 
 use super::connection::{Connection, Stage};
 use super::{Action, Core};
@@ -141,6 +141,11 @@ impl Core {
 
     /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
+        if let Some(reading) = connection.current.request().reading() {
+            connection.current.content_bytes = reading.len() as u64;
+            connection.current.front = Front::of(&reading);
+            connection.content = reading;
+        }
         let id = connection.request_id();
         let request = connection.current.request();
         let answer = self.resources.answer(id, &request, &connection.content, self.now);

@@ -180,6 +180,9 @@ impl Peer {
             return;
         };
         exchange.is_waiting = true;
+        if let Some(reading) = exchange.request().and_then(|request| request.reading()) {
+            exchange.message.body = reading;
+        }
         let response = match exchange.request() {
             None => Some(Response::empty(Status::NOT_IMPLEMENTED)),
             Some(request) => {

@@ -27,7 +27,7 @@ fn cell_link(load: f64) -> LinkConfig {
 fn link_at(coupling_loss_db: f64, load: f64) -> LinkConfig {
     LinkConfig {
         cell: Some(NbiotCell {
-            profile: CellProfile::Study,
+            profile: CellProfile::Vodafone,
             load,
             coupling_loss_db,
         }),
@@ -234,7 +234,7 @@ fn means(air: &AirConnection) -> DeviceMeans {
 #[test]
 fn a_life_in_a_cell_takes_what_a_report_of_the_same_times_takes() {
     let device = spent::built_in(TR_45820).expect("a device");
-    let config = Config::profile("study").expect("a profile");
+    let config = Config::profile("vodafone").expect("a profile");
     let lifetime = Lifetime {
         device: &device,
         config: &config,

@@ -5,6 +5,30 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 use wirecost_security::Start;
 
+/// Why a device could not finish its sample.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CutShort {
+    /// No connection came within the time-out.
+    #[error("no connection within {} s", .0.as_secs())]
+    NotConnected(Duration),
+    /// Nothing left the client's buffer within the time-out.
+    #[error("the connection took no more bytes for {} s", .0.as_secs_f64())]
+    NoRoom(Duration),
+    /// The server granted another start than was asked for.
+    #[error("asked for {asked}{}, the server granted {granted}", if *again { " again" } else { "" })]
+    OtherStart {
+        /// The start that the sample is about.
+        asked: Start,
+        /// Whether it is not the device's first connection.
+        again: bool,
+        /// The start of the connection.
+        granted: Start,
+    },
+    /// What the client or its connection said.
+    #[error("{0}")]
+    Said(String),
+}
+
 /// The notes about one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -68,5 +92,5 @@ pub struct Notes {
     /// CPU time when the last message had settled.
     pub cpu_after_messages: Duration,
     /// Why the device could not finish its sample.
-    pub failure: Option<String>,
+    pub failure: Option<CutShort>,
 }

@@ -26,7 +26,7 @@ pub struct Timing {
     pub start: Start,
     /// Whether a warm-up message precedes the measured ones.
     pub warm_up: bool,
-    /// Whether the first message leaves with the first flight.
+    /// Whether the first message leaves before the connect is over.
     pub early: bool,
     /// Whether the server closes the connection after its answer.
     pub server_closes: bool,
@@ -50,8 +50,8 @@ impl Timing {
     }
 
     /// Whether the first message leaves as soon as the client may send, before a settle.
-    pub fn sends_at_once(&self) -> bool {
-        self.early && self.start == Start::ZeroRtt
+    pub const fn sends_at_once(&self) -> bool {
+        self.early
     }
 
     /// Whether the server does not know the device any more at `now`, if the link has been silent since `silent_since`.
@@ -61,7 +61,7 @@ impl Timing {
     }
 
     /// Whether that message is a measured one.
-    pub fn measures_early_data(&self) -> bool {
+    pub const fn measures_early_data(&self) -> bool {
         self.sends_at_once() && !self.warm_up
     }
 }

@@ -30,11 +30,17 @@ where
             slot.has_ended = true;
             return self.director.ended(index, &error, now);
         }
+        if !received.is_empty() {
+            self.setting.used(index, now);
+        }
         let mut out = std::mem::take(&mut self.out);
         loop {
             out.clear();
             match self.slots[index].endpoint.poll_output(&mut out) {
-                Output::Transmit { .. } => self.transmit(index, &out),
+                Output::Transmit { .. } => {
+                    self.setting.used(index, now);
+                    self.transmit(index, &out);
+                }
                 Output::Consumed { .. } => self.setting.consumed(index, received, &out),
                 Output::Close { flow, reset } if flow == self.slots[index].flow() => {
                     self.close_flow(index, reset);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
-use wirecost_proto::{Director, Endpoint};
+use wirecost_proto::{Director, Endpoint, Instant};
 
 use super::super::calls::{self, SocketCalls};
 use super::super::sources::Sources;
@@ -123,7 +123,12 @@ where
         });
         let mut slots: Vec<Slot<E>> = slots.collect();
         slots.shrink_to_fit();
-        Self::build(slots, targets, director, clock, InLoad { sources, own: None })
+        let setting = InLoad {
+            sources,
+            own: None,
+            used: vec![Instant::START; slots.len()],
+        };
+        Self::build(slots, targets, director, clock, setting)
     }
 
     /// Notes the addresses of its sockets, if `own` is there.

@@ -53,6 +53,9 @@ pub(super) trait Setting {
     /// A device has a flow on a socket with this address.
     fn opened(&mut self, _device: usize, _address: SocketAddr, _transport: Transport) {}
 
+    /// A device sends or has received.
+    fn used(&mut self, _device: usize, _now: Instant) {}
+
     /// A device's endpoint has transmitted this.
     fn transmitted(&mut self, _device: usize, _out: &Buffer) {}
 
@@ -140,6 +143,8 @@ pub struct InLoad {
     pub(super) sources: Sources,
     /// Where the addresses of sockets are noted, if somebody needs them.
     pub(super) own: Option<Arc<OwnSockets>>,
+    /// When each device last sent or received.
+    pub(super) used: Vec<Instant>,
 }
 
 impl Setting for InLoad {
@@ -154,10 +159,10 @@ impl Setting for InLoad {
         self.sources.origin(device)
     }
 
-    fn context(&self, _: usize, now: Instant, congested: bool) -> Context {
+    fn context(&self, device: usize, now: Instant, congested: bool) -> Context {
         Context {
             now,
-            link_busy_until: Instant::START,
+            link_busy_until: self.used.get(device).copied().unwrap_or(Instant::START),
             cpu: Duration::ZERO,
             transmitted: 0,
             congested,
@@ -166,6 +171,12 @@ impl Setting for InLoad {
 
     fn shared_sockets(&self) -> usize {
         self.sources.shared_sockets()
+    }
+
+    fn used(&mut self, device: usize, now: Instant) {
+        if let Some(used) = self.used.get_mut(device) {
+            *used = now;
+        }
     }
 
     fn needs_addresses(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_stack::message::Requests;
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 
 use super::*;
@@ -55,8 +56,10 @@ impl Bench {
             stack,
             resource: "t".parse().expect("a pattern"),
             authority: "server".into(),
-            field_bytes: 0,
+            requests: Requests::default(),
             retain: false,
+            topics: None,
+            user_properties: std::sync::Arc::default(),
             recorded: None,
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,
@@ -115,6 +118,23 @@ fn a_subscriber_subscribes_again_unless_the_session_lives_on() {
         bench.report(Event::Closed);
     }
     assert_eq!(bench.next(0), None, "senders have no subscriptions");
+}
+
+#[test]
+fn a_subscriber_that_may_send_ahead_subscribes_once() {
+    let mut bench = Bench::new(true);
+    for _ in 0..2 {
+        bench.report(Event::MaySend);
+        assert!(matches!(bench.next(1), Some(Command::Subscribe(_))));
+        bench.report(Event::Ready {
+            session_present: false,
+        });
+        assert_eq!(bench.next(1), None, "once");
+        assert!(bench.subscribers.are_asking());
+        bench.report(Event::Subscribed);
+        assert!(bench.subscribers.are_ready());
+        bench.report(Event::Closed);
+    }
 }
 
 #[test]

@@ -42,7 +42,10 @@ pub(super) fn of(load: &Load) -> Vec<Band> {
 /// slot.
 pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>, u64) {
     let own: Vec<&SecondRow> = all.iter().filter(|row| row.load == index as u64).collect();
-    let step = own.len().div_ceil(POINTS).max(1) as u64;
+    // The rows of a long phase have several seconds each.
+    let width = own.iter().filter_map(|row| row.seconds).max().unwrap_or(1);
+    let seconds: u64 = own.iter().map(|row| row.seconds.unwrap_or(1)).sum();
+    let step = seconds.div_ceil(POINTS as u64).max(1).next_multiple_of(width);
     let mut slots: Vec<Slot> = Vec::new();
     for row in own {
         let Some(phase) = load.phases.get(row.phase as usize) else {
@@ -198,6 +201,36 @@ mod tests {
         assert_eq!(spans(phase(0.5625, 0.0), &[(0, 10), (1, 1)]), offered);
         let alone = [([4.0, 5.0625], [4.0, 5.0625], 1)];
         assert_eq!(spans(phase(0.5625, 0.0), &[(1, 1)]), alone);
+    }
+
+    #[test]
+    fn rows_of_several_seconds_are_whole_in_their_slots() {
+        let rows: Vec<SecondRow> = (0..1_440)
+            .map(|row| SecondRow {
+                second: row * 60,
+                seconds: Some(60),
+                outcomes: Outcomes {
+                    offered: 30,
+                    ..Outcomes::default()
+                },
+                ..SecondRow::default()
+            })
+            .collect();
+        let day = PhaseFigures {
+            measured_s: 86_400.0,
+            duration_s: 86_400.0,
+            ..PhaseFigures::default()
+        };
+        let load = Load {
+            phases: vec![day],
+            ..Load::default()
+        };
+        let (slots, step) = slots(&load, 0, &rows);
+        assert_eq!((step, slots.len()), (360, 240));
+        for slot in slots {
+            let rate = slot.row.outcomes.offered as f64 / length(slot.offering);
+            assert!((rate - 0.5).abs() < 1e-9, "{rate}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A search for the conditional throughput, in words.
 
+use wirecost_results::over_runs::mean_over_runs;
 use wirecost_results::rate_search::{RateSearch, RateTrial};
+use wirecost_results::repeat::RunOf;
 
 use crate::number;
 
@@ -27,6 +29,58 @@ pub(crate) fn conclusion(search: &RateSearch) -> String {
         (_, _, None) => format!("{so_far}none with {bound}: no rate is classified"),
     };
     number::plain(&text)
+}
+
+/// `mqtt-qos1, 10 clients over 3 searches: 1,980/s, 95 % interval 1,950/s to 2,010/s`: the answers of the searches of each repeated
+/// load as one; nothing of loads that were searched once.
+pub(crate) fn over_runs(searches: &[RateSearch]) -> Vec<String> {
+    let mut groups: Vec<(&RunOf, Vec<&RateSearch>)> = Vec::new();
+    for search in searches {
+        let Some(run) = &search.run_of else {
+            continue;
+        };
+        match groups.iter_mut().find(|(of, _)| of.load == run.load) {
+            Some((_, members)) => members.push(search),
+            None => groups.push((run, vec![search])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(run, members)| number::plain(&over(run, &members)))
+        .collect()
+}
+
+fn over(run: &RunOf, searches: &[&RateSearch]) -> String {
+    let ended = searches.iter().filter(|search| search.complete).count();
+    let of = match u64::from(run.runs) {
+        asked if asked == ended as u64 => counted_searches(asked),
+        asked => format!("{ended} of {}", counted_searches(asked)),
+    };
+    let is_answered = |search: &&&RateSearch| search.complete && !search.ended_by_generator;
+    let answered = searches.iter().filter(is_answered);
+    let rates: Vec<f64> = answered
+        .filter_map(|search| search.conditional_throughput)
+        .collect();
+    let others = searches.len() - rates.len();
+    let Some((mean, interval)) = mean_over_runs(&rates) else {
+        return format!("over {of}: none found a rate that the target holds");
+    };
+    let interval = interval.map_or_else(
+        || "no interval".to_owned(),
+        |[low, high]| format!("95 % interval {} to {}", per_second(low), per_second(high)),
+    );
+    let but = match others {
+        0 => String::new(),
+        others => format!("; {others} found none"),
+    };
+    format!("over {of}: {}, {interval}{but}", per_second(mean))
+}
+
+fn counted_searches(searches: u64) -> String {
+    match searches {
+        1 => "1 search".to_owned(),
+        several => format!("{several} searches"),
+    }
 }
 
 /// The conclusion of a search whose generator could not offer more: nobody knows what the target holds.
@@ -129,4 +183,45 @@ pub(crate) fn reason(search: &RateSearch, rate: f64) -> String {
 
 fn at(search: &RateSearch, rate: f64) -> impl Iterator<Item = &RateTrial> {
     search.trials.iter().filter(move |trial| trial.rate == rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(run: u32, found: Option<f64>) -> RateSearch {
+        RateSearch {
+            run_of: Some(RunOf {
+                load: "key".into(),
+                run,
+                runs: 3,
+            }),
+            conditional_throughput: found,
+            complete: true,
+            ..RateSearch::default()
+        }
+    }
+
+    #[test]
+    fn repeated_searches_have_a_mean_with_its_interval() {
+        let all = [1_000.0, 1_010.0, 1_020.0].map(|found| search(1, Some(found)));
+        // Student's t for two degrees of freedom: 4.303 times 10 by the root of 3.
+        assert_eq!(
+            over_runs(&all),
+            ["over 3 searches: 1,010/s, 95 % interval 985/s to 1,035/s"]
+        );
+        let two = [
+            search(1, Some(1_000.0)),
+            search(2, Some(1_000.0)),
+            search(3, None),
+        ];
+        assert!(
+            over_runs(&two)[0].ends_with("; 1 found none"),
+            "{:?}",
+            over_runs(&two)
+        );
+        let ended = &two[..1];
+        assert_eq!(over_runs(ended), ["over 1 of 3 searches: 1,000/s, no interval"]);
+        assert_eq!(over_runs(&[RateSearch::default()]), Vec::<String>::new());
+    }
 }

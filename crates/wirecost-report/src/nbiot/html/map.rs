@@ -315,9 +315,10 @@ fn words(run: &MappedRun, deadline_ms: f64) -> String {
         .iter()
         .filter(|place| is_served(place, deadline_ms))
         .count();
-    let sample = match run.sample.one_in {
-        1 => "every report".to_owned(),
-        one_in => format!("one report in {one_in}"),
+    let sample = match run.sample.first {
+        0 => "some reports".to_owned(),
+        first if first <= devices.len() as u64 => format!("the first {} reports", number::grouped(first)),
+        _ => "every report".to_owned(),
     };
     format!(
         "{} at {}: the devices of {sample} of seed {}, {} of {} served within {} s",

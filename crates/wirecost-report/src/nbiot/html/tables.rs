@@ -1,6 +1,6 @@
-//! Tables: all points, what changes of the network change, the study's statements.
+//! Tables: all points, what changes of the network change.
 
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point, RunFigures};
+use wirecost_results::nbiot::{Estimate, NbiotSummary, Point, RunFigures};
 use wirecost_stats::mean::MeanInterval;
 
 use super::choices::{Choice, load_words};
@@ -25,7 +25,7 @@ pub(super) fn points(summary: &NbiotSummary) -> Grid {
             format!("{:.2}", point.device.collisions)
         }),
         ("energy*", "mJ", |point| number::digits(point.energy_mj, 3)),
-        ("battery*", "years", |point| format!("{:.1}", point.battery_years)),
+        ("battery*", "years", |point| format!("{:.1}", point.life_years())),
     ];
     let rows = summary
         .points
@@ -80,19 +80,6 @@ pub(super) fn changes(choices: &[Choice<'_>]) -> Grid {
     }
     let caption = "The network as given, then with the change; what differs is paired: the same reports at the same places";
     Grid::of(caption, "stack and change", &columns, rows.into_iter())
-}
-
-/// The study's statements with verdict and numbers.
-pub(super) fn checks(checks: &[Check]) -> Grid {
-    let columns: [ValueColumn<&Check>; 3] = [
-        ("verdict", "", |check| check.verdict.words().to_owned()),
-        ("what the study says", "", |check| check.statement.clone()),
-        ("numbers, with 95 % intervals over seeds", "", |check| {
-            check.numbers.clone()
-        }),
-    ];
-    let rows = checks.iter().map(|check| (check.id.clone(), check));
-    Grid::of("The study's statements", "id", &columns, rows)
 }
 
 fn beside(given: String, changed: String) -> String {

@@ -1,6 +1,6 @@
 //! The run in sentences.
 
-use wirecost_results::nbiot::{NbiotSummary, Point, Verdict};
+use wirecost_results::nbiot::{NbiotSummary, Point};
 
 use super::choices::{Choice, Curve, load_words};
 use crate::number;
@@ -50,15 +50,10 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// The conclusion: which load is carried, what a report takes, and how many statements hold.
+/// The conclusion: which load is carried, and what a report takes.
 pub(super) fn conclusion(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Vec<String> {
     let choice = &choices[0];
-    let sentences = [
-        carried(summary, choice),
-        energies(choice),
-        changed(choices),
-        statements(summary),
-    ];
+    let sentences = [carried(summary, choice), energies(choice), changed(choices)];
     sentences.into_iter().flatten().collect()
 }
 
@@ -151,27 +146,6 @@ fn changed(choices: &[Choice<'_>]) -> Option<String> {
 /// A share with three places.
 fn round(share: f64) -> f64 {
     (share * 1e3).round() / 1e3
-}
-
-fn statements(summary: &NbiotSummary) -> Option<String> {
-    let told = |(verdict, words): (Verdict, &str)| {
-        let own = summary.checks.iter().filter(|check| check.verdict == verdict);
-        let ids: Vec<&str> = own.map(|check| check.id.as_str()).collect();
-        (!ids.is_empty()).then(|| format!("; {words}: {}", ids.join(", ")))
-    };
-    let others = [
-        (Verdict::DoesNotHold, "not"),
-        (Verdict::NotSeparable, "not separable"),
-        (Verdict::NotRun, "not run"),
-    ];
-    let others: String = others.into_iter().filter_map(told).collect();
-    let checks = &summary.checks;
-    let holding = checks
-        .iter()
-        .filter(|check| check.verdict == Verdict::Holds)
-        .count();
-    let count = checks.len();
-    (count > 0).then(|| format!("Of the study's {count} statements {holding} hold{others}."))
 }
 
 /// What was run, as names and texts.

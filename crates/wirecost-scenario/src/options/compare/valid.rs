@@ -45,6 +45,7 @@ impl Options {
         let is_foreign = self.client_certificates && !self.target.is_builtin();
         let why = "it works with the built-in servers: no other server asks for a certificate";
         refuse(About::Key("client_certificates"), is_foreign.then_some(why))?;
+        self.validate_handshake()?;
         self.validate_running()?;
         self.validate_sending()?;
         self.validate_amount()?;
@@ -220,7 +221,8 @@ impl Options {
             let refusal = stack
                 .cannot_start(start)
                 .or_else(|| self.cannot_share(stack))
-                .or_else(|| self.sending.refuses(stack));
+                .or_else(|| self.sending.refuses(stack))
+                .or_else(|| self.handshake.refuses(stack));
             match refusal {
                 None => return Ok(()),
                 Some(reason) => refusals.push(reason),

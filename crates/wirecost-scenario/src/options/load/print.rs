@@ -5,27 +5,25 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link_text::LinkText;
+use wirecost_results::resolved::Tree;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use crate::options::load::{BatchBytes, LoadOptions, LoadTarget};
+use crate::options::row::{self, Row};
 use crate::table::message_rate_text;
 
 /// A load in its resolved form: in results folders, and for worker processes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Resolved<'a> {
-    #[serde(flatten)]
     load: &'a LoadOptions,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    login: Option<Login<'a>>,
+    secrets: Secrets,
 }
 
 /// Whether passwords are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
-    /// For a worker process, by a pipe.
+    /// For a worker process, by a pipe. The file of credentials goes beside the load: it is larger than a scenario may be.
     Shown,
     /// For a file, which names the environment variable of the password instead.
     Hidden,
@@ -44,30 +42,46 @@ enum Password<'a> {
     Variable { env: &'static str },
 }
 
-impl<'a> Resolved<'a> {
-    /// The load, quantities with units.
-    pub fn new(load: &'a LoadOptions, secrets: Secrets) -> Self {
-        let of_url = match &load.target {
+impl LoadOptions {
+    /// The user of all devices, its own or that of the target.
+    pub(super) fn login_as(&self, secrets: Secrets) -> Option<Tree> {
+        let of_url = match &self.target {
             LoadTarget::Url(url) => url.login.as_ref().map(|login| (&login.user, &login.password)),
             LoadTarget::Started(_) => None,
         };
-        let own = load.login.as_ref().map(|(user, password)| (user, password));
-        let login = own.or(of_url).map(|(user, password)| Login {
-            user,
-            password: match secrets {
-                Secrets::Shown => Password::Plain(password),
-                Secrets::Hidden => Password::Variable {
-                    env: PASSWORD_VARIABLE,
-                },
+        let own = self.login.as_ref().map(|(user, password)| (user, password));
+        let (user, password) = own.or(of_url)?;
+        let password = match secrets {
+            Secrets::Shown => Password::Plain(password),
+            Secrets::Hidden => Password::Variable {
+                env: PASSWORD_VARIABLE,
             },
-        });
-        Self { load, login }
+        };
+        Some(Tree::of(&Login { user, password }))
+    }
+}
+
+impl<'a> Resolved<'a> {
+    /// The load, quantities with units.
+    pub const fn new(load: &'a LoadOptions, secrets: Secrets) -> Self {
+        Self { load, secrets }
     }
 
     /// The load as JSON in one line, which [`crate::load::parse`] reads.
     pub fn to_json(&self) -> String {
         // Texts, numbers and lists: there is nothing that JSON cannot hold.
         serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Serialize for Resolved<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self { load, secrets } = self;
+        row::serialize_as(to, |row: &Row<LoadOptions>| match (row.key, secrets) {
+            ("login", _) => load.login_as(*secrets),
+            ("credentials", Secrets::Shown) => None,
+            (_, Secrets::Shown | Secrets::Hidden) => row.resolved(load),
+        })
     }
 }
 
@@ -87,20 +101,12 @@ pub(crate) fn optional_time<S: Serializer>(duration: &Option<Duration>, to: S) -
     optional_text(&duration.map(DisplayDuration), to)
 }
 
-pub(crate) fn seconds<S: Serializer>(seconds: &u16, to: S) -> Result<S::Ok, S::Error> {
-    time(&Duration::from_secs((*seconds).into()), to)
-}
-
 pub(crate) fn rate<S: Serializer>(per_second: &f64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&message_rate_text(*per_second))
 }
 
 pub(crate) fn optional_rate<S: Serializer>(per_second: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     per_second.map(message_rate_text).serialize(to)
-}
-
-pub(crate) fn link<S: Serializer>(link: &Option<LinkConfig>, to: S) -> Result<S::Ok, S::Error> {
-    link.map(LinkText).serialize(to)
 }
 
 pub(crate) fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
@@ -125,20 +131,8 @@ pub(crate) fn closed_loop<S: Serializer>(to: S) -> Result<S::Ok, S::Error> {
     one("closed_loop", true, to)
 }
 
-pub(crate) fn record<S: Serializer>(keys: &bool, to: S) -> Result<S::Ok, S::Error> {
-    one("keys", *keys, to)
-}
-
 pub(crate) fn jitter<S: Serializer>(is_full: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(if *is_full { "full" } else { "none" })
-}
-
-pub(crate) const fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
-pub(crate) const fn is_one(count: &u32) -> bool {
-    *count == 1
 }
 
 fn one<S: Serializer>(key: &str, value: bool, to: S) -> Result<S::Ok, S::Error> {

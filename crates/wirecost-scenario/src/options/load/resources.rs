@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wirecost_stack::credentials::SERVER_NAME;
+use wirecost_stack::message::Requests;
 use wirecost_stack::pattern::{Pattern, PatternError, Values};
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::run_tag::RunTag;
@@ -71,13 +72,15 @@ pub fn problem(options: &LoadOptions) -> Option<(&'static str, String)> {
 
 /// The error of the protocol for the first message or the first subscription.
 fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
-    let named = |key: &'static str, resource: &str| {
+    let with = |key: &'static str, resource: &str, topics: Option<Arc<[String]>>| {
         let pool = MessagePool::new(PoolConfig {
             stack: options.stack,
             resource: resource.parse().ok()?,
             authority: SERVER_NAME.to_owned(),
-            field_bytes: 0,
+            requests: Requests::default(),
             retain: options.retain,
+            topics,
+            user_properties: options.user_properties(),
             recorded: None,
             payload: PayloadSource::Bytes(Arc::default()),
             utc_offset_ns: 0,
@@ -86,6 +89,12 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
         });
         pool.err().map(|error| (key, error.to_string()))
     };
+    let named = |key: &'static str, resource: &str| with(key, resource, None);
+    let of_file = || {
+        let topics = options.roster.as_ref()?.topics()?;
+        let mut topics = topics.iter();
+        topics.find_map(|topic| with("credentials", &options.resource, Some([topic.clone()].into())))
+    };
     let subscribed = || {
         let asked = options.subscribers.as_ref()?;
         let filter = Pattern::of_device(&asked.filter).ok()?.text(&Values::default());
@@ -93,6 +102,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
         Some(("subscribers", subscription.err()?.to_string()))
     };
     named("resource", &options.resource)
+        .or_else(of_file)
         .or_else(|| named("will", &options.will.as_ref()?.topic))
         .or_else(subscribed)
 }
@@ -115,7 +125,7 @@ mod tests {
     use wirecost_stack::target::Target;
 
     use super::*;
-    use crate::load::CLIENT_ID;
+    use crate::options::load::CLIENT_ID;
     use crate::options::load::LoadTarget;
 
     #[test]

@@ -6,7 +6,7 @@ use wirecost_proto::hosts::MAX_SIMULATED_DEVICES;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
-use wirecost_stack::{Channel, Pattern};
+use wirecost_stack::{Application, Channel, Pattern};
 
 use crate::options::load::{
     Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
@@ -122,9 +122,21 @@ impl LoadOptions {
         refuse(About::Key("chunk"), sending::refusal(stack, self.chunk, false))?;
         refuse(About::Key("connection"), self.cannot_connect_per_message())?;
         refuse(About::Key("nagle"), sending::refusal(stack, None, self.nagle))?;
+        refuse(About::Key("pipelined_connect"), self.cannot_pipeline())?;
         self.check_http()?;
+        refuse(About::Key("cert"), self.cannot_present())?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why clients cannot send behind their request to connect. A subscriber must know whether the server has its session.
+    fn cannot_pipeline(&self) -> Option<String> {
+        if !self.pipelined_connect {
+            return None;
+        }
+        let asks = self.session_expiry.is_some() && self.subscribers.is_some();
+        let why = "a subscriber that does not wait for CONNACK does not know whether the server has its session: leave out session_expiry";
+        self.stack.cannot_pipeline().or(asks.then(|| why.to_owned()))
     }
 
     /// Why brokers cannot pass on messages to one another.
@@ -194,6 +206,7 @@ impl LoadOptions {
     fn check_http(&self) -> Checked {
         let key = match self.http.request_headers {
             Some(_) => "request_headers",
+            None if self.http.reading_in_query => "reading_in_query",
             None => "response_body",
         };
         refuse(About::Key(key), self.http.refuses(self.stack))?;
@@ -223,6 +236,25 @@ impl LoadOptions {
         }
         (!self.stack.has_connect())
             .then(|| self.has_no("connections: nothing is exchanged before its messages"))
+    }
+
+    /// Why its devices cannot present certificates, if they are to.
+    fn cannot_present(&self) -> Option<String> {
+        if self.cert.is_none() {
+            return self
+                .key
+                .as_ref()
+                .map(|_| "a key goes with a certificate: name it, too".to_owned());
+        }
+        if !matches!(self.target, LoadTarget::Url(_)) {
+            let why = "a server that wirecost starts asks devices for no certificates: name the URL of one that does";
+            return Some(why.to_owned());
+        }
+        let presents = matches!(
+            self.stack.channel,
+            Channel::Tls13 | Channel::Tls12 | Channel::Dtls13 | Channel::Dtls12
+        ) || self.stack.application == Application::Http3;
+        (!presents).then(|| self.has_no("certificates of devices: those are TLS's and DTLS's"))
     }
 
     /// The sender id of an OSCORE context has two bytes.
@@ -296,6 +328,12 @@ impl LoadOptions {
                 "retained messages: those are MQTT's",
             ),
             (
+                "user_properties",
+                !self.user_properties.is_empty(),
+                matches!(stack.application, Application::Mqtt5(_)),
+                "user properties: those are MQTT 5's, which mqtt5-qos1 speaks, and a URL with --mqtt 5 or a stack",
+            ),
+            (
                 "session_expiry",
                 self.session_expiry.is_some(),
                 stack.is_mqtt(),
@@ -304,6 +342,12 @@ impl LoadOptions {
             (
                 "login",
                 self.login.is_some(),
+                has_login,
+                "user names: those are MQTT's, AMQP's and the databases'",
+            ),
+            (
+                "credentials",
+                self.roster.is_some(),
                 has_login,
                 "user names: those are MQTT's, AMQP's and the databases'",
             ),
@@ -319,7 +363,22 @@ impl LoadOptions {
                 (is_asked && !is_there).then(|| self.has_no(what)),
             )?;
         }
+        refuse(About::Key("credentials"), self.cannot_name_devices())?;
         refuse(About::Key("subscribers"), self.cannot_poll())
+    }
+
+    /// Why a file cannot name its devices.
+    fn cannot_name_devices(&self) -> Option<String> {
+        let roster = self.roster.as_ref()?;
+        if self.login.is_some() {
+            return Some("the file has the users: leave out the login".to_owned());
+        }
+        if roster.topics().is_some() && self.subscribers.is_some() {
+            let why = "how many messages subscribers are to receive is counted for topics of a pattern alone: leave out the column \
+                       topic, or the subscribers";
+            return Some(why.to_owned());
+        }
+        roster.lacks(u64::from(self.clients) + u64::from(self.receivers()))
     }
 
     /// Why its subscribers cannot receive as they are asked to: HTTP has nothing but polls, and the others push.

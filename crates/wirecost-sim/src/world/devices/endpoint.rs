@@ -65,6 +65,9 @@ where
             }
         }
         self.out = out;
+        if let Some(slot) = self.devices.get_mut(index) {
+            slot.rest(now);
+        }
         if let Some(at) = self.devices.get(index).and_then(|slot| slot.status.wanted) {
             self.wake_device_at(index, at);
         }

@@ -28,20 +28,18 @@ fn translator(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
     }
     let nat = inputs.link.nat;
     let of = |what: &str, timeout: Option<std::time::Duration>| {
-        timeout.map(|timeout| format!("{what} that is silent for {}", time(timeout)))
+        timeout.map(|timeout| format!("{} for {what}", time(timeout)))
     };
-    let forgets = [of("a UDP port", nat.udp), of("a TCP connection", nat.tcp)];
-    let forgets: Vec<String> = forgets.into_iter().flatten().collect();
-    Some(match forgets.as_slice() {
-        [] => {
-            "address translator: none on this link, so that a kept connection is never forgotten".to_owned()
-        }
+    let timeouts = [of("UDP", nat.udp), of("TCP", nat.tcp)];
+    let timeouts: Vec<String> = timeouts.into_iter().flatten().collect();
+    Some(match timeouts.as_slice() {
+        [] => "NAT: none on this link, so that no binding of a persistent connection times out".to_owned(),
         some => {
             let port = match nat.new_udp_port() {
-                Some(_) => ", and gives a later UDP packet another port",
+                Some(_) => "; a later UDP packet gets another port",
                 None => "",
             };
-            format!("address translator: forgets {}{port}", some.join(" and "))
+            format!("NAT: binding time-out {}{port}", some.join(" and "))
         }
     })
 }

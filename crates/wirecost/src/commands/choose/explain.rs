@@ -363,12 +363,12 @@ fn notes(inputs: &Inputs<'_>, row: &Row, cell: &Cell) -> Vec<String> {
         "the sums are of {}: divide by that for one",
         counted(readings, "reading")
     ));
-    if let Some(times) = row.times {
+    if let Some(times) = row.time() {
         let parts = times.parts();
         let parts = parts.iter().map(|(name, part)| format!("{name} {}", time(*part)));
         notes.push(format!(
             "time of a reading ({}): {} = {}",
-            times.what,
+            times.statistic.name(),
             time(times.total()),
             parts.collect::<Vec<String>>().join(" + ")
         ));

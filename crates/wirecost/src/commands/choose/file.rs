@@ -17,9 +17,16 @@ const HINT: &str =
 const NO_TABLE: &str =
     "write its keys as options of their own, one per line, e.g. rtt: 5ms instead of link: {rtt: 5ms}";
 /// Keys that mean nothing without another one.
-const NEEDS: [(&str, &str); 3] = [
+const NEEDS: [(&str, &str); 10] = [
     ("battery", "device"),
+    ("psm", "device"),
+    ("edrx", "device"),
+    ("rai", "device"),
+    ("inactivity", "device"),
+    ("dtim", "device"),
+    ("tx_power", "device"),
     ("battery_years", "battery"),
+    ("chemistry", "battery"),
     ("self_discharge", "battery"),
 ];
 

@@ -1,6 +1,8 @@
 //! `choice.html` and `choice.md`: the choice for a design document.
 
-use wirecost_report::choice::{Choice, Choices, Ranked};
+use wirecost_account::curve::{self, Curve};
+use wirecost_proto::Direction;
+use wirecost_report::choice::{Choice, Choices, Current, Ranked, Step};
 use wirecost_results::RunFolder;
 
 use super::needs::word;
@@ -9,7 +11,7 @@ use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
 use crate::commands::command_line;
-use crate::commands::cost::table::time;
+use crate::commands::cost::table::{number, time};
 use crate::exit::{self, Failure};
 
 /// Writes both pages into a folder. The evidence of each decision is in the folder at the path beside it.
@@ -60,6 +62,7 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
             .map(|head| head.text().to_owned())
             .collect(),
         rows: ranked(inputs, rows),
+        current: rows.first().and_then(current),
         evidence: evidence(decision),
         files: files(path, !verified.is_empty()),
         assumptions: assumptions::order(inputs, rows)
@@ -69,6 +72,49 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
             .map(|note| note.trim_start_matches("* ").to_owned())
             .collect(),
     }
+}
+
+/// The current of a reading of a row.
+fn current(row: &Row) -> Option<Current> {
+    let figures = row.figures.as_ref()?;
+    let curve = figures.curve.as_ref()?;
+    let steps = curve.segments.iter().map(|segment| Step {
+        state: curve::name(segment),
+        seconds: segment.nanos as f64 / 1e9,
+        milliamperes: segment.watts / curve.volts * 1e3,
+    });
+    let packets = curve.packets.iter().map(|sent| {
+        let way = match sent.direction {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        };
+        (sent.at.as_secs_f64(), format!("{way}: {} B", sent.bytes))
+    });
+    Some(Current {
+        name: format!("{} ({})", row.stack, row.way.name()),
+        steps: steps.collect(),
+        packets: packets.collect(),
+        summary: in_units_of_meters(&figures.outcome, curve),
+    })
+}
+
+/// What a device takes in the units of power meters.
+fn in_units_of_meters(outcome: &wirecost_account::Figures, curve: &Curve) -> String {
+    let reading = format!(
+        "This reading: {} mC in {}.",
+        number(curve.coulombs() * 1e3),
+        time(curve.duration())
+    );
+    let Some((power, each)) = outcome.power.as_ref().zip(outcome.each) else {
+        return reading;
+    };
+    let amperes = power.total().joules / curve.volts;
+    format!(
+        "{reading} In the mean {} uA, {} mAh a day, {} uWh a message.",
+        number(amperes * 1e6),
+        number(amperes * 24.0 * 1e3),
+        number(each.joules / 3_600.0 * 1e6)
+    )
 }
 
 fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {
@@ -118,14 +164,14 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     if let Some(device) = &inputs.device {
         list.push(("device", format!("{}: {}", device.name, device.title)));
     }
-    if let Some(battery) = &arguments.battery {
-        let milliampere_hours = battery.ampere_hours * 1e3;
-        let discharge = arguments.self_discharge.value() * 100.0;
+    if let Some((size, battery)) = arguments.battery.battery.zip(inputs.battery) {
+        let milliampere_hours = size.ampere_hours * 1e3;
+        let discharge = battery.chemistry.self_discharge * 100.0;
         list.push((
             "battery",
             format!(
-                "{milliampere_hours}mAh@{}V, loses {discharge} % a year by itself",
-                battery.volts
+                "{milliampere_hours}mAh@{}V, loses {discharge} % a year by itself, good for {} years",
+                size.volts, battery.chemistry.shelf_years
             ),
         ));
     }
@@ -144,6 +190,9 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     if !arguments.start.is_empty() {
         let starts: Vec<String> = arguments.start.iter().map(ToString::to_string).collect();
         list.push(("start", starts.join(", ")));
+    }
+    if arguments.pipelined_connect {
+        list.push(("connect", "pipelined".to_owned()));
     }
     if arguments.fleet.devices > 1 {
         list.push(("devices", arguments.fleet.devices.to_string()));

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Cycle, Fleet, Terms, life};
+use wirecost_account::{Curve, Cycle, Fleet, ReadingTime, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
@@ -14,7 +14,6 @@ use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 use wirecost_stats::{Estimate, Judgement};
 
-use super::times::ReadingTime;
 use super::ways::Way;
 use super::{Inputs, needs};
 use crate::arguments::By;
@@ -41,8 +40,6 @@ pub struct Row {
     pub parts: Option<Parts>,
     /// What it is against the first one, where it is not more; `None` of the first one too.
     pub beside_first: Option<Judgement>,
-    /// The time of a reading; `None` if none arrived.
-    pub times: Option<ReadingTime>,
 }
 
 /// What a stack costs.
@@ -55,8 +52,10 @@ pub struct Figures {
     pub watts: Option<Spread>,
     /// Money per month, of the packets of each device by itself; `None` without a tariff.
     money: Option<Spread>,
-    /// Energy, years and money.
+    /// Energy, years, money and time.
     pub outcome: wirecost_account::Figures,
+    /// The current of one reading; `None` without a device, and in a modelled NB-IoT cell.
+    pub curve: Option<Curve>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
 }
@@ -70,6 +69,11 @@ impl Row {
             Judgement::Alike => Some("no difference of note from the first"),
             Judgement::TooFew => Some("too few samples to tell it from the first"),
         }
+    }
+
+    /// The time of a reading; `None` if none arrived.
+    pub fn time(&self) -> Option<ReadingTime> {
+        self.figures.as_ref()?.outcome.time
     }
 
     /// Whether it meets the requirements.
@@ -105,10 +109,6 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     let refusal = tariff.and_then(|tariff| tariff::refusal(tariff, stack));
     fails.extend(refusal.map(|why| format!("tariff: {why}")));
     let way = Way::of(inputs.arguments, &inputs.link, cell, stack);
-    let every = inputs.arguments.every.unwrap_or_default();
-    // In a modelled cell the way into a connection is part of a message's time already.
-    let waking = inputs.device.as_ref().filter(|_| inputs.link.cell.is_none());
-    let times = ReadingTime::of(cell, &way, every, waking);
     // The account is that of messages.
     let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
         bytes: figures.bytes.scaled(1.0 / way.readings as f64),
@@ -118,7 +118,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         Some(figures) => {
             fails.extend(needs::losses(inputs.arguments, figures.lost));
             fails.extend(needs::invalid(cell));
-            fails.extend(failed(inputs, figures, times));
+            fails.extend(failed(inputs, figures));
         }
         None => fails.push(match &cell.not_run {
             Some(why) => format!("not run: {why}"),
@@ -131,7 +131,6 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(stack, cell)),
         parts: figures.as_ref().and_then(|_| Parts::of(cell)),
-        times: times.filter(|_| figures.is_some()),
         figures,
         fails,
         beside_first: None,
@@ -155,25 +154,29 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
                 .map(|life| tariff.bill(&life.used_in(Period::Month)).amount),
         )
     });
-    let traffic = life::of_mean_device(cell.stack.clone(), cell, &lives);
+    let traffic = life::of_mean_device(cell.stack.clone(), cell, &lives, device);
     let terms = Terms {
         device,
         tariff: inputs.tariff.as_ref(),
-        battery: inputs
-            .arguments
-            .battery
-            .map(|size| size.battery(inputs.arguments.self_discharge.value())),
+        battery: inputs.battery,
+        beside: inputs.beside,
         fleet: Fleet::ONE,
     };
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
-    let outcome = outcome::figures(&terms, &traffic)?;
+    let outcome = outcome::figures(&terms, &traffic);
     Ok(Some(Figures {
         month_bytes: outcome.month.wire_bytes(),
         bytes,
         watts,
         money,
         outcome,
+        curve: device
+            .filter(|_| cell.link.nbiot_cell.is_none())
+            .and_then(|device| {
+                let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
+                Curve::of_reading(&seen, device, interval)
+            }),
         lost: (offered.saturating_sub(arrived), offered),
     }))
 }
@@ -183,10 +186,10 @@ fn watts(device: &Device, life: &Cycle) -> Option<f64> {
     Some(mean_power(device, &[life.repeated()?]).total().joules)
 }
 
-fn failed(inputs: &Inputs<'_>, figures: &Figures, times: Option<ReadingTime>) -> Vec<String> {
+fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
     let arguments = inputs.arguments;
     let mut fails = Vec::new();
-    if let Some((time, within)) = times.zip(arguments.within)
+    if let Some((time, within)) = figures.outcome.time.zip(arguments.within)
         && time.total() > within
     {
         let parts = time.parts();
@@ -199,11 +202,14 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures, times: Option<ReadingTime>) ->
         };
         fails.push(format!(
             "within: {} {}{parts}, above {}",
-            time.what,
+            time.statistic.name(),
             shown::time(time.total()),
             shown::time(within)
         ));
     }
+    let weak = inputs.battery.zip(inputs.device.as_ref());
+    let weak = weak.and_then(|(battery, device)| battery.too_weak_for(device));
+    fails.extend(weak.map(|weak| format!("battery: {weak}")));
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
         && years < least
     {
@@ -282,7 +288,7 @@ fn value(row: &Row, by: By) -> Option<f64> {
         By::Bytes => Some(figures.bytes.mean.mean),
         By::Energy => figures.watts.map(|watts| watts.mean.mean),
         By::Money => figures.outcome.bill.map(|bill| bill.amount),
-        By::Time => row.times.map(|time| time.total().as_secs_f64()),
+        By::Time => row.time().map(|time| time.total().as_secs_f64()),
     }
 }
 
@@ -292,7 +298,7 @@ fn estimate(row: &Row, by: By) -> Option<Estimate> {
         By::Bytes => figures.bytes.interval(),
         By::Energy => figures.watts.and_then(|watts| watts.interval()),
         By::Money => figures.money.and_then(|money| money.interval()),
-        By::Time => row.times.and_then(|time| time.interval()),
+        By::Time => row.time().and_then(|time| time.interval()),
     };
     Some(Estimate {
         value: value(row, by)?,

@@ -6,6 +6,7 @@ use wirecost_proto::units::counted;
 use super::rows::Row;
 use super::{Decision, Inputs};
 use crate::arguments::By;
+use crate::commands::cost::sure::how_sure;
 use crate::commands::cost::table::{number, time};
 
 /// The most rows that a sentence names.
@@ -39,6 +40,8 @@ pub(super) fn reasons(decision: &Decision<'_>) -> Vec<String> {
             )
         })),
     }
+    let lives = inputs.battery.and(inputs.device.as_ref());
+    reasons.extend(lives.map(|device| how_sure(device, inputs.beside)));
     let of = counted(rows.len() as u64, "stack and way").replace("stack and ways", "stacks and ways");
     reasons.push(match met {
         all if all == rows.len() => format!("All {of} meet the requirements."),
@@ -105,10 +108,13 @@ pub(super) fn brief(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
     let mut parts = vec![format!("{} B", number(figures.bytes.mean.mean.round()))];
     let years = figures.outcome.years;
     parts.extend(years.map(|[years, ..]| format!("{years:.1} years on the battery")));
-    parts.extend(
-        row.times
-            .map(|time| format!("{} for a reading ({})", self::time(time.total()), time.what)),
-    );
+    parts.extend(row.time().map(|time| {
+        format!(
+            "{} for a reading ({})",
+            self::time(time.total()),
+            time.statistic.name()
+        )
+    }));
     if let Some((bill, tariff)) = figures.outcome.bill.zip(inputs.tariff.as_ref()) {
         let money = money(&tariff.currency, fleet.scaled(bill.amount));
         parts.push(format!("{money} a {}", fleet.per.name()));
@@ -118,6 +124,18 @@ pub(super) fn brief(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
 
 /// What was asked, in the words of the command line.
 pub(super) fn asked(inputs: &Inputs<'_>) -> String {
+    format!("{} over {}", reading(inputs), link(inputs))
+}
+
+/// The question in a line: a link without a name takes several, and stands among the requirements.
+pub(super) fn title(inputs: &Inputs<'_>) -> String {
+    match inputs.arguments.link.link.as_slice() {
+        [named] => format!("Which stack for {} over {}?", reading(inputs), named.name),
+        _ => format!("Which stack for {}?", reading(inputs)),
+    }
+}
+
+fn reading(inputs: &Inputs<'_>) -> String {
     let arguments = inputs.arguments;
     let every = time(arguments.every.unwrap_or_default());
     let contents = arguments.contents().each();
@@ -125,7 +143,7 @@ pub(super) fn asked(inputs: &Inputs<'_>) -> String {
         .iter()
         .map(|content| spaced(&content.to_string()))
         .collect();
-    format!("{} every {} over {}", contents.join(" or "), every, link(inputs))
+    format!("{} every {every}", contents.join(" or "))
 }
 
 /// The link as it was named, with what was asked for beside its name; without a name its properties.

@@ -14,7 +14,7 @@ use super::rows::{Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
-use crate::commands::cost::table::{amount, number};
+use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by};
 
 /// What has all rows and columns.
 const ELSEWHERE: &str = "choice.md";
@@ -79,7 +79,7 @@ pub(super) fn heads(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Head> {
     if inputs.device.is_some() {
         heads.push(Head::figure("mW*").hidden_at(2));
     }
-    if inputs.arguments.battery.is_some() {
+    if inputs.battery.is_some() {
         heads.push(Head::figure("battery*"));
     }
     heads.push(Head::figure("time"));
@@ -98,7 +98,7 @@ pub(super) fn heads(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Head> {
 /// Whether the time of a reading has several parts in any row.
 fn has_parts(rows: &[Row]) -> bool {
     rows.iter()
-        .filter_map(|row| row.times)
+        .filter_map(Row::time)
         .any(|time| time.parts().len() > 1)
 }
 
@@ -123,11 +123,11 @@ pub(super) fn line(inputs: &Inputs<'_>, rows: &[Row], (index, row): (usize, &Row
         line.push(format!("{years:.1} y ({low:.1} to {high:.1})"));
     }
     line.push(
-        row.times
+        row.time()
             .map_or_else(|| "-".to_owned(), |time| shown::time(time.total())),
     );
     if has_parts(rows) {
-        let parts = row.times.map_or_else(Vec::new, |time| time.parts());
+        let parts = row.time().map_or_else(Vec::new, |time| time.parts());
         let parts = parts
             .iter()
             .map(|(name, part)| format!("{name} {}", shown::time(*part)));
@@ -179,25 +179,13 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
             .to_owned(),
     ];
     if let Some(device) = &inputs.device {
-        let (assumed, all) = device.assumed();
-        notes.push(format!(
-            "* modelled from the simulated packets by {}: {}; {assumed} of {all} figures assumed",
-            device.name, device.title
-        ));
+        notes.push(modelled_by(device, "simulated packets"));
         if inputs.link.cell.is_some() {
             notes.push(format!("* {TIMES_OF_CELL}"));
         }
     }
     if let Some(tariff) = &inputs.tariff {
-        let price = if tariff.is_sourced {
-            "from its source"
-        } else {
-            "an example"
-        };
-        notes.push(format!(
-            "* priced by {}: {}; the price is {price}",
-            tariff.name, tariff.title
-        ));
+        notes.push(priced_by(tariff));
     }
     notes
 }
@@ -207,14 +195,13 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     let mut notes = basis(inputs);
     notes.extend(another_port(inputs, rows));
     notes.extend(intervals(rows));
-    if inputs.arguments.battery.is_some() {
-        notes.push("battery: in parentheses the range of the spread of the device's powers".to_owned());
-    }
-    let longest = |row: &Row| row.times.is_some_and(|time| time.what != "p95");
-    notes.push(match rows.iter().any(longest) {
-        true => "time: 95th percentile of a reading, the longest where there are too few for one".to_owned(),
-        false => "time: 95th percentile of a reading".to_owned(),
-    });
+    notes.extend(inputs.battery.map(|battery| {
+        format!(
+            "battery: in parentheses the range that the measurements of the device leave; no life is above the shelf life of {} years",
+            number(battery.chemistry.shelf_years)
+        )
+    }));
+    notes.extend(of_times(rows.iter().filter_map(Row::time)));
     let devices = inputs.arguments.fleet.devices;
     if devices > 1 {
         notes.push(format!(
@@ -314,15 +301,13 @@ fn row_json(inputs: &Inputs<'_>, row: &Row) -> Value {
             "bytes_per_reading": interval(&figures.bytes),
             "bytes_per_month": figures.month_bytes,
             "mean_power_w": figures.watts.as_ref().map(interval),
-            "battery_years": figures.outcome.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
+            "battery_years": figures.outcome.years.map(outcome::years_json),
             "fleet": outcome::fleet_json(&figures.outcome.of_fleet(inputs.arguments.fleet.fleet())),
             "money_per_month": figures.outcome.bill.map(|bill| bill.amount),
-            "time_s": row.times.map(|time| time.total().as_secs_f64()),
-            "time_parts_s": row.times.map(|time| json!({
-                "wait": time.wait.as_secs_f64(), "wake": time.wake.as_secs_f64(),
-                "connect": time.connect.as_secs_f64(), "message": time.message.as_secs_f64(),
-            })),
-            "time_is": row.times.map(|time| time.what),
+            "account": outcome::whole_json(&figures.outcome, inputs.arguments.fleet.devices),
+            "time_s": figures.outcome.time.map(|time| time.total().as_secs_f64()),
+            "time_parts_s": figures.outcome.time.map(outcome::time_json),
+            "time_is": figures.outcome.time.map(|time| time.statistic.name()),
             "readings_lost": figures.lost.0,
             "readings": figures.lost.1,
         })

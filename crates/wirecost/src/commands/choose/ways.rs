@@ -11,6 +11,7 @@ use wirecost_results::Cell;
 use wirecost_scenario::options::compare::{Options, Schedule};
 use wirecost_scenario::options::content::Content;
 use wirecost_scenario::options::life::MOST_READINGS;
+use wirecost_scenario::options::sending::Sending;
 use wirecost_scenario::selector::{Selector, SelectorError, of_cells};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
@@ -102,6 +103,10 @@ pub fn add(arguments: &ChooseArguments, options: Options) -> Result<Options, Fai
         starts: match arguments.start.as_slice() {
             [] => Start::ALL.to_vec(),
             given => given.to_vec(),
+        },
+        sending: Sending {
+            pipelined_connect: arguments.pipelined_connect,
+            ..options.sending
         },
         ..options
     };
@@ -224,7 +229,7 @@ pub fn legend(every: Duration, rows: &[Row]) -> Vec<String> {
     let mut legend = Vec::new();
     if any(&Way::is_kept) {
         legend.push(format!(
-            "kept for N: one connection for N messages, of a day, at least 2, at most {MOST_READINGS}"
+            "persistent for N: one connection for N messages, of a day, at least 2, at most {MOST_READINGS}"
         ));
     }
     if any(&|way| way.readings > 1) {

@@ -1,12 +1,12 @@
 //! What is priced of a capture: its devices.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use wirecost_account::traffic::Activity;
 use wirecost_account::{Cycle, Traffic, Way};
-use wirecost_cost::Observer;
+use wirecost_cost::{Observed, Observer};
 use wirecost_dissect::{Report, Sightings};
 use wirecost_energy::Device;
 use wirecost_files::FileFault;
@@ -28,10 +28,7 @@ pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(wirecost_dissect::Re
         Failure::usage(format!("cannot read {}: {error}", captures::name(path)))
             .with_hint("give a capture file, or the results folder of a comparison")
     };
-    if path.is_dir() {
-        return Err(Failure::usage(format!("{} is a folder", path.display()))
-            .with_hint(format!("give its capture, e.g. {}", in_folder(path).display())));
-    }
+    captures::no_folder(path)?;
     let source = captures::source(path).map_err(|error| unreadable(path, error))?;
     let keys = key_log.unwrap_or(Path::new(""));
     let key_log = captures::key_log(key_log).map_err(|error| unreadable(keys, error))?;
@@ -110,16 +107,6 @@ pub fn of_capture(report: &Report) -> Vec<String> {
     notes
 }
 
-/// The capture of a results folder.
-pub fn in_folder(folder: &Path) -> PathBuf {
-    let [all, simulated] = ["all.pcapng", "sim.pcapng"].map(|name| folder.join("capture").join(name));
-    if simulated.exists() && !all.exists() {
-        simulated
-    } else {
-        all
-    }
-}
-
 /// The failure of a capture without packets of the device that was asked for.
 pub fn no_client(shown: &str, client: IpAddr, sightings: &Sightings) -> Failure {
     let mut others = sightings.devices().into_keys();
@@ -182,7 +169,6 @@ fn devices(
             .push(format!("{left_out} more devices with fewer bytes are left out"));
         found.truncate(MAX_DEVICES);
     }
-    let every = arguments.interval.map(|interval| interval.as_secs_f64());
     for (address, _) in found {
         let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
         let mut readings = Readings::default();
@@ -193,30 +179,49 @@ fn devices(
         source
             .notes
             .extend(repeated(address, &found.readings, arguments.interval));
-        let period = every.map(|every| every * readings as f64);
-        let (cycle, observed) = Cycle::metered(device, period, tell);
-        let cycle = Cycle {
-            readings: readings as f64,
-            ..cycle
-        };
-        if every.is_none() && observed.duration().is_zero() {
+        let (priced, observed) = traffic((sightings, address), readings, arguments.interval, device);
+        if arguments.interval.is_none() && observed.duration().is_zero() {
             return Err(Failure::usage(format!(
                 "all packets of {address} have the same time, so they have no rate"
             ))
             .with_hint("say how often they are sent with --interval"));
         }
         source.traffic.push(Traffic {
-            label: address.to_string(),
-            stack: None,
-            way: match every {
-                Some(_) => Way::Repeated,
-                None => Way::Captured,
-            },
-            interval: cycle.every / cycle.readings,
-            keep_alive: None,
-            cycles: vec![cycle],
             activity: device.map(|device| Activity::of(device, tell)),
+            ..priced
         });
     }
     Ok(())
+}
+
+/// The traffic of a device of the capture with its `readings`, which come `every` so often; without that the capture follows on
+/// itself.
+pub fn traffic(
+    (sightings, address): (&Sightings, IpAddr),
+    readings: usize,
+    every: Option<Duration>,
+    device: Option<&Device>,
+) -> (Traffic, Observed) {
+    let period = every.map(|every| every.as_secs_f64() * readings as f64);
+    let (cycle, observed) = Cycle::metered(device, period, |mut observer| {
+        sightings.tell(address, &mut observer)
+    });
+    let cycle = Cycle {
+        readings: readings as f64,
+        ..cycle
+    };
+    let traffic = Traffic {
+        label: address.to_string(),
+        stack: None,
+        way: match every {
+            Some(_) => Way::Repeated,
+            None => Way::Captured,
+        },
+        interval: cycle.every / cycle.readings,
+        keep_alive: None,
+        cycles: vec![cycle],
+        time: None,
+        activity: None,
+    };
+    (traffic, observed)
 }

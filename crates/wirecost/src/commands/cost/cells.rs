@@ -5,11 +5,13 @@ use std::time::Duration;
 use wirecost_account::{Cycle, Traffic, Way};
 use wirecost_cost::Usage;
 use wirecost_energy::Device;
+use wirecost_lab::nbiot::changes::applied;
 use wirecost_lab::nbiot::energy::Lifetime;
-use wirecost_lab::nbiot::options::{WhatIf, keep_alives_per_report};
 use wirecost_nbiot::Config;
 use wirecost_results::RunFolder;
 use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
+use wirecost_scenario::options::nbiot::keep_alives_per_report;
+use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_scenario::parameter;
 use wirecost_stack::Stack;
 
@@ -63,10 +65,10 @@ fn network(setting: &Setting, point: &Point) -> Result<Config, String> {
     let Some(name) = &point.what_if else {
         return Ok(varied);
     };
-    let change = WhatIf::ALL.into_iter().find(|change| change.name() == name);
+    let change = WhatIf::ALL.iter().find(|change| change.name() == name);
     let stack: Result<Stack, _> = point.stack_alone().parse();
     match (change, stack) {
-        (Some(change), Ok(stack)) => Ok(change.applied(&varied, stack)),
+        (Some(change), Ok(stack)) => Ok(applied(*change, &varied, stack)),
         _ => Err(format!("there is no change {name}")),
     }
 }
@@ -118,6 +120,7 @@ fn traffic(
             cycle(Lifetime::exchanges(&report, &kept_alive), usage, 1.0),
             cycle(life.between(&report, &kept_alive), Usage::default(), 0.0),
         ],
+        time: None,
         activity: None,
     }
 }

@@ -59,7 +59,7 @@ fn evidence(study: &Study, folder: &Path) -> Result<Evidence, Failure> {
             run.name
         ));
         let into = folder.join(at.to_string());
-        match study::make(scenario, run, &into)? {
+        match study::make(scenario, run, &into, false)? {
             Ok(()) => claims::add(&mut evidence, &run.name, &into)?,
             Err(why) => evidence.absent(&run.name, &why),
         }

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use wirecost_cost::Tariff;
-use wirecost_energy::Device;
+use wirecost_energy::evidence::{self, Beside};
+use wirecost_energy::network::Impossible;
+use wirecost_energy::{Battery, Chemistry, Device};
 use wirecost_files::Input;
+use wirecost_proto::Probability;
 use wirecost_scenario::catalog::Catalog;
-use wirecost_scenario::{ScenarioError, device, tariff};
+use wirecost_scenario::{ScenarioError, battery, device, measurement, tariff};
 
+use crate::arguments::{BatteryArguments, NetworkArguments};
 use crate::exit::Failure;
 
 /// The device of `--device`.
@@ -15,10 +19,67 @@ pub fn device(name: &str) -> Result<Device, Failure> {
     Ok(read(Input::Device, &device::CATALOG, name, device::read)?.0)
 }
 
+/// The device of `--device` with what the network sets.
+pub fn device_in(name: Option<&str>, network: &NetworkArguments) -> Result<Option<Device>, Failure> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    let set = device(name)?.set(&network.settings());
+    set.map(Some).map_err(|impossible| match impossible {
+        Impossible::Timer(..) => {
+            Failure::usage(impossible).with_hint("give the time that is named: a network encodes no other")
+        }
+        Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))
+            .with_hint("give a power of that range with --tx-power"),
+        Impossible::Absent(_) => Failure::usage(format!("{name}: {impossible}")).with_hint(
+            "leave the option out, or write a device file that has it (wirecost devices NAME --out FILE)",
+        ),
+    })
+}
+
+/// How far a device is from what was measured of its chip.
+pub fn beside(device: &Device) -> Option<Beside> {
+    evidence::beside(device, &measurement::built_in().ok()?)
+}
+
 /// The tariff of `--tariff`.
 pub fn tariff(name: &str) -> Result<Tariff, Failure> {
     Ok(read(Input::Tariff, &tariff::CATALOG, name, tariff::read)?.0)
 }
+
+/// The battery of the options, with the kind of its cells.
+pub fn battery(arguments: &BatteryArguments) -> Result<Option<Battery>, Failure> {
+    let Some(size) = arguments.battery else {
+        return Ok(None);
+    };
+    let named = arguments.chemistry.as_deref();
+    let chemistry = named.map(chemistry).transpose()?.unwrap_or_default();
+    let self_discharge = arguments.self_discharge.map(Probability::value);
+    Ok(Some(size.battery(Chemistry {
+        self_discharge: self_discharge.unwrap_or(chemistry.self_discharge),
+        ..chemistry
+    })))
+}
+
+/// The kind of cells of `--chemistry`.
+fn chemistry(name: &str) -> Result<Chemistry, Failure> {
+    let known = battery::CATALOG.find(name);
+    let known = known.map_err(|unknown| Failure::usage(unknown.sentence()).with_hint(unknown.hint()))?;
+    if let Some((known, text)) = known {
+        return Ok(battery::read(&format!("batteries/{known}.yaml"), text)?);
+    }
+    let text = Input::Device
+        .text(Path::new(name))
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")).with_hint(CHEMISTRY))?;
+    battery::read(name, &text).map_err(|error| {
+        let hint = error.hint().map_or_else(|| CHEMISTRY.to_owned(), str::to_owned);
+        Failure::from(error.in_file(name)).with_hint(hint)
+    })
+}
+
+/// What a file of a kind of cells has.
+const CHEMISTRY: &str = "begin the file with wirecost_battery: 1, and write title, self_discharge: 1%, shelf_life: 10y, and continuous \
+    and pulse, e.g. 60mA, where they are known";
 
 /// What the file of a name or a path says, and its text.
 pub fn read<T>(

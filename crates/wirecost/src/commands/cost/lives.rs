@@ -8,7 +8,6 @@ use wirecost_account::life::NoLife;
 use wirecost_account::{Cycle, Traffic, Way, life};
 use wirecost_energy::Device;
 use wirecost_lab::compare::simulated::{CellResult, simulate};
-use wirecost_results::link_text::LinkText;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder};
 use wirecost_scenario::load::ScenarioInputs;
@@ -65,7 +64,9 @@ pub fn options_of(folder: &RunFolder) -> Result<Options, Failure> {
         Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).map_err(|error| unreadable(&error))?;
     match scenario.work {
         Work::Comparison(options) => Ok(*options),
-        Work::Loads(_) | Work::Nbiot(_) => Err(unreadable(&"it is not that of a comparison")),
+        Work::Loads(_) | Work::Nbiot(_) | Work::Program(_) => {
+            Err(unreadable(&"it is not that of a comparison"))
+        }
     }
 }
 
@@ -88,7 +89,6 @@ pub fn simulated(
         asked,
         device,
         plan: &plan,
-        options: &options,
         cells: &cells,
     };
     for (planned, result) in plan.cells.iter().zip(&cells) {
@@ -116,7 +116,6 @@ struct Lives<'a> {
     asked: &'a Asked,
     device: Option<&'a Device>,
     plan: &'a Plan,
-    options: &'a Options,
     /// In the order of the plan.
     cells: &'a [CellResult],
 }
@@ -172,8 +171,7 @@ impl Lives<'_> {
             ));
         };
         let lives = of(seen, cell, self.device)?;
-        let link = LinkText(self.options.links[planned.link]).to_string();
-        let mut traffic = life::of_mean_device(label(cell, &link), cell, &lives);
+        let mut traffic = life::of_mean_device(label(cell), cell, &lives, self.device);
         if let Some(session) = self.asked.session.filter(|_| cell.connect.is_some()) {
             self.end_sessions(planned, session, &mut traffic)?;
         }
@@ -207,6 +205,8 @@ impl Lives<'_> {
                 let Some(seen) = &full.traffic else { return Ok(()) };
                 let lives = of(seen, &full.cell, self.device)?;
                 let full = Cycle::mean(&lives, lives.len());
+                // The percentile depends on how many readings have a full handshake, and the two kinds were not simulated together.
+                traffic.time = None;
                 traffic.cycles = traffic
                     .cycles
                     .drain(..)

@@ -125,6 +125,7 @@ fn mean_device(
         interval: every.unwrap_or(seconds),
         keep_alive: None,
         cycles: vec![Cycle::mean(&lives, kept.observed as usize)],
+        time: None,
         activity: None,
     })
 }

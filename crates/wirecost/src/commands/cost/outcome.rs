@@ -1,7 +1,7 @@
 //! The figures of each device or cell as JSON.
 
 use serde_json::{Value, json};
-use wirecost_account::{Figures, Fleet, FleetFigures, Terms, Traffic};
+use wirecost_account::{Figures, Fleet, FleetFigures, ReadingTime, Terms, Traffic};
 use wirecost_cost::tariff::Charge;
 use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::{Account, Device, Energy, Part, Purposes, State};
@@ -14,21 +14,18 @@ use wirecost_stack::Stack;
 
 use super::traffic::Source;
 use crate::arguments::CostArguments;
-use crate::exit::Failure;
 
 /// The figures of some traffic.
-pub fn figures(terms: &Terms<'_>, traffic: &Traffic) -> Result<Figures, Failure> {
-    let priced = terms.figures(traffic).map_err(|error| {
-        Failure::usage(error).with_hint("give the device's rest a power, or --self-discharge a part above 0%")
-    })?;
+pub fn figures(terms: &Terms<'_>, traffic: &Traffic) -> Figures {
+    let priced = terms.figures(traffic);
     let stack: Option<Stack> = traffic.stack.as_ref().and_then(|stack| stack.parse().ok());
     let asked = terms.tariff.zip(stack);
     let refusal = asked.and_then(|(tariff, stack)| tariff::refusal(tariff, stack));
-    Ok(Figures {
+    Figures {
         bill: priced.bill.filter(|_| refusal.is_none()),
         refusal,
         ..priced
-    })
+    }
 }
 
 /// All figures as JSON.
@@ -39,7 +36,9 @@ pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figur
         "device": terms.device.map(device_json),
         "tariff": terms.tariff.map(tariff_json),
         "battery_joules": terms.battery.map(|battery| battery.joules),
-        "self_discharge_per_year": terms.battery.map(|battery| battery.self_discharge),
+        "self_discharge_per_year": terms.battery.map(|battery| battery.chemistry.self_discharge),
+        "shelf_life_years": terms.battery.map(|battery| battery.chemistry.shelf_years),
+        "battery_too_weak": terms.too_weak().map(|weak| weak.to_string()),
         "session_lifetime_s": arguments.session_lifetime.map(|lifetime| lifetime.as_secs_f64()),
         "nat_timeout_s": arguments.translator.nat_timeout.map(|nat| json!({
             "udp": nat.udp.map(|timeout| timeout.as_secs_f64()), "tcp": nat.tcp.map(|timeout| timeout.as_secs_f64()),
@@ -71,13 +70,17 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         "once": readings.and_then(|cycle| cycle.account.as_ref()).map(account_json),
         "mean_power_w": figures.power.as_ref().map(purposes_json),
         "energy_is_upper_bound": figures.overlaps,
-        "battery_years": figures.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
+        "battery_years": figures.years.map(years_json),
+        "time_s": figures.time.map(|time| time.total().as_secs_f64()),
+        "time_parts_s": figures.time.map(time_json),
+        "time_is": figures.time.map(|time| time.statistic.name()),
         "month": usage_json(&figures.month, figures.month_energy),
         "fleet_month": {
             "bytes": of_month.usage.wire_bytes(),
             "joules": of_month.energy.map(energy_json),
         },
         "fleet": fleet_json(&figures.of_fleet(terms.fleet)),
+        "account": whole_json(figures, terms.fleet.devices),
         "bill": figures.bill.map(|bill| json!({
             "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,
             "charged_messages": bill.charged_messages, "amount": bill.amount,
@@ -93,6 +96,35 @@ fn usage_json(usage: &Usage, energy: Option<Energy>) -> Value {
         "bytes_up": usage.bytes[0], "bytes_down": usage.bytes[1],
         "sessions": usage.sessions, "messages": usage.messages, "keep_alives": usage.keep_alives,
         "joules": energy.map(energy_json),
+    })
+}
+
+/// Years of a battery, as the figures are, and at the ends of their spread.
+pub fn years_json([years, low, high]: [f64; 3]) -> Value {
+    json!({"years": years, "low": low, "high": high})
+}
+
+/// The parts of the time of a reading.
+pub fn time_json(time: ReadingTime) -> Value {
+    json!({
+        "wait": time.wait.as_secs_f64(), "wake": time.wake.as_secs_f64(),
+        "connect": time.connect.as_secs_f64(), "message": time.message.as_secs_f64(),
+    })
+}
+
+/// The whole account: of a message, and of one device and all devices in a day, a month and a year.
+pub fn whole_json(figures: &Figures, devices: u32) -> Value {
+    let of = |devices| {
+        let periods = [Period::Day, Period::Month, Period::Year].map(|period| {
+            let figures = fleet_json(&figures.of_fleet(Fleet { devices, period }));
+            (period.name().to_owned(), figures)
+        });
+        Value::Object(serde_json::Map::from_iter(periods))
+    };
+    json!({
+        "message": figures.of_message().as_ref().map(fleet_json),
+        "device": of(1),
+        "fleet": of(devices),
     })
 }
 

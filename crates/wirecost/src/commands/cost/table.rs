@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use wirecost_account::reading_time::{ReadingTime, Statistic};
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
-use wirecost_energy::{Part, Purposes};
+use wirecost_energy::{Device, Part, Purposes};
 use wirecost_proto::shown::money;
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
@@ -14,6 +15,7 @@ use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
+use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
 
@@ -65,16 +67,16 @@ pub fn table(
     width: usize,
 ) -> String {
     let alike = alike(source);
-    let mut text = answer((arguments.fleet, terms), source, outcomes, alike)
-        .map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
+    let best = answer((arguments.fleet, terms), source, outcomes, alike);
+    let mut text = with_best(terms, best).map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
     text.push_str(&paragraph(&heading(arguments, source, alike), width));
     text.push('\n');
     let each = source.traffic.iter().zip(outcomes);
     let rows = each
         .clone()
-        .map(|(traffic, outcome)| row((arguments.fleet, terms), (traffic, alike), outcome));
+        .map(|(traffic, outcome)| row((arguments.fleet, terms), (source, traffic, alike), outcome));
     let figures = Listing {
-        heads: heads(arguments.fleet.per.name(), terms),
+        heads: heads(arguments.fleet.per.name(), terms, has_times(source)),
         rows: rows.collect(),
     };
     text.push_str(&figures.draw(width, ELSEWHERE));
@@ -164,10 +166,10 @@ fn alike(source: &Source) -> &str {
     ends.next().unwrap_or_default()
 }
 
-/// The label of a row without the words that all rows have.
+/// The label of a row without the words that all rows have, and without the comma in front of them.
 fn own_label(traffic: &Traffic, alike: &str) -> String {
     let own = traffic.label.strip_suffix(alike);
-    own.unwrap_or(&traffic.label).to_owned()
+    own.unwrap_or(&traffic.label).trim_end_matches(',').to_owned()
 }
 
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
@@ -198,7 +200,12 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     }
 }
 
-fn heads(per: &str, terms: &Terms<'_>) -> Vec<Head> {
+/// Whether the time of a reading is known in any row.
+fn has_times(source: &Source) -> bool {
+    source.traffic.iter().any(|traffic| traffic.time.is_some())
+}
+
+fn heads(per: &str, terms: &Terms<'_>, has_times: bool) -> Vec<Head> {
     let mut heads = vec![
         Head::name("traffic"),
         Head::name("repeated"),
@@ -223,6 +230,9 @@ fn heads(per: &str, terms: &Terms<'_>) -> Vec<Head> {
         heads.push(Head::figure(charged).hidden_at(2));
         heads.push(Head::figure(format!("{}/{per}*", tariff.currency)));
     }
+    if has_times {
+        heads.push(Head::figure("time").hidden_at(0));
+    }
     heads
 }
 
@@ -239,7 +249,7 @@ fn share_heads() -> Vec<Head> {
 
 fn row(
     (fleet, terms): (FleetArguments, &Terms<'_>),
-    (traffic, alike): (&Traffic, &str),
+    (source, traffic, alike): (&Source, &Traffic, &str),
     outcome: &Figures,
 ) -> Vec<String> {
     let mut row = vec![
@@ -269,6 +279,10 @@ fn row(
     } else if terms.tariff.is_some() {
         row.extend(["-", "-"].map(str::to_owned));
     }
+    if has_times(source) {
+        let total = outcome.time.map(|reading| time(reading.total()));
+        row.push(total.unwrap_or_else(|| "-".to_owned()));
+    }
     row
 }
 
@@ -296,37 +310,25 @@ fn footer(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(device) = terms.device {
-        let (assumed, all) = device.assumed();
-        let figures = counted(all as u64, "figure");
         let is_in_cells = source.traffic.iter().any(|traffic| traffic.way == Way::InCells);
         let what = if is_in_cells {
             "times in each state"
         } else {
             "packets"
         };
-        notes.push(format!(
-            "* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
-            device.name, device.title
-        ));
+        notes.push(modelled_by(device, what));
     }
     if let Some(tariff) = terms.tariff {
-        let price = if tariff.is_sourced {
-            "from its source"
-        } else {
-            "an example"
-        };
-        notes.push(format!(
-            "* priced by {}: {}; the price is {price}",
-            tariff.name, tariff.title
-        ));
+        notes.push(priced_by(tariff));
         notes.extend(unpriced(tariff, source, outcomes));
     }
     if let Some(battery) = terms.battery {
-        let percent = battery.self_discharge * 100.0;
+        let percent = battery.chemistry.self_discharge * 100.0;
         notes.push(format!(
-            "battery: {} J, loses {} % per year by itself; in parentheses, the range of the spread of the powers",
+            "battery: {} J, loses {} % per year by itself, and no life is above its shelf life of {} years; in parentheses, the range that its measurements leave",
             number(battery.joules),
-            number(percent)
+            number(percent),
+            number(battery.chemistry.shelf_years)
         ));
     }
     if terms.fleet.devices > 1 {
@@ -339,8 +341,43 @@ fn footer(
     if outcomes.iter().any(|outcome| outcome.overlaps) {
         notes.push("<= the tails of one reading reach into the next, and are counted in full".to_owned());
     }
+    notes.extend(of_times(outcomes.iter().filter_map(|outcome| outcome.time)));
     notes.extend(source.notes.iter().cloned());
     notes
+}
+
+/// What the times of readings are, where there are any.
+pub fn of_times(times: impl Iterator<Item = ReadingTime>) -> Option<String> {
+    let any_longest = times
+        .map(|time| time.statistic == Statistic::Longest)
+        .reduce(|one, other| one || other)?;
+    let longest = match any_longest {
+        true => ", the longest where there are too few for one",
+        false => "",
+    };
+    Some(format!("time: 95th percentile of a reading{longest}"))
+}
+
+/// What energy is modelled from, and by which device file.
+pub fn modelled_by(device: &Device, what: &str) -> String {
+    let (assumed, all) = device.assumed();
+    let figures = counted(all as u64, "figure");
+    format!(
+        "* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
+        device.name, device.title
+    )
+}
+
+/// What money is computed by.
+pub fn priced_by(tariff: &Tariff) -> String {
+    let price = match tariff.is_sourced {
+        true => "from its source",
+        false => "an example",
+    };
+    format!(
+        "* priced by {}: {}; the price is {price}",
+        tariff.name, tariff.title
+    )
 }
 
 /// What a tariff does not price, and what nobody checked.

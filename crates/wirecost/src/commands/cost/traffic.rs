@@ -13,7 +13,7 @@ use wirecost_scenario::options::life::Asked;
 use super::table::time;
 use super::{capture, cells as nbiot_cells, lives, loads};
 use crate::arguments::CostArguments;
-use crate::commands::keep_alive_seconds;
+use crate::commands::{captures, keep_alive_seconds};
 use crate::exit::Failure;
 
 /// The interval between the readings of a results folder whose run has none.
@@ -87,7 +87,7 @@ fn refuse_capture_options(arguments: &CostArguments) -> Result<(), Failure> {
             Failure::usage(format!("{flag} has no effect on {shown}: it is about a capture")).with_hint(
                 format!(
                     "give its capture instead, e.g. {}",
-                    capture::in_folder(&arguments.source).display()
+                    captures::in_folder(&arguments.source).display()
                 ),
             ),
         )
@@ -149,8 +149,8 @@ fn as_run(
     device: Option<&Device>,
     source: &mut Source,
 ) -> Result<(), Failure> {
-    for (cell, ladder) in cells {
-        let label = label(cell, &ladder.link);
+    for (cell, _) in cells {
+        let label = label(cell);
         let Some(recorded) = lives::recorded(folder, cell) else {
             source.notes.push(format!(
                 "{label} is left out: the folder has no packets of its devices"
@@ -158,7 +158,9 @@ fn as_run(
             continue;
         };
         let lives = lives::of(&recorded, cell, device)?;
-        source.traffic.push(life::of_mean_device(label, cell, &lives));
+        source
+            .traffic
+            .push(life::of_mean_device(label, cell, &lives, device));
     }
     Ok(())
 }
@@ -225,10 +227,11 @@ fn session_note(arguments: &CostArguments, source: &mut Source) {
 }
 
 /// The name of a cell's rows.
-pub fn label(cell: &Cell, link: &str) -> String {
+pub fn label(cell: &Cell) -> String {
+    let link = wirecost_report::link_words(&cell.link);
     let readings = cell.readings.as_ref().map(|readings| format!("{readings}: "));
     format!(
-        "{} {} {}{}B {link} {}",
+        "{} {} {}{}B, {link}, {}",
         cell.stack,
         cell.start,
         readings.unwrap_or_default(),

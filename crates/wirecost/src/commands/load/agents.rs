@@ -158,9 +158,14 @@ impl Drop for Written {
     }
 }
 
-/// Agents that were started over SSH, with their hosts.
+/// Agents that were started over SSH.
 #[derive(Default)]
-struct Shells(Vec<(String, Child)>);
+struct Shells {
+    /// Each with its host.
+    agents: Vec<(String, Child)>,
+    /// The one that was the first to be seen to have ended: the others end with the wait, which it ends.
+    first_ended: Option<(String, ExitStatus)>,
+}
 
 impl Shells {
     /// Starts an agent on each host, with the join file on its standard input: not in its command line.
@@ -190,22 +195,25 @@ impl Shells {
                 // If ssh has ended already, its agent is missing, and the wait says so.
                 drop(input.write_all(join_file.as_bytes()));
             }
-            shells.0.push((host.clone(), child));
+            shells.agents.push((host.clone(), child));
         }
         Ok(shells)
     }
 
     /// The first of them that has ended.
     fn ended(&mut self) -> Option<(String, ExitStatus)> {
-        let mut shells = self.0.iter_mut();
-        shells.find_map(|(host, child)| Some((host.clone(), child.try_wait().ok()??)))
+        if self.first_ended.is_none() {
+            let mut agents = self.agents.iter_mut();
+            self.first_ended = agents.find_map(|(host, child)| Some((host.clone(), child.try_wait().ok()??)));
+        }
+        self.first_ended.clone()
     }
 }
 
 impl Drop for Shells {
     fn drop(&mut self) {
         let until = Instant::now() + ENDING;
-        for (_, child) in &mut self.0 {
+        for (_, child) in &mut self.agents {
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(20));
             }

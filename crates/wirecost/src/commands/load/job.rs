@@ -11,6 +11,7 @@ use wirecost_live::topology::prepare;
 use wirecost_load::context::RunContext;
 use wirecost_load::entry;
 use wirecost_load::error::LoadError;
+use wirecost_load::footprint;
 use wirecost_load::outcome::{LoadOutcome, Obstacle};
 use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
@@ -81,7 +82,17 @@ impl Job<'_> {
             },
             None => None,
         };
+        // Of loads that are not resumed all are to run, and those that do not fit leave no folder.
+        let is_here = gathered.is_none();
+        if is_here && self.output.resume.is_none() {
+            footprint::check(self.own_loads()).map_err(|limit| failed(limit.into()))?;
+        }
         let run = self.open()?;
+        if is_here && self.output.resume.is_some() {
+            let to_run = self.own_loads().into_iter();
+            let to_run = to_run.filter(|load| !run.earlier.finished.contains(&identity::key(load)));
+            footprint::check(to_run).map_err(|limit| failed(limit.into()))?;
+        }
         let folder = &run.folder;
         let sweep = Sweep {
             loads: self.loads,
@@ -158,7 +169,7 @@ impl Job<'_> {
     fn conclude(
         &self,
         folder: &RunFolder,
-        measured: Measured<'_, LoadError>,
+        mut measured: Measured<'_, LoadError>,
         unreached: Vec<LoadError>,
     ) -> Result<u8, Failure> {
         let mut kept = measured.summary()?;
@@ -367,6 +378,7 @@ const fn is_about_the_target(error: &LoadError) -> bool {
         LoadError::Target(error) => !matches!(
             error,
             ServerError::Authorities { .. }
+                | ServerError::Identities(_)
                 | ServerError::Sink(SinkError::Start(_))
                 | ServerError::Environment(_)
         ),
@@ -393,6 +405,10 @@ fn failed(error: LoadError) -> Failure {
         }
         LoadError::Target(ServerError::Authorities { .. }) => {
             Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM")
+        }
+        LoadError::Target(ServerError::Identities(error)) => {
+            let hint = "--cert takes a certificate with --key, or a folder with NAME.crt and NAME.key for each device";
+            Failure::usage(error).with_hint(hint)
         }
         LoadError::Source { .. } => Failure::new(exit::PRIVILEGE, error)
             .with_hint(

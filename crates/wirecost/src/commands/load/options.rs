@@ -1,11 +1,14 @@
 //! From the arguments to the options of loads.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::ByteSize;
 use wirecost_scenario::edit::MAX_COMBINATIONS;
+use wirecost_scenario::load::credentials::roster_of;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::{Content, Contents};
+use wirecost_scenario::options::load::roster::Roster;
 use wirecost_scenario::options::load::{Arrivals, BatchBytes, LoadOptions, LoadTarget, Offer, Payload};
 use wirecost_scenario::table::combined;
 use wirecost_security::Start;
@@ -13,8 +16,7 @@ use wirecost_stack::url::{Login, Url};
 use wirecost_stack::{Application, Stack};
 
 use super::shape;
-use crate::arguments::{LoadArguments, of_flags};
-use crate::commands::keep_alive_seconds;
+use crate::arguments::{LoadArguments, MqttVersion, of_flags};
 use crate::commands::link_flags::emulated;
 use crate::exit::Failure;
 use crate::login;
@@ -36,9 +38,14 @@ pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
         LoadTarget::Started(_) => None,
     };
     let login = login::login(&arguments.shape.login, of_url)?;
+    let roster = match &arguments.shape.credentials {
+        Some(path) => Some(roster_of(path).map_err(|why| Failure::usage(format!("--credentials: {why}")))?),
+        None => None,
+    };
+    let identities = (login.as_ref(), roster.as_ref());
     let loads = choices
         .iter()
-        .map(|choice| options(arguments, &target, login.as_ref(), choice))
+        .map(|choice| options(arguments, &target, identities, choice))
         .collect::<Result<Vec<_>, Failure>>()?;
     match (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
         Some(double) => Err(Failure::usage(format!(
@@ -101,40 +108,27 @@ fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, F
 fn options(
     arguments: &LoadArguments,
     target: &LoadTarget,
-    login: Option<&Login>,
+    (login, roster): (Option<&Login>, Option<&Roster>),
     choice: &Choice,
 ) -> Result<LoadOptions, Failure> {
-    let options = LoadOptions {
+    let mut options = LoadOptions {
         start: choice.start,
-        engine: arguments.engine,
-        service_time: arguments.service_time,
-        workers: arguments.workers,
         clients: choice.clients,
-        payload: match choice.content {
-            Content::Size(size) => Payload::Size(size),
-            Content::Readings(batch) => Payload::Readings(BatchBytes::new(batch, arguments.seed)),
-        },
         resource: resource(arguments, target, choice.stack),
+        user_properties: user_properties(&arguments.user_properties)?,
         login: login.cloned().map(|login| (login.user, login.password)),
-        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
+        roster: roster.cloned(),
         inflight: choice.inflight,
-        timeout: arguments.timeout,
-        connect_timeout: arguments.connect_timeout,
-        shared_socket: arguments.shared_socket,
         sources: arguments.source.clone(),
-        threads: arguments.threads,
-        processes: arguments.processes,
-        ipv6: arguments.ipv6,
         link: choice.link,
-        ca: arguments.cacert.clone(),
-        insecure: arguments.insecure,
         is_permitted: arguments.i_own_this_target,
-        profile: arguments.output.profile,
-        capture: arguments.output.capture,
         keys: !arguments.output.no_keys,
-        seed: arguments.seed,
-        repeat: arguments.repeat,
         ..LoadOptions::new(choice.stack, target.clone())
+    };
+    arguments.typed.set(&mut options)?;
+    options.payload = match choice.content {
+        Content::Size(size) => Payload::Size(size),
+        Content::Readings(batch) => Payload::Readings(BatchBytes::new(batch, options.seed)),
     };
     let options = shape::shaped(arguments, choice, options)?;
     check(arguments, &options)?;
@@ -150,7 +144,7 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
                 .with_hint("name a stack instead of the URL, or leave out --target"));
         }
         let url: Url = text.parse().map_err(Failure::usage)?;
-        let stack = with_qos(url.scheme.stack(), arguments.qos)?;
+        let stack = with_qos(with_version(url.scheme.stack(), arguments.mqtt)?, arguments.qos)?;
         return Ok((vec![stack], LoadTarget::Url(url)));
     }
     let stacks = text.split(',').map(|name| started(arguments, name));
@@ -165,6 +159,13 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
             .with_hint(format!("write its protocol: mqtt://{name}, coaps://{name}, ...")),
         false => Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ..."),
     })?;
+    if let Some(version) = arguments.mqtt {
+        let asked = with_version(stack, Some(version))?;
+        if asked != stack {
+            let text = format!("{stack} names its version of MQTT, and --mqtt is another one");
+            return Err(Failure::usage(text).with_hint(format!("leave out --mqtt, or load {asked}")));
+        }
+    }
     let asked = with_qos(stack, arguments.qos)?;
     match (asked == stack, arguments.qos) {
         (false, Some(qos)) => Err(Failure::usage(format!(
@@ -173,6 +174,26 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
         .with_hint(format!("leave out --qos, or load {asked}"))),
         _ => Ok(stack),
     }
+}
+
+/// The stack with another version of MQTT, if it speaks MQTT.
+fn with_version(stack: Stack, version: Option<MqttVersion>) -> Result<Stack, Failure> {
+    let application = match (stack.application, version) {
+        (_, None) => return Ok(stack),
+        (Application::Mqtt311(qos) | Application::Mqtt5(qos), Some(MqttVersion::V311)) => {
+            Application::Mqtt311(qos)
+        }
+        (Application::Mqtt311(qos) | Application::Mqtt5(qos), Some(MqttVersion::V5)) => {
+            Application::Mqtt5(qos)
+        }
+        (_, Some(_)) => {
+            return Err(Failure::usage(format!(
+                "--mqtt is a version of MQTT, and {stack} does not speak it"
+            ))
+            .with_hint("leave out --mqtt, or name an mqtt:// or mqtts:// URL"));
+        }
+    };
+    Ok(Stack { application, ..stack })
 }
 
 /// The stack with another quality of service, if it exists.
@@ -195,16 +216,15 @@ fn with_qos(stack: Stack, qos: Option<i8>) -> Result<Stack, Failure> {
     Ok(Stack { application, ..stack })
 }
 
+/// The resource of messages, unless it is typed.
 fn resource(arguments: &LoadArguments, target: &LoadTarget, stack: Stack) -> String {
     let of_url = match target {
         LoadTarget::Url(url) => url.resource_pattern(),
         LoadTarget::Started(_) => None,
     };
-    arguments
-        .resource
-        .clone()
-        .or(of_url)
-        .unwrap_or_else(|| LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).into())
+    of_url.unwrap_or_else(|| {
+        LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).to_owned()
+    })
 }
 
 pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
@@ -248,4 +268,16 @@ pub fn consent(options: &LoadOptions) -> Result<(), Failure> {
              (--connect-rate 100/s)")),
         None => Ok(()),
     }
+}
+
+/// The user properties, of which each has a name of its own: results list them by name.
+fn user_properties(given: &[(String, String)]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut all = BTreeMap::new();
+    for (name, value) in given {
+        if all.insert(name.clone(), value.clone()).is_some() {
+            let message = format!("--user-property {name}: the name is there twice");
+            return Err(Failure::usage(message).with_hint("give each name once"));
+        }
+    }
+    Ok(all)
 }

@@ -23,17 +23,10 @@ pub(super) fn shaped(
     let mut options = LoadOptions {
         subscribers: subscribers(asked, &options),
         payload: payload(asked)?.unwrap_or(options.payload),
-        chunk: asked.chunk,
-        nagle: asked.nagle,
-        http: asked.http.sizes(),
-        connection: asked.connection,
-        retain: asked.retain,
-        session_expiry: asked.session_expiry,
         will: asked.will_topic.clone().map(|topic| Will {
             topic,
             payload: asked.will_payload.clone(),
         }),
-        client_id: asked.client_id.clone(),
         ..options
     };
     options.phases =

@@ -8,13 +8,12 @@ use wirecost_scenario::parameter::{self, ParameterError};
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_scenario::{Scenario, Work};
 
-use crate::arguments::NbiotArguments;
+use super::HELP;
+use crate::arguments::{NbiotArguments, of_flags};
 use crate::exit::Failure;
 
 /// Replications and duration of the study.
 const FULL: (u32, Duration) = (10, Duration::from_secs(600));
-/// Replications and duration with which the statements are evaluated.
-const CHECKED: (u32, Duration) = (10, Duration::from_secs(200));
 /// The scenario of a command line.
 pub fn scenario(arguments: &NbiotArguments) -> Result<Scenario, Failure> {
     let work = Work::Nbiot(Box::new(options(arguments)?));
@@ -34,34 +33,24 @@ fn options(arguments: &NbiotArguments) -> Result<NbiotOptions, Failure> {
         study.network = parameter::set(&study.network, path, value)?;
     }
     study.network.validate().map_err(ParameterError::from)?;
-    let (seeds, duration) = match (arguments.full, arguments.checks) {
-        (true, _) => FULL,
-        (false, true) => CHECKED,
-        (false, false) => (study.seeds, study.duration),
-    };
-    Ok(NbiotOptions {
+    if arguments.full {
+        (study.seeds, study.duration) = FULL;
+    }
+    let mut options = NbiotOptions {
         stacks: or(&arguments.stacks, study.stacks),
         sizes: or(&arguments.size, study.sizes),
         loads: or(&arguments.load, study.loads),
-        seeds: arguments.seeds.map_or(seeds, u32::from),
-        seed: arguments.seed,
-        duration: arguments.duration.unwrap_or(duration),
         warm_up: arguments.warm_up,
-        interval: arguments.interval,
-        start: arguments.start,
-        keep_alive: arguments.keep_alive,
-        ipv6: arguments.ipv6,
-        resource: arguments.resource.clone(),
-        what_ifs: arguments
-            .what_if
-            .iter()
-            .map(|change| change.what_if().name().to_owned())
-            .collect(),
+        what_ifs: arguments.what_if.clone(),
         varied: varied(arguments)?,
-        sensitivity: arguments.sensitivity,
         shard: arguments.shard,
         ..study
-    })
+    };
+    arguments.typed.set(&mut options)?;
+    options
+        .validate()
+        .map_err(|refusal| of_flags("nbiot", &refusal).with_hint(HELP))?;
+    Ok(options)
 }
 
 /// The values that were given, or those of the study.

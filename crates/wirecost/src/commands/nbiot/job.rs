@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use wirecost_lab::nbiot::grids::Grids;
-use wirecost_lab::nbiot::{FinishedRun, NbiotError, checks};
-use wirecost_live::environment::Load;
+use wirecost_lab::nbiot::{FinishedRun, NbiotError};
 use wirecost_live::provenance::Before;
+use wirecost_live::room::Room;
 use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::CELLS;
 use wirecost_results::journal::{self, Entry};
@@ -40,8 +40,6 @@ pub struct JobOutput {
     pub jobs: Option<usize>,
     /// Whether only errors and the table are printed.
     pub quiet: bool,
-    /// Whether the study's statements are evaluated.
-    pub has_checks: bool,
     /// Whether the sequences of recorded devices are printed.
     pub has_sequence: bool,
     /// Whether the packets of recorded devices are written.
@@ -86,7 +84,7 @@ impl Job<'_> {
         let played = self.play(&grids, &planned, &run, interrupt);
         let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;
         run.folder.write_environment(before.environment())?;
-        let summary = self.summary(&grids, &finished);
+        let summary = judged(self.scenario, self.options, &grids, &finished);
         write(&run.folder, &summary, &grids.map(&finished))?;
         if output.has_sequence {
             recorded::print(&grids, &run.folder)?;
@@ -97,9 +95,8 @@ impl Job<'_> {
     /// Refuses runs whose devices cannot fit in the memory that is available.
     fn check_memory(&self, grids: &Grids, planned: &[usize]) -> Result<(), Failure> {
         let need = grids.memory(planned, self.jobs());
-        let available = Load::read().available_bytes as f64;
-        // Unknown is 0.
-        if available == 0.0 || need.fits(available) {
+        let available = Room::read().bytes as f64;
+        if need.fits(available) {
             return Ok(());
         }
         let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
@@ -187,14 +184,6 @@ impl Job<'_> {
             (Ok(()) | Err(NbiotError::Stopped), None) => Ok(finished),
             (Err(error), None) => Err(error.into()),
         }
-    }
-
-    fn summary(&self, grids: &Grids, finished: &[FinishedRun]) -> NbiotSummary {
-        let mut summary = judged(self.scenario, self.options, grids, finished);
-        if self.output.has_checks || self.options.checks {
-            summary.checks = checks::evaluate(&summary.points);
-        }
-        summary
     }
 
     /// Writes the report, prints the table, and decides the exit code.

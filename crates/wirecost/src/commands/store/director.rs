@@ -190,6 +190,8 @@ impl StoreDirector {
             mqtt::Event::Sent { .. }
             | mqtt::Event::Acknowledged { .. }
             | mqtt::Event::Refused { .. }
+            | mqtt::Event::MaySend
+            | mqtt::Event::Unprocessed { .. }
             | mqtt::Event::Discarded { .. }
             | mqtt::Event::DigestReceived(_)
             | mqtt::Event::Unsubscribed { .. }

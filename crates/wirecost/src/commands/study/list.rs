@@ -13,7 +13,7 @@ use super::failure;
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// Prints the studies: their claims, published figures and recomputed rows.
+/// Prints the studies: their claims, published numbers and rows beside them.
 pub fn print(json: Option<&Path>) -> Result<ExitCode, Failure> {
     let studies = library::names().into_iter().map(Study::named);
     let studies = studies.collect::<Result<Vec<_>, _>>().map_err(failure)?;
@@ -54,11 +54,12 @@ fn rounded(time: Duration) -> String {
 fn row(study: &Study) -> String {
     let claims = &study.claims;
     format!(
-        "{:<14} {:>2} claims, {:>3} figures, {:>2} recomputed   {}\n",
+        "{:<14} {:>2} claims, {:>3} numbers, {:>2} recomputed, {:>2} further   {}\n",
         claims.study,
         claims.names().len(),
-        claims.figures(),
+        claims.numbers(),
         claims.recomputed().len(),
+        claims.further().len(),
         claims.source
     )
 }
@@ -70,7 +71,9 @@ fn record(study: &Study) -> Value {
         "study": claims.study,
         "source": claims.source,
         "claims": claims.names(),
+        "numbers": claims.numbers(),
         "recomputed": claims.recomputed(),
+        "further": claims.further(),
         "figures": all.flat_map(figures).collect::<Vec<_>>(),
         "runs": claims.runs.iter().map(|run| &run.name).collect::<Vec<_>>(),
         "notes": claims.notes,
@@ -87,10 +90,11 @@ fn figures(claim: &Claim) -> impl Iterator<Item = Value> {
         json!({
             "id": claim.id,
             "claim": claim.group(),
-            "recomputed": claim.is_recomputed,
+            "list": claim.list,
+            "again": claim.again,
             "says": claim.says,
             "where": claim.place,
-            "kind": point.question.kind(),
+            "kind": point.first().question.kind(),
             "at": at,
             "published": point.published.as_ref().map(ToString::to_string),
         })

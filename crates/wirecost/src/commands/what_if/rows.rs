@@ -1,11 +1,14 @@
 //! What the readings of a capture cost over each stack.
 
-use wirecost_account::Way;
+use wirecost_account::{Cycle, Figures, Terms, Traffic, Way, life};
+use wirecost_energy::Device;
 use wirecost_proto::Layer;
 use wirecost_results::summary::{Bytes, Count};
-use wirecost_results::{Cell, Summary};
+use wirecost_results::{Cell, RunFolder, Summary};
 
 use super::today::Today;
+use crate::commands::cost::{lives, outcome};
+use crate::exit::Failure;
 
 /// What the readings cost over a stack.
 pub struct Row {
@@ -13,20 +16,43 @@ pub struct Row {
     pub stack: String,
     /// How it uses its connections.
     pub way: String,
-    /// Bytes of IP packets per reading by layer, both ways, or why there are none.
-    pub layers: Result<[f64; 5], String>,
+    /// What it costs, or why that is not known.
+    pub cost: Result<Cost, String>,
 }
 
-impl Row {
+/// What readings cost.
+pub struct Cost {
+    /// Bytes of IP packets per reading by layer, both ways.
+    pub layers: [f64; 5],
+    /// The whole account.
+    pub figures: Figures,
+}
+
+impl Cost {
     /// Bytes of IP packets per reading, both ways.
-    pub fn bytes(&self) -> Option<f64> {
-        self.layers.as_ref().ok().map(|layers| layers.iter().sum())
+    pub fn bytes(&self) -> f64 {
+        self.figures
+            .of_message()
+            .map_or(0.0, |message| message.usage.wire_bytes())
     }
 }
 
-/// A row for each stack and way: the mean over the sizes, each weighed with its readings. Without a connection both ways are the
-/// same, and the one with more readings stands.
-pub fn rows(today: &Today, summary: &Summary) -> Vec<Row> {
+/// What the readings cost today.
+pub fn of_today(today: &Today, terms: &Terms<'_>) -> Result<Cost, Failure> {
+    Ok(Cost {
+        layers: today.layers,
+        figures: outcome::figures(terms, &today.traffic),
+    })
+}
+
+/// A row for each stack and way: the lives of all sizes, each as often as its readings. Without a connection both ways are the same,
+/// and the one with more readings stands.
+pub fn rows(
+    today: &Today,
+    summary: &Summary,
+    folder: &RunFolder,
+    terms: &Terms<'_>,
+) -> Result<Vec<Row>, Failure> {
     let mut cells: Vec<(String, &Cell)> = Vec::new();
     for cell in &summary.cells {
         let way = Way::of(cell).to_string();
@@ -38,53 +64,96 @@ pub fn rows(today: &Today, summary: &Summary) -> Vec<Row> {
             None => cells.push((way, cell)),
         }
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut mixes: Vec<(String, String, Result<Mix, String>)> = Vec::new();
     for (way, cell) in cells {
         let readings = today.sizes.iter().find(|(size, _)| *size == cell.payload_bytes);
         let share = readings.map_or(0.0, |(_, readings)| *readings as f64 / today.readings as f64);
-        let layers = layers(cell).map(|layers| layers.map(|bytes| bytes * share));
-        let same = rows
+        let part = part(cell, share, folder, terms.device)?;
+        let same = mixes
             .iter_mut()
-            .find(|row| row.stack == cell.stack && row.way == way);
+            .find(|(stack, other, _)| *stack == cell.stack && *other == way);
         match same {
-            Some(row) => row.add(layers),
-            None => rows.push(Row {
-                stack: cell.stack.clone(),
-                way,
-                layers,
-            }),
+            Some((.., mix)) => *mix = both(std::mem::replace(mix, Err(String::new())), part),
+            None => mixes.push((cell.stack.clone(), way, part)),
         }
     }
-    rows
+    let cost = |mix: Mix| -> Result<Cost, Failure> {
+        Ok(Cost {
+            figures: outcome::figures(terms, &mix.traffic),
+            layers: mix.layers,
+        })
+    };
+    let rows = mixes.into_iter().map(|(stack, way, mix)| {
+        let cost = match mix {
+            Ok(mix) => Ok(cost(mix)?),
+            Err(why) => Err(why),
+        };
+        Ok(Row { stack, way, cost })
+    });
+    rows.collect()
 }
 
-impl Row {
-    fn add(&mut self, more: Result<[f64; 5], String>) {
-        match (&mut self.layers, more) {
-            (Ok(layers), Ok(more)) => {
-                for (bytes, more) in layers.iter_mut().zip(more) {
-                    *bytes += more;
-                }
-            }
-            (Ok(_), Err(why)) => self.layers = Err(why),
-            (Err(_), _) => {}
-        }
+/// Readings of several sizes.
+struct Mix {
+    traffic: Traffic,
+    layers: [f64; 5],
+}
+
+/// The part of the readings that a cell has, or why it has none.
+fn part(
+    cell: &Cell,
+    share: f64,
+    folder: &RunFolder,
+    device: Option<&Device>,
+) -> Result<Result<Mix, String>, Failure> {
+    let messages = cell.message.as_ref().map_or(0, |message| message.samples);
+    let recorded = lives::recorded(folder, cell).filter(|_| messages > 0);
+    let Some(recorded) = recorded else {
+        let why = cell.not_run.clone();
+        return Ok(Err(why.unwrap_or_else(|| "the device did not finish".to_owned())));
+    };
+    let lives = lives::of(&recorded, cell, device)?;
+    let mut traffic = life::of_mean_device(cell.stack.clone(), cell, &lives, device);
+    for cycle in &mut traffic.cycles {
+        cycle.every /= share;
     }
+    Ok(Ok(Mix {
+        traffic,
+        layers: layers(cell, messages).map(|bytes| bytes * share),
+    }))
+}
+
+/// Two parts together. No percentile of the times of both was simulated.
+fn both(one: Result<Mix, String>, other: Result<Mix, String>) -> Result<Mix, String> {
+    let (one, other) = (one?, other?);
+    let cycles: Vec<Cycle> = one
+        .traffic
+        .cycles
+        .into_iter()
+        .chain(other.traffic.cycles)
+        .collect();
+    let mut layers = one.layers;
+    for (bytes, more) in layers.iter_mut().zip(other.layers) {
+        *bytes += more;
+    }
+    Ok(Mix {
+        traffic: Traffic {
+            cycles,
+            time: None,
+            ..one.traffic
+        },
+        layers,
+    })
 }
 
 /// Bytes per reading by layer, of a device's whole life in the cell.
-fn layers(cell: &Cell) -> Result<[f64; 5], String> {
-    let messages = cell.message.as_ref().map_or(0, |message| message.samples);
-    if messages == 0 {
-        let why = cell.not_run.clone();
-        return Err(why.unwrap_or_else(|| "the device did not finish".to_owned()));
-    }
+fn layers(cell: &Cell, messages: u64) -> [f64; 5] {
     let sections = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
     let sections = || sections.iter().copied().flatten();
-    Ok(Layer::ALL.map(|layer| {
+    Layer::ALL.map(|layer| {
         let bytes = sections().map(|section| of(&section.up, layer).sum + of(&section.down, layer).sum);
         bytes.sum::<u64>() as f64 / messages as f64
-    }))
+    })
 }
 
 const fn of(bytes: &Bytes, layer: Layer) -> &Count {

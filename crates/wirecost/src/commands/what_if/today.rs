@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use wirecost_account::Traffic;
 use wirecost_dissect::Sightings;
-use wirecost_proto::calendar::Period;
+use wirecost_energy::Device;
 use wirecost_proto::units::counted;
 use wirecost_scenario::options::life::MOST_READINGS;
 
@@ -34,6 +35,8 @@ pub struct Today {
     pub down: (u64, u64),
     /// Connections that it started.
     pub connects: u64,
+    /// What it repeats.
+    pub traffic: Traffic,
     /// Bytes of IP packets per reading, both ways, by layer.
     pub layers: [f64; 5],
     /// The fewest and the most readings that it may have sent.
@@ -49,7 +52,7 @@ pub struct Today {
 
 impl Today {
     /// Finds the readings of a device in the capture.
-    pub fn read(arguments: &WhatIfArguments) -> Result<Self, Failure> {
+    pub fn read(arguments: &WhatIfArguments, priced: Option<&Device>) -> Result<Self, Failure> {
         let shown = captures::name(&arguments.capture);
         let (reading, sightings) = capture::open(&arguments.capture, arguments.keylog.as_deref())?;
         if let Some(fault) = &reading.fault {
@@ -81,8 +84,10 @@ impl Today {
             ));
         }
         let count = seen.len() as u64;
+        let (traffic, _) = capture::traffic((&sightings, device), seen.len(), Some(every), priced);
         Ok(Self {
             device,
+            traffic,
             readings: count,
             size,
             sizes: readings::sizes(&seen, MOST_SIZES),
@@ -98,16 +103,6 @@ impl Today {
         })
     }
 
-    /// Bytes of IP packets per reading, both ways.
-    pub fn bytes(&self) -> f64 {
-        self.layers.iter().sum()
-    }
-
-    /// Bytes of a month.
-    pub fn month(&self, bytes: f64) -> f64 {
-        bytes * Period::Month.times(self.every.as_secs_f64())
-    }
-
     /// Readings of a connection.
     pub fn per_connection(&self) -> u64 {
         match self.readings / self.connects.max(1) {
@@ -117,7 +112,7 @@ impl Today {
     }
 
     /// What the simulation assumes.
-    pub fn assumed(&self) -> Vec<String> {
+    pub fn assumed(&self, devices: u32) -> Vec<String> {
         let sizes = match self.sizes.as_slice() {
             [(size, _)] => format!("{size} B"),
             sizes => format!("{} sizes in their shares,", sizes.len()),
@@ -127,7 +122,8 @@ impl Today {
             "bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes"
                 .to_owned(),
             format!(
-                "simulated: one device, {sizes} every {}, up, with wirecost's own client and server; another client's topic, client ID, options and certificates have other lengths",
+                "simulated: {}, {sizes} every {}, up, with wirecost's own client and server; another client's topic, client ID, options and certificates have other lengths",
+                counted(devices.into(), "device"),
                 time(self.every)
             ),
         ];
@@ -140,7 +136,7 @@ impl Today {
         }
         if self.per_connection() > MOST_READINGS {
             notes.push(format!(
-                "a connection is kept for {MOST_READINGS} readings, not longer"
+                "a persistent connection has {MOST_READINGS} readings, not more"
             ));
         }
         notes

@@ -244,9 +244,9 @@ impl Row<'_> {
     fn publish_payload(&self, remaining: u64) -> u64 {
         let topic = 2 + self.sure("mqtt.topic_len");
         let identifier = if self.sure("mqtt.qos") > 0 { 2 } else { 0 };
-        let properties = self
-            .number("mqtt.property_len")
-            .map_or(0, |bytes| length_bytes(bytes) + bytes);
+        // A CONNECT in the same packet comes first.
+        let properties = self.numbers("mqtt.property_len");
+        let properties = properties.last().map_or(0, |bytes| length_bytes(*bytes) + *bytes);
         remaining - topic - identifier - properties
     }
 

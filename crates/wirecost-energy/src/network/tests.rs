@@ -1,0 +1,189 @@
+use proptest::prelude::*;
+use wirecost_cost::{ObservedPacket, Observer as _};
+use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+
+use super::*;
+use crate::account::Account;
+use crate::device::{Level, Wake};
+use crate::meter::Meter;
+use crate::radio::Cellular;
+use crate::repeat::{Repeated, mean_power};
+
+const fn level(watts: f64) -> Level {
+    Level { watts, spread: 0.1 }
+}
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// A modem that leaves power saving in 2 s at 0.1 W, is connected for 10 s at 50 mW, and can be reached for 8 s at 5 mW.
+fn modem() -> Device {
+    let tail = |state, watts, time| Tail {
+        state,
+        level: level(watts),
+        time: seconds(time),
+    };
+    Device {
+        name: "modem".to_owned(),
+        title: String::new(),
+        chip: None,
+        volts: 3.7,
+        levels: [1e-5, 5e-3, 0.05, 0.1, 0.4, 0.01].map(level),
+        rest: State::Sleep,
+        paging: None,
+        wake: Some(Wake {
+            time: seconds(2),
+            level: level(0.1),
+        }),
+        tails: vec![tail(State::Listen, 0.05, 10), tail(State::Idle, 5e-3, 8)],
+        updates: None,
+        window_listen: Some(Duration::from_millis(75)),
+        transmitter: None,
+        processor: None,
+        radio: Radio::Cellular(Cellular {
+            up: "100kbit".parse().expect("a rate"),
+            down: "100kbit".parse().expect("a rate"),
+            link_bytes: 0,
+            grant: Duration::ZERO,
+        }),
+        provenance: Vec::new(),
+    }
+}
+
+fn with(settings: Settings) -> Device {
+    modem().set(&settings).expect("a network has these")
+}
+
+/// Packets of some bytes at these times in milliseconds.
+fn spent(device: &Device, bytes: u32, times: &[u64]) -> Account {
+    let spans = [Span {
+        len: bytes,
+        layer: Layer::Payload,
+        phase: Phase::Message,
+        cause: Cause::Original,
+    }];
+    let mut meter = Meter::new(device);
+    for at in times {
+        meter.packet(&ObservedPacket {
+            at: Instant::from_millis(*at),
+            direction: Direction::Up,
+            phase: Phase::Message,
+            cause: Cause::Original,
+            spans: &spans,
+        });
+    }
+    meter.finish()
+}
+
+fn watts(device: &Device, every: f64) -> f64 {
+    let account = spent(device, 100, &[0]);
+    let repeated = Repeated {
+        account: &account,
+        every,
+    };
+    mean_power(device, &[repeated]).total().joules
+}
+
+#[test]
+fn timers_replace_those_of_the_file() {
+    let set = with(Settings {
+        active: Some(seconds(4)),
+        inactivity: Some(seconds(20)),
+        ..Settings::default()
+    });
+    let times: Vec<Duration> = set.tails.iter().map(|tail| tail.time).collect();
+    assert_eq!(times, [seconds(20), seconds(4)]);
+}
+
+#[test]
+fn a_time_that_no_network_has_is_refused_with_the_nearest() {
+    let refused = |settings| modem().set(&settings).expect_err("refused").to_string();
+    let active = refused(Settings {
+        active: Some(seconds(9)),
+        ..Settings::default()
+    });
+    assert_eq!(
+        active,
+        "no network has an active time (T3324) of 9s: the nearest is 8s"
+    );
+    let edrx = refused(Settings {
+        edrx: Some(seconds(80)),
+        ..Settings::default()
+    });
+    assert_eq!(
+        edrx,
+        "no network has a cycle of eDRX on LTE of 80s: the nearest is 81.92s"
+    );
+    let dtim = refused(Settings {
+        dtim: Some(3),
+        ..Settings::default()
+    });
+    assert_eq!(dtim, "the device has no beacons that it listens to");
+}
+
+#[test]
+fn an_update_comes_each_period_of_a_rest_and_a_connection_starts_it_anew() {
+    let hourly = with(Settings {
+        tau: Some(seconds(3_600)),
+        ..Settings::default()
+    });
+    // 0.2 J every hour, beside the readings of a day.
+    let more = (watts(&hourly, 86_400.0) - watts(&modem(), 86_400.0)) * 86_400.0;
+    assert!((more - 23.0 * 0.2).abs() < 0.01, "{more}");
+    assert_eq!(watts(&hourly, 900.0), watts(&modem(), 900.0));
+    // The same between two packets of one traffic.
+    let apart = |device: &Device| spent(device, 100, &[0, 4 * 3_600_000]).total().joules;
+    assert!((apart(&hourly) - apart(&modem()) - 3.0 * 0.2).abs() < 0.01);
+}
+
+#[test]
+fn release_assistance_costs_where_a_packet_follows_within_the_inactivity_time() {
+    let rai = with(Settings {
+        rai: true,
+        active: Some(seconds(0)),
+        ..Settings::default()
+    });
+    let kept = with(Settings {
+        active: Some(seconds(0)),
+        inactivity: Some(seconds(4)),
+        ..Settings::default()
+    });
+    // 3.5 s apart: 2.5 s connected at 50 mW are less than a wake-up of 0.2 J. After the last packet 3 s are saved.
+    let times: Vec<u64> = (0..10).map(|at| at * 3_500).collect();
+    let [of_rai, of_kept] = [&rai, &kept].map(|device| spent(device, 100, &times).total().joules);
+    assert!(of_rai > of_kept, "{of_rai} and {of_kept}");
+}
+
+proptest! {
+    #[test]
+    fn release_assistance_never_costs_where_nothing_follows_within_the_inactivity_time(
+        inactivity in 1..60_u64, bytes in 1..2_000_u32, more_s in 1..100_000_u64,
+    ) {
+        let settings = Settings { inactivity: Some(seconds(inactivity)), ..Settings::default() };
+        let [kept, released] = [false, true].map(|rai| with(Settings { rai, ..settings }));
+        let second = (inactivity + 8 + 2 + more_s) * 1_000 + 1_000;
+        let [of_kept, of_released] = [&kept, &released].map(|device| {
+            let mut account = spent(device, bytes, &[0, second]);
+            // Both are at rest again at the same time.
+            let rest = (second / 1_000 + 200) as f64 - account.total_nanos() as f64 / 1e9;
+            let purpose = crate::account::Purpose { part: crate::account::Part::Rest, packet: None };
+            account.add_time(device, State::Sleep, rest, purpose);
+            account.total().joules
+        });
+        prop_assert!(of_released <= of_kept * (1.0 + 1e-9), "{} {}", of_released, of_kept);
+    }
+
+    #[test]
+    fn a_longer_time_between_updates_never_takes_more_power(steps in 1..31_u64, more in 0..31_u64, every in 30.0..1e6_f64) {
+        let of = |steps: u64| with(Settings { tau: Some(seconds(600 * steps)), ..Settings::default() });
+        let longer = (steps + more).min(31);
+        prop_assert!(watts(&of(longer), every) <= watts(&of(steps), every) * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn energy_never_falls_with_bytes(bytes in 1..2_000_u32, more in 0..2_000_u32) {
+        let of = |bytes| spent(&modem(), bytes, &[0]).total().joules;
+        prop_assert!(of(bytes + more) >= of(bytes));
+    }
+}

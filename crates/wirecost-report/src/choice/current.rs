@@ -1,0 +1,168 @@
+//! The current of one reading over time: states in colour, packets as rings.
+
+use serde::Serialize;
+
+use crate::chart::lines::{Curve, LineChart, Mark};
+use crate::chart::plot::Axis;
+use crate::chart::{Figure, Scale};
+use crate::number;
+
+/// The current of one reading.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Current {
+    /// Whose it is.
+    pub name: String,
+    /// Its states in their order.
+    pub steps: Vec<Step>,
+    /// Its packets: seconds from the beginning, and what each is.
+    pub packets: Vec<(f64, String)>,
+    /// What it takes, in the units of power meters.
+    pub summary: String,
+}
+
+/// A time with one current.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// The state.
+    pub state: &'static str,
+    /// How long, in seconds.
+    pub seconds: f64,
+    /// Milliamperes.
+    pub milliamperes: f64,
+}
+
+impl Current {
+    /// Each step with when it begins.
+    fn placed(&self) -> Vec<(f64, &Step)> {
+        let mut at = 0.0;
+        let each = self.steps.iter().map(|step| {
+            let begin = at;
+            at += step.seconds;
+            (begin, step)
+        });
+        each.collect()
+    }
+
+    /// The steps of each state as a curve with gaps, in the order in which the states come first.
+    fn curves(&self) -> Vec<Curve> {
+        let placed = self.placed();
+        let mut curves: Vec<Curve> = Vec::new();
+        for (begin, step) in &placed {
+            let number = curves.len();
+            let known = curves.iter().position(|curve| curve.label == step.state);
+            let index = known.unwrap_or_else(|| {
+                curves.push(Curve {
+                    label: step.state.to_owned(),
+                    number,
+                    ..Curve::default()
+                });
+                number
+            });
+            let end = begin + step.seconds;
+            let points = &mut curves[index].points;
+            points.extend([
+                (*begin, Some(step.milliamperes)),
+                (end, Some(step.milliamperes)),
+                (end, None),
+            ]);
+        }
+        for curve in &mut curves {
+            let own = placed.iter().filter(|(_, step)| step.state == curve.label);
+            let (seconds, charge) = own.fold((0.0, 0.0), |(seconds, charge), (_, step)| {
+                (seconds + step.seconds, charge + step.seconds * step.milliamperes)
+            });
+            let [seconds, charge] = [seconds, charge].map(|value| number::digits(value, 3));
+            curve.title = format!("{}: {charge} mC in {seconds} s", curve.label);
+        }
+        curves
+    }
+
+    /// The current when something happens.
+    fn at(&self, seconds: f64) -> f64 {
+        let placed = self.placed();
+        let current = placed.iter().rev().find(|(begin, _)| *begin <= seconds);
+        current.map_or(0.0, |(_, step)| step.milliamperes)
+    }
+
+    /// The figure; `None` without a current.
+    pub(super) fn figure(&self) -> Option<Figure> {
+        let all: f64 = self.steps.iter().map(|step| step.seconds).sum();
+        if all <= 0.0 {
+            return None;
+        }
+        let up = Scale::logarithmic_around(self.steps.iter().map(|step| step.milliamperes));
+        let marks = self.packets.iter().map(|(at, title)| Mark {
+            at: (*at, self.at(*at)),
+            number: 0,
+            radius: 3.5,
+            title: title.clone(),
+        });
+        let chart = LineChart {
+            marks: marks.collect(),
+            ..LineChart::new(
+                "Current of a reading over time",
+                Axis::new(Scale::linear(0.0, all), "seconds"),
+                Axis::new(up, "mA"),
+            )
+            .with(self.curves())
+        };
+        let mut data = "begin_s,end_s,state,current_ma\n".to_owned();
+        for (begin, step) in self.placed() {
+            let end = begin + step.seconds;
+            data += &format!("{begin:.6},{end:.6},{},{}\n", step.state, step.milliamperes);
+        }
+        Some(Figure::new(|width| chart.draw(width), data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn current() -> Current {
+        let step = |state, seconds, milliamperes| Step {
+            state,
+            seconds,
+            milliamperes,
+        };
+        Current {
+            name: "coap-con".to_owned(),
+            steps: vec![
+                step("wake-up", 1.5, 20.0),
+                step("transmit", 0.01, 105.0),
+                step("connected", 5.0, 15.0),
+                step("transmit", 0.01, 105.0),
+                step("connected", 5.0, 15.0),
+            ],
+            packets: vec![(1.5, "up: 100 B".to_owned())],
+            summary: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_state_is_one_curve_with_a_gap_after_each_of_its_times() {
+        let curves = current().curves();
+        let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
+        assert_eq!(labels, ["wake-up", "transmit", "connected"]);
+        assert_eq!(
+            curves[2]
+                .points
+                .iter()
+                .filter(|(_, value)| value.is_none())
+                .count(),
+            2
+        );
+        assert_eq!(curves[2].title, "connected: 150 mC in 10.0 s");
+    }
+
+    #[test]
+    fn a_packet_is_at_the_current_of_its_time_and_nothing_has_no_figure() {
+        assert_eq!(current().at(1.5), 105.0);
+        assert!(
+            current()
+                .figure()
+                .is_some_and(|figure| figure.data.lines().count() == 6)
+        );
+        assert!(Current::default().figure().is_none());
+    }
+}

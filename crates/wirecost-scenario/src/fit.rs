@@ -1,0 +1,475 @@
+//! What `wirecost nbiot --fit` is asked: points that a cell must meet, and the parameters of the network that are free.
+//!
+//! ```yaml
+//! wirecost: 1
+//! solved: {scenario.isd_m: {from: 1500, to: 5000}}    # in every setting, for the first point with =
+//! free:
+//!   levels.ce0.npdcch_g: [1.5, 2, 4]                   # values
+//!   random_access.give_up_ms: {from: 1000, to: 60000, scale: log}
+//! ```
+
+use std::str::FromStr;
+
+use wirecost_nbiot::Config;
+use wirecost_proto::ByteSize;
+use wirecost_proto::units::parse_duration;
+use wirecost_stack::Stack;
+use wirecost_stack::name::nearest_of;
+
+use crate::error::{Place, ScenarioError};
+use crate::node::{Node, Value};
+use crate::parameter;
+use crate::table::Table;
+
+/// The most parameters that can be free at once.
+const MOST_FREE: usize = 64;
+/// How near a share must be to the one that is asked for, unless the point says it: one point of a hundred.
+const NEAR_SHARE: f64 = 0.01;
+/// How near a delay must be, as a share of it.
+const NEAR_DELAY: f64 = 0.1;
+/// What a point is, for messages.
+const FORM: &str = "FIGURE(STACK,SIZE,LOAD)=VALUE, with > or < in place of =";
+
+/// A figure of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FitFigure {
+    /// The share of reports that arrive in time.
+    Served,
+    /// The median delay.
+    DelayP50,
+    /// The 95 % quantile of the delay.
+    DelayP95,
+}
+
+impl FitFigure {
+    const NAMES: [(&'static str, Self); 3] = [
+        ("served", Self::Served),
+        ("delay_p50", Self::DelayP50),
+        ("delay_p95", Self::DelayP95),
+    ];
+
+    /// Its value as it is shown: `94.4 %`, `1.2 s`.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Served => format!("{:.1} %", 100.0 * value),
+            Self::DelayP50 | Self::DelayP95 => format!("{value:.3} s"),
+        }
+    }
+}
+
+/// How a figure must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Demand {
+    /// The value, or nearer to it than this.
+    Near(f64),
+    /// Above the value.
+    Above,
+    /// Below the value.
+    Below,
+}
+
+/// A point that a cell must meet: `served(tcp,400B,2/s)=95%`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitPoint {
+    /// The figure.
+    pub figure: FitFigure,
+    /// The stack.
+    pub stack: Stack,
+    /// The size of a report.
+    pub size: ByteSize,
+    /// Reports per second and cell.
+    pub load: f64,
+    /// How the figure must be.
+    pub demand: Demand,
+    /// The value: a share, or seconds.
+    pub value: f64,
+    /// The point as it was given.
+    pub text: String,
+}
+
+impl FitPoint {
+    /// How far `measured` is from what is demanded: at most 1 where the point is met.
+    pub fn miss(&self, measured: f64) -> f64 {
+        let near = self.near();
+        match self.demand {
+            Demand::Near(_) => (measured - self.value).abs() / near,
+            Demand::Above if measured > self.value => 0.0,
+            Demand::Below if measured < self.value => 0.0,
+            Demand::Above | Demand::Below => 1.0 + ((measured - self.value).abs() / near).max(1e-9),
+        }
+    }
+
+    fn near(&self) -> f64 {
+        match (self.demand, self.figure) {
+            (Demand::Near(near), _) => near,
+            (_, FitFigure::Served) => NEAR_SHARE,
+            (_, FitFigure::DelayP50 | FitFigure::DelayP95) => NEAR_DELAY * self.value,
+        }
+    }
+}
+
+impl FromStr for FitPoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: String| format!("{text:?}: {why}");
+        let form = || wrong(format!("a point is {FORM}, for example served(tcp,400B,2/s)=95%"));
+        let (name, rest) = text.trim().split_once('(').ok_or_else(form)?;
+        let (inside, demanded) = rest.split_once(')').ok_or_else(form)?;
+        let known = FitFigure::NAMES.iter().find(|(known, _)| *known == name.trim());
+        let (_, figure) = known.ok_or_else(|| {
+            let names = FitFigure::NAMES.map(|(name, _)| name);
+            let meant =
+                nearest_of(name, names).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
+            wrong(format!(
+                "the figure must be one of {}, got {name}{meant}",
+                names.join(", ")
+            ))
+        })?;
+        let parts: Vec<&str> = inside.split(',').map(str::trim).collect();
+        let [stack, size, load] = parts[..] else {
+            return Err(form());
+        };
+        let demanded = demanded.trim_start();
+        let (sign, value) = demanded.split_at_checked(1).ok_or_else(form)?;
+        let (value, near) = match value.split_once("+-") {
+            Some((value, near)) => (value, Some(near)),
+            None => (value, None),
+        };
+        let read = |text: &str| match figure {
+            FitFigure::Served => share(text.trim()),
+            FitFigure::DelayP50 | FitFigure::DelayP95 => parse_duration(text.trim())
+                .map(|time| time.as_secs_f64())
+                .map_err(|error| error.to_string()),
+        };
+        let value = read(value).map_err(&wrong)?;
+        let near = near.map(read).transpose().map_err(&wrong)?;
+        let usual = match figure {
+            FitFigure::Served => NEAR_SHARE,
+            FitFigure::DelayP50 | FitFigure::DelayP95 => NEAR_DELAY * value,
+        };
+        let demand = match (sign, near) {
+            ("=", near) => Demand::Near(near.unwrap_or(usual).max(1e-9)),
+            (">", None) => Demand::Above,
+            ("<", None) => Demand::Below,
+            _ => return Err(form()),
+        };
+        Ok(Self {
+            figure: *figure,
+            stack: stack.parse().map_err(|error| wrong(format!("{error}")))?,
+            size: size.parse().map_err(|error| wrong(format!("{error}")))?,
+            load: crate::nbiot::load(load).map_err(|error| wrong(error.to_string()))?,
+            demand,
+            value,
+            text: text.trim().to_owned(),
+        })
+    }
+}
+
+/// A share: `95%`, or `0.95`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let value = number.trim().parse::<f64>().ok().map(|value| value / unit);
+    let within = value.filter(|value| (0.0..=1.0).contains(value));
+    within.ok_or_else(|| format!("a share is 0% to 100%, got {text:?}"))
+}
+
+/// The values of a free parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FreeValues {
+    /// One of these.
+    Listed(Vec<String>),
+    /// Every number between two.
+    Range {
+        /// The smallest.
+        from: f64,
+        /// The largest.
+        to: f64,
+        /// Whether equal factors are equally likely, not equal distances.
+        is_log: bool,
+        /// Whether it is a whole number.
+        is_whole: bool,
+    },
+}
+
+/// A parameter of the network that is free.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreeParameter {
+    /// Its path.
+    pub path: &'static str,
+    /// Its values.
+    pub values: FreeValues,
+    /// Where it is given.
+    pub place: Place,
+}
+
+impl FreeParameter {
+    /// The value at a place between 0 and 1, as `--set` takes it.
+    pub fn at(&self, place: f64) -> String {
+        let place = place.clamp(0.0, 1.0);
+        match &self.values {
+            FreeValues::Listed(values) => {
+                let index = (place * values.len() as f64) as usize;
+                values[index.min(values.len() - 1)].clone()
+            }
+            FreeValues::Range {
+                from,
+                to,
+                is_log,
+                is_whole,
+            } => {
+                let value = match is_log {
+                    true => from * (to / from).powf(place),
+                    false => from + (to - from) * place,
+                };
+                match is_whole {
+                    true => format!("{value:.0}"),
+                    false => parameter::plain(&format!("{value:.4}")),
+                }
+            }
+        }
+    }
+}
+
+/// The parameters of a file that are free.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreeParameters {
+    /// Those of which every setting has other values.
+    pub free: Vec<FreeParameter>,
+    /// The one that is solved in every setting.
+    pub solved: Option<FreeParameter>,
+}
+
+impl FreeParameters {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The first error in it, with its line.
+    pub fn read(text: &str) -> Result<Self, ScenarioError> {
+        let root = Node::parse(text)?;
+        let table = Table::new(&root, "", &["wirecost", "solved", "free"])?;
+        if root.get("wirecost").and_then(Node::scalar).as_deref() != Some("1") {
+            return Err(table
+                .error("wirecost", "the version of the format is missing")
+                .with_hint("begin the file with: wirecost: 1"));
+        }
+        let solved = parameters(&root, "solved")?;
+        let free = parameters(&root, "free")?;
+        if let [_, second, ..] = solved.as_slice() {
+            return Err(ScenarioError::new(
+                &second.place,
+                "solved: one parameter can be solved for one point",
+            ));
+        }
+        let range = |one: &&FreeParameter| matches!(one.values, FreeValues::Range { .. });
+        if let Some(listed) = solved.iter().find(|one| !range(one)) {
+            let message = format!("solved.{}: from and to are expected, not a list", listed.path);
+            return Err(ScenarioError::new(&listed.place, message));
+        }
+        if let Some(twice) = free
+            .iter()
+            .find(|one| solved.iter().any(|other| other.path == one.path))
+        {
+            let message = format!("{} is given twice: under solved and under free", twice.path);
+            return Err(ScenarioError::new(&twice.place, message));
+        }
+        if free.is_empty() && solved.is_empty() {
+            return Err(table.error("free", "it has no parameter"));
+        }
+        Ok(Self {
+            free,
+            solved: solved.into_iter().next(),
+        })
+    }
+}
+
+fn parameters(root: &Node, key: &'static str) -> Result<Vec<FreeParameter>, ScenarioError> {
+    let Some(node) = root.get(key) else {
+        return Ok(Vec::new());
+    };
+    let entries = node.entries().ok_or_else(|| {
+        ScenarioError::new(
+            &node.place,
+            format!("{key}: a table of parameters with their bounds is expected"),
+        )
+    })?;
+    if entries.len() > MOST_FREE {
+        return Err(ScenarioError::new(
+            &node.place,
+            format!("{key}: more than {MOST_FREE} parameters"),
+        ));
+    }
+    entries.iter().map(|(name, node)| free(key, name, node)).collect()
+}
+
+fn free(key: &str, name: &crate::node::Key, node: &Node) -> Result<FreeParameter, ScenarioError> {
+    let path = parameter::path(name.name.trim_start_matches("nbiot.")).map_err(|error| {
+        ScenarioError::new(&name.place, error.to_string())
+            .with_hint("docs/models/nbiot.md lists the parameters of the network with their units")
+    })?;
+    let unbounded = || {
+        ScenarioError::new(
+            &node.place,
+            format!("{key}.{path}: a free parameter has bounds: {{from: 1, to: 5}}, or a list of values"),
+        )
+    };
+    let values = match &node.value {
+        Value::List(nodes) if !nodes.is_empty() => FreeValues::Listed(
+            nodes
+                .iter()
+                .map(|node| text_of(node).ok_or_else(unbounded))
+                .collect::<Result<_, _>>()?,
+        ),
+        Value::Table(_) => range(path, node)?,
+        _ => return Err(unbounded()),
+    };
+    let one = FreeParameter {
+        path,
+        values,
+        place: node.place.clone(),
+    };
+    for end in [0.0, 1.0] {
+        let set = parameter::set(&Config::default(), path, &one.at(end));
+        set.map_err(|error| ScenarioError::new(&node.place, format!("{key}.{path}: {error}")))?;
+    }
+    Ok(one)
+}
+
+fn text_of(node: &Node) -> Option<String> {
+    match node.value {
+        Value::Null => Some("null".to_owned()),
+        _ => node.scalar(),
+    }
+}
+
+fn range(path: &'static str, node: &Node) -> Result<FreeValues, ScenarioError> {
+    let prefix = format!("{path}.");
+    let table = Table::new(node, &prefix, &["from", "to", "scale"])?;
+    let number = |text: &str| {
+        text.parse::<f64>()
+            .map_err(|_| crate::table::ValueError::form(text, "a number"))
+    };
+    let from = table.required("from", number)?;
+    let to = table.required("to", number)?;
+    let scale = table.one("scale", crate::table::text)?;
+    let is_log = match scale.as_deref() {
+        None | Some("linear") => false,
+        Some("log") => true,
+        Some(other) => {
+            return Err(table.error("scale", format_args!("linear or log is expected, got {other}")));
+        }
+    };
+    if from >= to || (is_log && from <= 0.0) {
+        let least = if is_log {
+            "from must be above 0 and below to"
+        } else {
+            "from must be below to"
+        };
+        return Err(table.error("from", format_args!("{least} ({to}), got {from}")));
+    }
+    let is_whole = parameter::set(&Config::default(), path, "0.5").is_err();
+    Ok(FreeValues::Range {
+        from,
+        to,
+        is_log,
+        is_whole,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(text: &str) -> Result<FitPoint, String> {
+        text.parse()
+    }
+
+    #[test]
+    fn a_point_names_a_figure_of_a_curve_at_a_load() {
+        let served = point("served(tcp,400B,2/s)=95%").expect("a point");
+        assert_eq!(
+            (served.load, served.value, served.demand),
+            (2.0, 0.95, Demand::Near(0.01))
+        );
+        assert!(served.miss(0.955) <= 1.0 && served.miss(0.935) > 1.0);
+        let most = point("served(tcp, 400B, 1/s) > 99%")
+            .map(|point| (point.demand, point.miss(0.995), point.miss(0.99)));
+        let (demand, met, missed) = most.expect("a point");
+        assert_eq!((demand, met), (Demand::Above, 0.0));
+        assert!(missed > 1.0, "what is equal is not above");
+        let delay = point("delay_p50(coap-con,25B,1/s)=320ms+-5ms").expect("a point");
+        assert_eq!((delay.value, delay.demand), (0.32, Demand::Near(0.005)));
+    }
+
+    #[test]
+    fn what_is_no_point_is_refused_with_what_is_one() {
+        for (text, expected) in [
+            ("served", "a point is FIGURE(STACK,SIZE,LOAD)=VALUE"),
+            (
+                "serve(tcp,400B,2/s)=95%",
+                "one of served, delay_p50, delay_p95, got serve (did you mean served?)",
+            ),
+            ("served(tcp,400B)=95%", "a point is"),
+            ("served(tcp,400B,2/s)=195%", "a share is 0% to 100%"),
+            ("served(tpc,400B,2/s)=95%", "tpc"),
+            ("served(tcp,400B,2/s)>95%+-1%", "a point is"),
+            ("delay_p50(tcp,400B,2/s)=1", "unit"),
+        ] {
+            let error = point(text).expect_err(text);
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn free_parameters_have_bounds_and_a_scale() {
+        let text = "wirecost: 1\nsolved: {scenario.isd_m: {from: 1500, to: 5000}}\nfree:\n  levels.ce0.npdcch_g: [1.5, 2]\n  \
+            random_access.give_up_ms: {from: 1000, to: 64000, scale: log}\n  rrc.removal_ms: [null, 40]\n";
+        let read = FreeParameters::read(text).expect("a file");
+        assert_eq!(read.solved.map(|one| one.at(0.5)), Some("3250".to_owned()));
+        let ends = |index: usize| [0.0, 0.5, 0.999].map(|place| read.free[index].at(place));
+        assert_eq!(ends(0), ["1.5", "2", "2"]);
+        assert_eq!(ends(1), ["1000", "8000", "63734"]);
+        assert_eq!(ends(2), ["null", "40", "40"]);
+    }
+
+    #[test]
+    fn a_file_that_frees_nothing_for_certain_is_refused_with_its_line() {
+        for (text, expected) in [
+            (
+                "free: {rlc.max_retransmissions: [1, 2]}",
+                "the version of the format is missing",
+            ),
+            (
+                "wirecost: 1\nfree: {rlc.max_retransmissions: 4}",
+                "line 2: free.rlc.max_retransmissions: a free parameter has bounds",
+            ),
+            (
+                "wirecost: 1\nfree: {rlc.max_retransmissions: {from: 1}}",
+                "line 2: ",
+            ),
+            (
+                "wirecost: 1\nfree: {rlc.max_retransmissions: {from: 8, to: 1}}",
+                "line 2: rlc.max_retransmissions.from: from must be below to",
+            ),
+            (
+                "wirecost: 1\nfree: {rlc.retransmissions: [1]}",
+                "line 2: no parameter is called rlc.retransmissions",
+            ),
+            (
+                "wirecost: 1\nfree: {rrc.flow: [setup, sett]}",
+                "line 2: free.rrc.flow: rrc.flow must be",
+            ),
+            (
+                "wirecost: 1\nsolved: {scenario.isd_m: [1, 2]}",
+                "line 2: solved.scenario.isd_m: from and to are expected",
+            ),
+            ("wirecost: 1\nfree: {}", "it has no parameter"),
+        ] {
+            let error = FreeParameters::read(text).expect_err(text).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Rows that several commands have: what such an option takes, means and is by default is said once.
+
+use std::time::Duration;
+
+use wirecost_proto::ByteSize;
+
+use super::row::{Seconds, SharedRow, Spec, Value};
+
+/// Declares `NAME: FORM = DEFAULT => SPEC;`, whose comment is the help.
+macro_rules! common {
+    ($($(#[doc = $doc:literal])+ $name:ident: $form:ty = $default:expr => $spec:expr;)+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl SharedRow for $name {
+                type Form = $form;
+                const DOC: &'static str = concat!($($doc),+);
+                const SPEC: Spec = $spec;
+
+                fn default() -> Value<Self> {
+                    $default
+                }
+            }
+        )+
+    };
+}
+
+common! {
+    /// Seed of all random decisions: the same seed repeats a simulated run exactly.
+    Seed: u64 = 42 => Spec::FILE.takes("SEED").always_written();
+    /// Use IPv6 between devices and server.
+    Ipv6: bool = false => Spec::FILE;
+    /// MQTT topic, CoAP path and HTTP path.
+    Resource: String = "test".to_owned() => Spec::FILE.always_written();
+    /// MQTT keep-alive interval; 0s turns it off.
+    KeepAlive: Seconds = 60 => Spec::FILE.always_written();
+    /// Time after which an answer counts as late; after twice this time the device gives up.
+    Timeout: Duration = Duration::from_secs(30) => Spec::FILE.always_written();
+    /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS.
+    Chunk: Option<ByteSize> = None => Spec::FILE;
+    /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged.
+    Nagle: bool = false => Spec::FILE;
+    /// Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to the
+    /// link. With a 0rtt start this is early data, which can be replayed. Other protocols wait for no such answer.
+    PipelinedConnect: bool = false => Spec::FILE;
+    /// Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1.
+    RequestHeaders: Option<ByteSize> = None => Spec::FILE;
+    /// Body of the built-in server's HTTP answer to a message, from 1B on.
+    ResponseBody: Option<ByteSize> = None => Spec::FILE;
+    /// Send each HTTP message as a GET with its payload in the query, percent-encoded, instead of a POST.
+    ReadingInQuery: bool = false => Spec::FILE;
+}

@@ -1,0 +1,125 @@
+//! Of what a text can mean, the reading that decides: the kindest to its author.
+//!
+//! A published number is impossible only if every reading is. One reading under which it comes out is enough to reproduce it; one that
+//! nothing here measures, and that no bound excludes, leaves it undecidable.
+
+use serde::Serialize;
+
+use super::Outcome;
+use crate::amount::Published;
+use crate::claims::TextReading;
+use crate::verdict::Verdict;
+
+/// A point under one reading.
+pub(super) struct Read<'a> {
+    pub(super) reading: &'a TextReading,
+    /// What its figures come to, or why one is missing.
+    pub(super) measured: Result<Outcome, String>,
+    pub(super) verdict: Verdict,
+    pub(super) why: String,
+}
+
+/// What a point comes to under a reading that the claim names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedReading {
+    /// What it takes the text to say.
+    pub name: String,
+    /// The verdict under it.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub why: String,
+    /// Our result under it; null without one.
+    pub ours: Option<String>,
+    /// The bound under it.
+    pub bound: Option<String>,
+    /// How the bound comes about.
+    pub bound_from: Option<String>,
+}
+
+impl JudgedReading {
+    /// `twenty in flight: ours is 100.2 % of the published; ours 19.61`.
+    pub fn sentence(&self) -> String {
+        let why = match (&self.bound, &self.bound_from) {
+            (Some(bound), Some(from)) if self.verdict == Verdict::Impossible && *from == self.why => {
+                format!("bound {bound}, {from}")
+            }
+            _ => self.why.clone(),
+        };
+        let ours = self.ours.as_ref().map(|ours| format!("; ours {ours}"));
+        format!("{}: {why}{}", self.name, ours.unwrap_or_default())
+    }
+}
+
+/// The index of the reading that decides. The verdicts are in the order of their gravity, so the last of them is the kindest; of
+/// several with that verdict, the one whose bound, or whose result, is nearest to the published number decides.
+pub(super) fn decisive(all: &[Read<'_>], published: Option<&Published>) -> usize {
+    let nearness = |read: &Read<'_>| {
+        let found = match read.verdict {
+            Verdict::Impossible => read.reading.bound.as_ref()?.amount.value,
+            _ => read.measured.as_ref().ok()?.value?,
+        };
+        let distance = (found / published?.amount.value).ln().abs();
+        distance.is_finite().then_some(-distance)
+    };
+    let kindest = all.iter().enumerate().rev().max_by(|(_, one), (_, other)| {
+        let by_nearness = nearness(one).partial_cmp(&nearness(other));
+        let by_nearness = by_nearness.unwrap_or(std::cmp::Ordering::Equal);
+        one.verdict.cmp(&other.verdict).then(by_nearness)
+    });
+    kindest.map_or(0, |(index, _)| index)
+}
+
+/// The reason of the verdict, with the reading that it holds under.
+pub(super) fn why(all: &[Read<'_>], decisive: usize, why: &str) -> String {
+    let name = all[decisive].reading.name.as_str();
+    match (name, all[decisive].verdict) {
+        ("", _) => why.to_owned(),
+        (_, Verdict::Impossible) => format!("under every reading; at best, {name}: {why}"),
+        (_, Verdict::Reproduced) => format!("it holds under this reading, {name}: {why}"),
+        (_, Verdict::Undecidable) => format!("open under this reading, {name}: {why}"),
+        // A figure is missing, which says nothing about the text.
+        (_, Verdict::NotRun) => why.to_owned(),
+        (
+            _,
+            Verdict::Contradicted | Verdict::Differs | Verdict::ModelledOtherwise | Verdict::NotSeparable,
+        ) => format!("it holds under no reading; at best, {name}: {why}"),
+    }
+}
+
+/// What is to be said of a claim whose points hold, but not under one reading of its text.
+pub(super) fn under_different(points: &[super::JudgedPoint]) -> Option<String> {
+    let holds = |point: &super::JudgedPoint, name: &str| {
+        let found = point.readings.iter().find(|reading| reading.name == name);
+        found.is_some_and(|reading| reading.verdict == Verdict::Reproduced)
+    };
+    let [first, others @ ..] = points else { return None };
+    let all_hold = points
+        .iter()
+        .all(|point| point.verdict == Verdict::Reproduced && !point.readings.is_empty());
+    if others.is_empty() || !all_hold {
+        return None;
+    }
+    let fits_all = |name: &str| points.iter().all(|point| holds(point, name));
+    if first.readings.iter().any(|reading| fits_all(&reading.name)) {
+        return None;
+    }
+    Some("its points hold under different readings: no one reading of the text gives all of them".to_owned())
+}
+
+/// The readings that the claim names.
+pub(super) fn listed(all: &[Read<'_>]) -> Vec<JudgedReading> {
+    let named = all.iter().filter(|read| !read.reading.name.is_empty());
+    let judged = |read: &Read<'_>| {
+        let bound = read.reading.bound.as_ref();
+        let ours = read.measured.as_ref().ok().map(|outcome| outcome.ours.clone());
+        JudgedReading {
+            name: read.reading.name.clone(),
+            verdict: read.verdict,
+            why: read.why.clone(),
+            ours: ours.filter(|text| !text.is_empty()),
+            bound: bound.map(|bound| bound.amount.to_string()),
+            bound_from: bound.map(|bound| bound.text.clone()),
+        }
+    };
+    named.map(judged).collect()
+}
