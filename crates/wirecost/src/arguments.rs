@@ -6,6 +6,7 @@ mod catalog;
 mod choose;
 mod compare;
 mod cost;
+mod doors;
 mod emulation;
 mod fleet;
 mod guesses;
@@ -41,6 +42,7 @@ pub use catalog::CatalogArguments;
 pub use choose::{By, ChooseArguments, Delivery, Reach};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
+pub use doors::topic;
 pub use emulation::PacketPath;
 pub use fleet::FleetArguments;
 pub use link::LinkRunArguments;
@@ -95,11 +97,15 @@ impl Arguments {
     }
 }
 
-/// `wirecost help COMMAND` as `wirecost COMMAND --help`; any other command line as it is.
+/// `wirecost help COMMAND` as `wirecost COMMAND --help`, and `wirecost version` as `wirecost --version`; any other command line as
+/// it is.
 fn help_of(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.len() > 2 && words[1] == "help" {
         words.remove(1);
         words.push("--help".into());
+    }
+    if words.len() == 2 && words[1] == "version" {
+        words[1] = "--version".into();
     }
     words
 }
@@ -122,6 +128,7 @@ pub fn shown_program() -> clap::Command {
         .about(program.get_about().cloned().unwrap_or_default())
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_flag(true)
+        .disable_version_flag(true)
         .args(program.get_arguments().cloned());
     root.subcommands(shown.cloned())
 }

@@ -29,12 +29,16 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Failure> {
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if let Some(page) = arguments::topic(&words) {
+        output::bytes(page.as_bytes());
+        return Ok(ExitCode::from(exit::OK));
+    }
     let arguments = match Arguments::from_words(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            let words: Vec<String> = std::env::args_os()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect();
             if let Some(refusal) = arguments::refusal(&error, &words) {
                 return Err(refusal);
             }

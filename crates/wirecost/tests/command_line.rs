@@ -128,6 +128,22 @@ fn help_all_has_the_options_that_help_leaves_out() {
 }
 
 #[test]
+fn the_version_and_the_topics_are_answered_as_they_are_asked_for() {
+    let version = output("--version");
+    for line in ["-V", "-v", "version"] {
+        assert_eq!(output(line), version, "{line}");
+    }
+    assert!(output("help exit-codes").contains("| 14 |"));
+    assert!(output("help stacks").contains("mqtt-qos1+tls1.3"));
+    // Without a command, the three doors of the README.
+    let said = said(wirecost(open_folder().path()).args([""; 0]));
+    let doors = said.stdout + &said.stderr;
+    for door in ["I plan devices:", "I have a broker:", "I publish figures:"] {
+        assert!(doors.contains(door), "{doors}");
+    }
+}
+
+#[test]
 fn each_figure_of_a_report_is_a_file_of_its_own() {
     let home = open_folder();
     let run = |line: &str| said(wirecost(home.path()).args(line.split_whitespace()));

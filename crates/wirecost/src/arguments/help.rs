@@ -58,7 +58,7 @@ const FURTHER: [(&str, &[&str]); 2] = [
 /// The program with the options of the help itself, and the options of those commands in order whose help can be asked for: each
 /// move of an option moves all behind it, so that a command line pays for its own command alone.
 pub fn arranged(program: Command, is_asked: impl Fn(&str) -> bool) -> Command {
-    let mut program = program.disable_help_flag(true);
+    let mut program = super::doors::with_doors(program.disable_help_flag(true).disable_version_flag(true));
     for (name, further) in FURTHER.into_iter().filter(|(name, _)| is_asked(name)) {
         let hidden =
             |command: Command, option: &&str| command.mut_arg(option, |option| option.hide_short_help(true));
@@ -81,7 +81,9 @@ pub fn arranged(program: Command, is_asked: impl Fn(&str) -> bool) -> Command {
         let option = Arg::new(name).long(name).action(action);
         option.global(true).help_heading("Help")
     };
+    let version = Arg::new("version").long("version").short('V').short_alias('v');
     program
+        .arg(version.action(ArgAction::Version).help("Print the version"))
         .arg(option("help", ArgAction::HelpShort).short('h').help("Print help"))
         .arg(option("help-all", ArgAction::HelpLong).help("Print help with every option and all details"))
 }

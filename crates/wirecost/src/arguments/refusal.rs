@@ -89,17 +89,6 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
     {
         return tip.to_string();
     }
-    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
-        && name == "version"
-    {
-        return "wirecost --version".to_owned();
-    }
-    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg)
-        && name == "-v"
-        && words.get(1).is_some_and(|word| word == name)
-    {
-        return "wirecost -V prints the version".to_owned();
-    }
     let kinds = [
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedArg,
