@@ -73,8 +73,8 @@ def second_time_of(folder: Path, text: str, most: int = 10) -> tuple[list[str], 
     program.write_text(text)
     program.chmod(0o755)
     module = loaded()
-    runner = module.Runner(["--include-ignored"])
-    runner.run(module.Program([str(program)], "name", str(folder)), [], runner.arguments)
+    runner = module.Runner()
+    runner.run(module.Program([str(program)], "name", str(folder), ["--include-ignored"]), [])
     passed = [failure.label for failure in runner.run_failed_again(most)]
     return passed, [failure.label for failure in runner.failed]
 
