@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -96,6 +97,29 @@ def test_executor_that_cannot_pickle_is_a_usage_error(scenario: Path, tmp_path: 
 
     with pytest.raises(wc.UsageError, match="cannot pickle"):
         wc.run(scenario, executor=Cannot(), shards=2, force=True, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_executor_keeps_a_shard_that_came_back_just_before_an_interrupt(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    rename, cells = Path.rename, []
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if len(cells) == 1 and when == "before":
+            raise KeyboardInterrupt
+        cells.append(len(json.loads((path / "summary.json").read_text())["cells"]))
+        renamed = rename(path, target)
+        if len(cells) == 2:
+            raise KeyboardInterrupt
+        return renamed
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(wc.Interrupt) as caught:
+        wc.run(scenario, executor=executor, shards=3, force=True, out=tmp_path / "run")
+    assert len(cells) == {"before": 1, "after": 2}[when]
+    assert caught.value.run is not None
+    assert len(caught.value.run.summary["cells"]) == sum(cells)
 
 
 def test_executor_sends_a_lost_shard_again(scenario: Path, tmp_path: Path) -> None:

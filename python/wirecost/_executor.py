@@ -10,7 +10,7 @@ import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -123,21 +123,26 @@ def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str]
         raise UsageError(f"{out} is not empty", "name a new folder: out='FOLDER'", code=2)
     kept = {name: options[name] for name in ("per", "rows") if name in options}
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
-        parts: dict[int, Path] = {}
         try:
-            _collect(executor, scenario, count, words, Path(place), parts, options.get("progress"))
+            _collect(executor, scenario, count, words, Path(place), options.get("progress"))
         except KeyboardInterrupt:
+            parts = _whole(Path(place))
             raise Interrupt(_merged(parts, out, kept) if parts else None) from None
-        return _merged(parts, out, kept)
+        return _merged(_whole(Path(place)), out, kept)
 
 
-def _merged(parts: Mapping[int, Path], out: Path, options: Mapping[str, Any]) -> Run:
+def _whole(place: Path) -> list[Path]:
+    """The shards that came back, in order. They are read from the disk, where each appears at once: an interrupt between two
+    statements of `_collect` loses none of them."""
+    return sorted((path for path in place.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def _merged(parts: Sequence[Path], out: Path, options: Mapping[str, Any]) -> Run:
     if len(parts) == 1:
         # The program merges two or more.
-        (folder,) = parts.values()
         make_folder(out.parent)
-        return Run(shutil.move(folder, out))
-    return merge(*(parts[index] for index in sorted(parts)), out=out, **options)
+        return Run(shutil.move(parts[0], out))
+    return merge(*parts, out=out, **options)
 
 
 def _collect(
@@ -146,10 +151,9 @@ def _collect(
     count: int,
     words: list[str],
     place: Path,
-    parts: dict[int, Path],
     shown: bool | None,
 ) -> None:
-    """Sends every shard, again where its node is lost, and puts the folders that come back into `parts`."""
+    """Sends every shard, again where its node is lost, and unpacks the folders that come back in `place`."""
     wanted = version()
     # A worker without the program, or of another version, is told before any work is sent.
     try:
@@ -176,7 +180,7 @@ def _collect(
                     waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
                     continue
                 if data:
-                    parts[index] = unpacked(data, place / f"{index}")
+                    unpacked(data, place / f"part-{index}").rename(place / f"{index}")
             bar.draw(count - len(waiting), count)
     except BaseException:
         for future in waiting:

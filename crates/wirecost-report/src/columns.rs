@@ -3,7 +3,7 @@
 mod ranking;
 mod shown;
 
-use wirecost_results::catalogue::{Aggregation, Metric};
+use wirecost_results::catalogue::{Metric, Quantity};
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, Section};
 
@@ -31,8 +31,8 @@ pub(crate) enum Column {
     PerReading,
     /// IP bytes of connect and close, both directions.
     Connection,
-    /// Bytes of connect, message and close as a sniffer counts them, both directions.
-    Frames,
+    /// A figure to which the catalogue gives a column.
+    Figure(Metric),
     /// Packets of a message, up + down.
     Packets,
     /// Round trips of connect + message.
@@ -65,15 +65,25 @@ pub(crate) const CUT_SHORT: &str = "†";
 pub(crate) const EARLY: &str = "‡";
 
 impl Column {
-    /// Every column, in the order of the table.
-    pub(crate) const ALL: [Self; 15] = [
+    /// Every column, in the order of the table: those of the catalogue follow the bytes.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = Self::BYTES.to_vec();
+        let in_tables = Metric::ALL.iter().filter(|metric| metric.column().is_some());
+        all.extend(in_tables.copied().map(Self::Figure));
+        all.extend(Self::OTHERS);
+        all
+    }
+
+    const BYTES: [Self; 6] = [
         Self::Up,
         Self::Down,
         Self::Total,
         Self::AllIn(Per::Message),
         Self::PerReading,
         Self::Connection,
-        Self::Frames,
+    ];
+
+    const OTHERS: [Self; 8] = [
         Self::Packets,
         Self::RoundTrips,
         Self::FirstMessage,
@@ -85,7 +95,7 @@ impl Column {
     ];
 
     /// The name of the column and its unit.
-    pub(crate) const fn heading(self) -> (&'static str, &'static str) {
+    pub(crate) fn heading(self) -> (&'static str, &'static str) {
         match self {
             Self::Up => ("up", "B/msg"),
             Self::Down => ("down", "B/msg"),
@@ -93,7 +103,9 @@ impl Column {
             Self::AllIn(per) => ("all-in", per.unit()),
             Self::PerReading => ("all-in", "B/reading"),
             Self::Connection => ("connection", "B"),
-            Self::Frames => ("frames", "B/session"),
+            Self::Figure(metric) => metric
+                .column()
+                .map_or(("", ""), |column| (column.name, column.unit)),
             Self::Packets => ("packets", "up+down"),
             Self::RoundTrips => ("RTTs", "conn+msg"),
             Self::FirstMessage => ("1st ack", "RTTs"),
@@ -120,7 +132,7 @@ impl Column {
             Self::AllIn(per) => per.estimate(cell),
             Self::PerReading => bytes_per_reading(cell),
             Self::Connection => cell.connection_bytes(),
-            Self::Frames => frames(cell),
+            Self::Figure(metric) => figure(metric, cell),
             Self::Packets => {
                 let [up, down] = [&message.up, &message.down].map(|bytes| cell.count(&bytes.packets));
                 Some(up.plus(&down))
@@ -154,7 +166,8 @@ impl Column {
             Self::Ratio => number::optional(self.value(cell), |ratio| format!("{ratio:.2}")),
             Self::AllIn(per) => number::optional(self.value(cell), |bytes| per.text(bytes)),
             Self::PerReading => number::optional(self.value(cell), |bytes| Per::Message.text(bytes)),
-            Self::Up | Self::Down | Self::Total | Self::Connection | Self::Frames => {
+            Self::Figure(metric) => number::optional(self.value(cell), |value| written(metric, value)),
+            Self::Up | Self::Down | Self::Total | Self::Connection => {
                 number::optional(self.value(cell), number::bytes)
             }
         }
@@ -251,13 +264,28 @@ pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
     kind == Some("to_arrival")
 }
 
-/// The bytes of frames of a session, exact where every sample has the same.
-fn frames(cell: &Cell) -> Option<Estimate> {
-    let bytes = Metric::FrameBytes.of_cell(cell, Aggregation::Mean)?;
-    Some(match Metric::FrameBytes.is_constant(cell) {
-        true => Estimate::exact(bytes),
-        false => Estimate::unknown(bytes),
+/// A figure of the catalogue, exact where every sample has the same.
+fn figure(metric: Metric, cell: &Cell) -> Option<Estimate> {
+    let value = metric.of_cell(cell, metric.shown())?;
+    let value = match metric.quantity() {
+        Quantity::Time => value * 1e9,
+        _ => value,
+    };
+    Some(match metric.is_constant(cell) {
+        true => Estimate::exact(value),
+        false => Estimate::unknown(value),
     })
+}
+
+/// A figure of the catalogue as text, as columns write it.
+pub(crate) fn written(metric: Metric, value: f64) -> String {
+    match metric.quantity_of(metric.shown()) {
+        Quantity::Bytes => number::bytes(value),
+        Quantity::Time => number::millis(value),
+        Quantity::BitRate => number::kilobits(value),
+        Quantity::Share => format!("{:.1} %", 100.0 * value),
+        Quantity::PerSecond | Quantity::Number | Quantity::Energy => number::trimmed(value, 2),
+    }
 }
 
 /// A quantile of times with its order-statistic interval; exact where all times are equal.

@@ -23,6 +23,7 @@
 //! | `all_in_up_bytes`, `all_in_down_bytes` | B | bytes per message with the shares of connect, keep-alive and close |
 //! | `framing` | | the link layer whose headers frames have; empty without |
 //! | `frame_up_bytes`, `frame_down_bytes` | B | bytes of connect, a message and close as a sniffer counts them |
+//! | others of the catalogue | | figures whose entry has a column in CSV files |
 //! | `phase` | | `connect`, `message`, `keep_alive`, `close` or `delivery` |
 //! | `samples` | | devices that reached the end of the phase |
 //! | `response_kind` | | `to_ack`, `to_reply` or `to_arrival` |
@@ -38,6 +39,7 @@
 mod markdown;
 
 use wirecost_proto::Layer;
+use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::summary::{Bytes, Times};
 use wirecost_results::{Cell, Section, Summary};
 
@@ -111,16 +113,10 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         optional("all_in_up_bytes", all_in.map(|bytes| bytes.up)),
         optional("all_in_down_bytes", all_in.map(|bytes| bytes.down)),
         optional("framing", cell.frames.as_ref().map(|frames| &frames.framing)),
-        optional(
-            "frame_up_bytes",
-            cell.frames.as_ref().and_then(|frames| frames.up),
-        ),
-        optional(
-            "frame_down_bytes",
-            cell.frames.as_ref().and_then(|frames| frames.down),
-        ),
-        field("phase", phase),
     ]);
+    let figures = Metric::csv(Of::Cells);
+    fields.extend(figures.map(|(metric, name)| optional(name, metric.of_cell(cell, metric.shown()))));
+    fields.push(field("phase", phase));
     fields
 }
 

@@ -1,7 +1,7 @@
 //! The catalogue of figures: what each is called, what it is of, how it is read, and how it is judged.
 //!
-//! An entry is the whole of what thresholds, claims, `diff` and the means over runs know of a figure, so that a new one is one entry.
-//! The columns of tables and of CSV files are lists of their own, in `wirecost-report`.
+//! An entry is the whole of what thresholds, claims, `diff`, the means over runs, tables, CSV files and maps know of a figure, so that
+//! a new one is one entry. `wirecost-report` has lists of its own where a column or a family is more than one figure.
 //!
 //! - `aggregation`: which of the figures of a metric is meant
 //! - `entry`: the parts of an entry
@@ -16,7 +16,7 @@ mod metric;
 mod read;
 
 pub use aggregation::Aggregation;
-pub use entry::{CellNeeds, Needs, Of, Quantity};
+pub use entry::{CellNeeds, Column, Needs, Of, Quantity};
 
 use entry::{Entry, Known, Sections, Shape};
 use frames::{Way, frame_bytes};
@@ -142,17 +142,20 @@ catalogue! {
     FrameBytes = Entry::bytes("frame_bytes", Quantity::Bytes, Sections::All, |cell, of| {
             frame_bytes(cell, Way::Both, of)
         })
-        .in_cells(CellNeeds::Framing);
+        .in_cells(CellNeeds::Framing)
+        .in_tables("frames", "B/session");
     /// The same, device to server.
     FrameBytesUp = Entry::bytes("frame_bytes_up", Quantity::Bytes, Sections::All, |cell, of| {
             frame_bytes(cell, Way::Up, of)
         })
-        .in_cells(CellNeeds::Framing);
+        .in_cells(CellNeeds::Framing)
+        .in_csv("frame_up_bytes");
     /// The same, server to device.
     FrameBytesDown = Entry::bytes("frame_bytes_down", Quantity::Bytes, Sections::All, |cell, of| {
             frame_bytes(cell, Way::Down, of)
         })
-        .in_cells(CellNeeds::Framing);
+        .in_cells(CellNeeds::Framing)
+        .in_csv("frame_down_bytes");
     /// TCP and UDP headers of connect, messages and close of a device.
     HeaderBytes = Entry::bytes("header_bytes", Quantity::Bytes, Sections::All, |cell, of| {
             session(cell, |section| both_ways(section, |bytes| bytes.transport, of))
@@ -345,6 +348,18 @@ mod tests {
             assert_eq!(Metric::named(metric.name()), Some(*metric));
             let of = [Of::Cells, Of::Loads, Of::Points];
             assert!(of.into_iter().any(|of| metric.is_of(of)), "{metric:?}");
+        }
+    }
+
+    #[test]
+    fn figures_in_tables_are_of_cells_and_columns_of_csv_files_have_names_of_their_own() {
+        let in_tables = Metric::ALL.iter().filter(|metric| metric.column().is_some());
+        assert!(in_tables.clone().all(|metric| metric.is_of(Of::Cells)));
+        assert!(in_tables.count() >= 1);
+        for of in [Of::Cells, Of::Loads, Of::Points] {
+            let columns: Vec<&str> = Metric::csv(of).map(|(_, name)| name).collect();
+            let names: BTreeSet<&str> = columns.iter().copied().collect();
+            assert_eq!(names.len(), columns.len());
         }
     }
 }

@@ -1,9 +1,12 @@
-//! The JSON Schema of scenarios and docs/scenarios.md say of each option what its row says. `UPDATE_SNAPSHOTS=1` renews both.
+//! The JSON Schema of scenarios and docs/scenarios.md say of each option what its row says. `UPDATE_SNAPSHOTS=1` renews both. The pages
+//! name each figure of the catalogue.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::resolved::Tree;
 use wirecost_scenario::Kind as ScenarioKind;
 use wirecost_scenario::edit::{OF_COMPARISONS, OF_LOADS};
@@ -201,4 +204,44 @@ fn the_page_has_a_line_of_each_row() {
         page = format!("{head}{begin}{table}{END}{tail}");
     }
     compared(name, &page);
+}
+
+/// The names between backticks in a table of a page: those of its first column.
+fn named_in(page: &str, head: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(file(page)).expect(page);
+    let (_, table) = text.split_once(head).expect(head);
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let first = rows.filter_map(|row| row.split('|').nth(1));
+    let quoted = first.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    quoted
+        .flat_map(|names| names.split(' '))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_pages_name_every_figure_and_its_column_in_csv_files() {
+    let there = named_in("docs/scenarios.md", "| metric | figures | of |\n|---|---|---|\n");
+    let names: BTreeSet<String> = Metric::ALL
+        .iter()
+        .map(|metric| metric.name().to_owned())
+        .collect();
+    assert_eq!(there, names, "the table of figures in docs/scenarios.md");
+    let files = [
+        (Of::Cells, "\n## summary.csv\n"),
+        (Of::Loads, "\n### summary.csv of a load\n"),
+        (Of::Points, "\n### summary.csv of a run in NB-IoT cells\n"),
+    ];
+    let page = fs::read_to_string(file("docs/results-format.md")).expect("the page");
+    for (of, heading) in files {
+        let (_, section) = page.split_once(heading).expect(heading);
+        let section = section.split("\n#").next().unwrap_or_default();
+        for (metric, column) in Metric::csv(of) {
+            let is_there = section.contains(&format!("`{column}`"));
+            assert!(
+                is_there,
+                "docs/results-format.md lacks {column} of {metric:?} below {heading}; then scripts/tables"
+            );
+        }
+    }
 }

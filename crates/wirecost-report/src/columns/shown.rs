@@ -17,7 +17,7 @@ pub(crate) fn shown(cells: &[&Cell], per: Per) -> Vec<Column> {
             column
         }
     };
-    let columns = Column::ALL.into_iter().map(of_period);
+    let columns = Column::all().into_iter().map(of_period);
     columns.filter(|column| column.is_telling(cells)).collect()
 }
 
@@ -33,7 +33,7 @@ impl Column {
             Self::FirstMessage => has_values && any(waits_in_between),
             Self::P99 | Self::Mean => has_values && any(has_spread),
             Self::Goodput => has_values && any(spans_packets),
-            Self::Ratio | Self::Frames => has_values,
+            Self::Ratio | Self::Figure(_) => has_values,
         }
     }
 }

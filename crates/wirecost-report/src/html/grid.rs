@@ -101,7 +101,8 @@ impl Grid {
 pub(crate) fn figures(group: &Group<'_>) -> Grid {
     let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();
-    let ranks = Column::ALL.map(|column| column.ranks(&cells));
+    let columns = Column::all();
+    let ranks: Vec<Vec<Rank>> = columns.iter().map(|column| column.ranks(&cells)).collect();
     let row = |(index, cell): (usize, &&Cell)| {
         let entry = |(column, ranks): (&Column, &Vec<Rank>)| entry(*column, cell, ranks[index]);
         GridRow {
@@ -110,12 +111,12 @@ pub(crate) fn figures(group: &Group<'_>) -> Grid {
             keys: names.keys().iter().map(|key| names.value(*key, cell)).collect(),
             invalid: !cell.valid && cell.not_run.is_none(),
             not_run: number::plain(cell.not_run.as_deref().unwrap_or_default()),
-            entries: Column::ALL.iter().zip(&ranks).map(entry).collect(),
+            entries: columns.iter().zip(&ranks).map(entry).collect(),
         }
     };
     let head: Vec<(&str, &str)> = std::iter::once(("stack", ""))
         .chain(names.keys().iter().map(|key| key.heading()))
-        .chain(Column::ALL.map(Column::heading))
+        .chain(columns.iter().map(|column| column.heading()))
         .collect();
     Grid::new(&group.heading, &head, cells.iter().enumerate().map(row).collect())
 }

@@ -18,7 +18,7 @@ use crate::chart::ends;
 use crate::columns::{ALIKE, NO_DIFFERENCE, TOO_FEW, TOO_FEW_SAMPLES};
 use crate::csv::quoted;
 use crate::number;
-use metric::{METRICS, Metric};
+use metric::Metric;
 
 /// The word of a field whose stacks have equal figures.
 const EQUAL: &str = "equal";
@@ -126,7 +126,8 @@ impl HeatMap {
     fn of(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
         let [down, across] = axes;
         let fixed = sweep.varied_besides(&axes);
-        let figures: Vec<Figures<'_>> = METRICS
+        let metrics = metric::all();
+        let figures: Vec<Figures<'_>> = metrics
             .iter()
             .map(|metric| Figures::of(sweep, metric))
             .filter(|figures| figures.by_cell.len() > 1)
@@ -310,7 +311,7 @@ impl Contest {
                 return Place {
                     class: ends::class(first.contender),
                     mark: letter(first.contender),
-                    value: (metric.write)(first.estimate.value),
+                    value: metric.write(first.estimate.value),
                     name: name(sweep, first.contender),
                     detail: said(first) + &next.unwrap_or_default(),
                     margin,
@@ -324,7 +325,7 @@ impl Contest {
         Place {
             class: "even".to_owned(),
             mark: tie_mark(first, &tied, sign),
-            value: (metric.write)(first.estimate.value),
+            value: metric.write(first.estimate.value),
             name: words.to_owned(),
             margin: String::new(),
             detail: format!("{}; {words}: {}", said(first), tied_said.join(", ")),
@@ -379,7 +380,7 @@ fn name(sweep: &Sweep<'_>, contender: usize) -> String {
 
 /// Letter, name, figure and interval.
 fn said(standing: &Standing, sweep: &Sweep<'_>, metric: &Metric) -> String {
-    let write = metric.write;
+    let write = |value| metric.write(value);
     let interval = match standing.estimate.known_interval() {
         None => ", too few samples for an interval".to_owned(),
         Some([low, high]) if low == high => String::new(),

@@ -1,6 +1,7 @@
 //! `summary.csv` of loads (RFC 4180, with `\n` as line end): one row per load and phase; a load that was not run has one
 //! row without figures. Empty is "not measured". Rates are per second, times in nanoseconds.
 
+use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::summary::Times;
@@ -140,6 +141,8 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     fields.extend(of_distributions(phase));
     fields.extend(of_way("up", "link_", phase.link.map(|link| link.up)));
     fields.extend(of_way("down", "link_", phase.link.map(|link| link.down)));
+    let figures = Metric::csv(Of::Loads);
+    fields.extend(figures.map(|(metric, name)| optional(name, metric.of_phase(phase, metric.shown()))));
     fields
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Columns of the CSV are those of `points` in `summary.json` (docs/results-format.md), and `varied`.
 
+use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::nbiot::{Estimate, NbiotSummary, Point};
 
 use super::{sensitivity, table};
@@ -56,6 +57,8 @@ fn row(point: &Point) -> Vec<Field> {
     fields.push(field("energy_mj", point.energy_mj));
     fields.push(field("day_mj", point.day_mj));
     fields.push(field("battery_years", point.battery_years));
+    let figures = Metric::csv(Of::Points);
+    fields.extend(figures.map(|(metric, name)| optional(name, metric.of_point(point, metric.shown()))));
     fields
 }
 

@@ -19,6 +19,8 @@ const BAR_HEADING: &str = "bytes by layer";
 #[derive(Clone, Copy)]
 enum Dropped {
     Column(Column),
+    /// The columns of the catalogue, all of them.
+    Figures,
     Bar,
     Key(Key),
 }
@@ -35,7 +37,7 @@ const DROP_ORDER: [Dropped; 13] = [
     Dropped::Bar,
     Dropped::Column(Column::Connection),
     Dropped::Column(Column::Total),
-    Dropped::Column(Column::Frames),
+    Dropped::Figures,
     Dropped::Key(Key::Agreement),
     Dropped::Column(Column::P50),
 ];
@@ -189,6 +191,10 @@ impl Layout {
             }
             match dropped {
                 Dropped::Column(column) => self.columns.retain(|(_, placed, _)| *placed != column),
+                Dropped::Figures => {
+                    let is_own = |column: &Column| !matches!(column, Column::Figure(_));
+                    self.columns.retain(|(_, placed, _)| is_own(placed));
+                }
                 Dropped::Bar => self.bar = None,
                 // Only the last key is ever dropped.
                 Dropped::Key(key) => self.keys.retain(|(name, _, _)| *name != key.heading().0),

@@ -134,6 +134,15 @@ pub(super) enum Sections {
     All,
 }
 
+/// The column of a figure in tables of cells, and its map in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading.
+    pub name: &'static str,
+    /// The unit below the heading.
+    pub unit: &'static str,
+}
+
 /// The measurement of one device that a figure is of.
 #[derive(Clone, Copy)]
 pub(super) struct Sampled {
@@ -160,6 +169,8 @@ pub(super) struct Entry {
     pub(super) sections: Sections,
     pub(super) adds_up: bool,
     pub(super) grows: bool,
+    pub(super) column: Option<Column>,
+    pub(super) csv: Option<&'static str>,
 }
 
 /// What a new entry may be.
@@ -181,6 +192,8 @@ impl Entry {
             sections: Sections::None,
             adds_up: false,
             grows: false,
+            column: None,
+            csv: None,
         }
     }
 
@@ -346,6 +359,18 @@ impl Entry {
     /// The figures of all phases add up to one.
     pub(super) const fn adding_up(mut self) -> Self {
         self.adds_up = true;
+        self
+    }
+
+    /// Tables of cells have a column of it where a cell has the figure; less is better.
+    pub(super) const fn in_tables(mut self, name: &'static str, unit: &'static str) -> Self {
+        self.column = Some(Column { name, unit });
+        self
+    }
+
+    /// `summary.csv` has a column of it, in base units: of comparisons, loads and reports in NB-IoT cells, whichever have the figure.
+    pub(super) const fn in_csv(mut self, name: &'static str) -> Self {
+        self.csv = Some(name);
         self
     }
 

@@ -3,7 +3,7 @@
 use super::Aggregation;
 use super::entry::{Entry, Known, Sections, Shape};
 use super::read::{Reader, is_constant};
-use super::{CellNeeds, ENTRIES, Metric, Needs, Of, Quantity};
+use super::{CellNeeds, Column, ENTRIES, Metric, Needs, Of, Quantity};
 use crate::load::PhaseFigures;
 use crate::nbiot::{Estimate, Point, RunFigures};
 use crate::samples::SampleRow;
@@ -94,6 +94,34 @@ impl Metric {
             (Shape::Mean | Shape::MeanAndMin, Quantity::Energy) => "mean<300mJ",
             (Shape::Mean, Quantity::BitRate) => "mean>=1kbit",
             (Shape::Mean | Shape::MeanAndMin, _) => "mean<=8",
+        }
+    }
+}
+
+/// Where the figure is shown.
+impl Metric {
+    /// Its column in tables of cells.
+    pub fn column(self) -> Option<Column> {
+        self.entry().column
+    }
+
+    /// Its columns in CSV files: the name, for each metric of these that has one.
+    pub fn csv(of: Of) -> impl Iterator<Item = (Self, &'static str)> {
+        let all = Self::ALL.iter().copied().filter(move |metric| metric.is_of(of));
+        all.filter_map(|metric| Some((metric, metric.entry().csv?)))
+    }
+
+    /// The one figure that a column shows.
+    pub fn shown(self) -> Aggregation {
+        match self.entry().shape {
+            Shape::Distribution | Shape::TwoQuantiles => Aggregation::P50,
+            Shape::PerMessage | Shape::PerMessageEachWay | Shape::Mean | Shape::MeanAndMin => {
+                Aggregation::Mean
+            }
+            Shape::Counted | Shape::Number => Aggregation::Count,
+            Shape::Share => Aggregation::Rate,
+            Shape::Sum => Aggregation::Sum,
+            Shape::Value => Aggregation::Value,
         }
     }
 }

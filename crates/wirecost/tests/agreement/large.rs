@@ -6,7 +6,7 @@
 
 use crate::rerun::{Runs, differing};
 use crate::trace::{Counts, Trace};
-use crate::traces::{Cpus, simulated};
+use crate::traces::{Cpus, SETTLE, simulated};
 
 /// The tolerance of the median repeat's data segments: a writer that was delayed ends its writes elsewhere.
 const SEGMENTS: u64 = 4;
@@ -16,7 +16,7 @@ type Repeat = [Counts; 2];
 
 /// Compares data bytes, data segments and pure acknowledgments of 20 repeats with virtual time.
 fn hold(stacks: &str, size: &str) {
-    let arguments = format!("{stacks} --size {size} --rtt 31ms -n 20 --record-hosts 1000");
+    let arguments = format!("{stacks} --size {size} --rtt 31ms -n 20 {SETTLE} --record-hosts 1000");
     let simulated = simulated(&arguments, Cpus::One);
     let mut differing = differing(&arguments, Cpus::One, &simulated, |cell, live, simulated| {
         of_all(cell, &counts(live), expected(simulated)).err()

@@ -2,7 +2,7 @@
 
 use crate::rerun::differing;
 use crate::trace::Trace;
-use crate::traces::{Cpus, simulated};
+use crate::traces::{Cpus, SETTLE, simulated};
 
 /// Not 25 ms: QUIC's acknowledgments wait as long (RFC 9000 section 18.2, max_ack_delay), so that one of them and the
 /// next packet would come at the same time. And no multiple of the 10 ms between the starts of two devices, lest one's
@@ -12,7 +12,7 @@ const SIZES: &str = "--size 1B,128B,10kB";
 
 /// Compares every repeat of every cell with virtual time.
 fn hold(stacks: &str) {
-    let arguments = format!("{stacks} {SIZES} {LINK} -n 5 --record-hosts 1000");
+    let arguments = format!("{stacks} {SIZES} {LINK} -n 5 {SETTLE} --record-hosts 1000");
     // If the machine delays the sender of a burst by more than a millisecond, the reader acts in between, which is
     // another exchange.
     let differing = differing(

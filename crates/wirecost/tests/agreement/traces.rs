@@ -11,6 +11,10 @@ use wirecost_wire::pcapng::{Block, Reader, Way};
 use crate::common::Run;
 use crate::trace::Trace;
 
+/// How long a device waits after each step on a link of 31 ms: seven times the longest that an acknowledgement takes there. Cells run one
+/// after the other, and are little else than these pauses.
+pub(crate) const SETTLE: &str = "--settle 500ms";
+
 /// The traces of devices by the name of their cell in a capture's comments.
 pub(crate) type Traces = BTreeMap<String, Vec<Trace>>;
 

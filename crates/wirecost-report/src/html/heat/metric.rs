@@ -1,10 +1,11 @@
 //! The metrics that maps compare, with their intervals.
 
 use wirecost_results::Cell;
+use wirecost_results::catalogue;
 use wirecost_stats::Estimate;
 
 use super::super::scope::Scope;
-use crate::columns::Column;
+use crate::columns::{self, Column};
 use crate::number;
 
 /// A metric of a map.
@@ -13,12 +14,34 @@ pub(super) struct Metric {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
     pub(super) scope: Scope,
-    pub(super) write: fn(f64) -> String,
-    estimate: fn(&Cell) -> Option<Estimate>,
+    read: Read,
 }
 
-/// Every metric, in the order of the controls.
-pub(super) const METRICS: [Metric; 7] = [
+/// How a metric is read and written.
+#[derive(Clone, Copy)]
+enum Read {
+    /// By a function of the cell.
+    Cell(fn(&Cell) -> Option<Estimate>),
+    /// As its column.
+    Figure(catalogue::Metric),
+}
+
+/// Every metric, in the order of the controls: those that maps alone have, and the figures with a column.
+pub(super) fn all() -> Vec<Metric> {
+    let of_catalogue = |figure: &catalogue::Metric| {
+        let column = figure.column()?;
+        Some(Metric {
+            name: column.name,
+            unit: column.unit,
+            scope: Scope::All,
+            read: Read::Figure(*figure),
+        })
+    };
+    let in_tables = catalogue::Metric::ALL.iter().filter_map(of_catalogue);
+    METRICS.into_iter().chain(in_tables).collect()
+}
+
+const METRICS: [Metric; 7] = [
     metric("bytes per answered message", "B", Scope::Answered, message_bytes),
     metric("bytes per message", "B", Scope::All, message_bytes),
     metric("response time, p50", "ms", Scope::Answered, median),
@@ -38,11 +61,7 @@ const fn metric(
         name,
         unit,
         scope,
-        write: match unit.as_bytes() {
-            b"B" => number::bytes,
-            _ => number::millis,
-        },
-        estimate,
+        read: Read::Cell(estimate),
     }
 }
 
@@ -52,7 +71,19 @@ impl Metric {
         if !self.scope.holds(cell) {
             return None;
         }
-        (self.estimate)(cell)
+        match self.read {
+            Read::Cell(estimate) => estimate(cell),
+            Read::Figure(figure) => Column::Figure(figure).estimate(cell),
+        }
+    }
+
+    /// A figure as text.
+    pub(super) fn write(&self, value: f64) -> String {
+        match self.read {
+            Read::Figure(figure) => columns::written(figure, value),
+            Read::Cell(_) if self.unit == "B" => number::bytes(value),
+            Read::Cell(_) => number::millis(value),
+        }
     }
 }
 
