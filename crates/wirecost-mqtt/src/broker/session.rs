@@ -123,7 +123,10 @@ pub(super) fn filter_bytes(filter: &str) -> usize {
 
 fn will_bytes(will: &OwnedWill) -> usize {
     let will = will.as_will();
-    size_of::<OwnedWill>() + will.topic.len() + will.payload.as_bytes().len() + will.properties.written_bytes()
+    size_of::<OwnedWill>()
+        + will.topic.len()
+        + will.payload.as_bytes().len()
+        + will.properties.written_bytes()
 }
 
 /// All sessions, by number and by client identifier.

@@ -184,11 +184,7 @@ impl Synchronized {
 
     /// A connection after the exchange of SYNs, in which the peer acknowledged `acknowledged` bytes of data.
     fn new(mut opening: Opening, peer: &PeerSyn, acknowledged: u32, now: Instant) -> Self {
-        let first_sequence = opening
-            .start
-            .sequence
-            .wrapping_add(1)
-            .wrapping_add(acknowledged);
+        let first_sequence = opening.start.sequence.wrapping_add(1).wrapping_add(acknowledged);
         opening.send.acknowledge(acknowledged.into());
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,

@@ -22,11 +22,11 @@ mod window;
 
 pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
+use crate::on_demand::OnDemand;
 use acknowledgment::{AckContext, Acknowledgment, AfterRead};
 use reassembly::Reassembly;
 use sack::Sack;
 use sequence::{distance, earliest, is_after, is_before};
-use crate::on_demand::OnDemand;
 use window::{Advertised, Window, WindowChoice, WindowState};
 
 /// When an acknowledgment must leave, if no segment carries it before.

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 use wirecost_wire::tcp::SackBlock;
 
-use crate::on_demand::{Empty, OnDemand};
 use super::sequence::{advanced, distance, earliest, is_after, is_before, joined, latest, overlap};
+use crate::on_demand::{Empty, OnDemand};
 
 /// An empty buffer above this capacity is freed; a smaller one is kept for the next message.
 const KEPT_BYTES: usize = 2048;
@@ -215,7 +215,10 @@ impl Reassembly {
     /// Moves the next sequence number over the runs that it has reached.
     fn join(&mut self) -> Joined {
         let arrived = self.next;
-        let reached = self.unread.held.partition_point(|run| !is_after(run.left, arrived));
+        let reached = self
+            .unread
+            .held
+            .partition_point(|run| !is_after(run.left, arrived));
         let mut result = Joined::default();
         for run in self.unread.held.drain(..reached) {
             let again = SackBlock {

@@ -35,10 +35,7 @@ impl TickClock {
             Granularity::Ticks(tick) => (Timers::Ticks, tick),
         };
         let tick_micros = u64::try_from(tick.as_micros()).unwrap_or(u64::MAX).max(1);
-        Self {
-            timers,
-            tick_micros,
-        }
+        Self { timers, tick_micros }
     }
 
     /// Ticks since the start of the run.
