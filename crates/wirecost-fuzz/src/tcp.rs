@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::Config;
+use wirecost_tcp::{Config, Start};
 
 use crate::script::Script;
 
@@ -20,14 +20,22 @@ const MSS: u16 = 1460;
 /// The largest number of bytes written in an input.
 const MOST_WRITTEN: u64 = 200_000;
 
-/// The configuration of an end: a preset with some options switched off.
-fn config(script: &mut Script<'_>) -> Option<Config> {
+/// The configuration of an end: a preset with some options switched off; and the phase of its clock.
+fn config(script: &mut Script<'_>) -> Option<(Config, Duration)> {
     let (choice, more) = (script.byte()?, script.byte()?);
     let mut config = preset(choice)(if more & 0x20 == 0 { MSS } else { 200 });
-    config.clock_phase = Duration::from_micros(u64::from(choice) * 997);
     config.timestamps &= more & 8 == 0;
     config.selective_acknowledgments &= more & 16 == 0;
-    Some(config)
+    Some((config, Duration::from_micros(u64::from(choice) * 997)))
+}
+
+/// A connection with this initial sequence number, on a host whose clock has this phase.
+fn start(sequence: u32, clock_phase: Duration) -> Start {
+    Start {
+        sequence,
+        clock_phase,
+        fast_open: None,
+    }
 }
 
 /// One of the presets.

@@ -133,6 +133,13 @@ impl<M> Outbound<M> {
         self.quota = receive_maximum.saturating_sub(held);
     }
 
+    /// Gives back the memory of an empty list of exchanges.
+    pub(crate) fn rest(&mut self) {
+        if self.exchanges.is_empty() {
+            self.exchanges = VecDeque::new();
+        }
+    }
+
     /// Drops all exchanges, oldest first.
     pub(crate) fn discard(&mut self) -> impl Iterator<Item = M> + '_ {
         self.resent = 0;
@@ -309,6 +316,13 @@ impl Inbound {
     /// The number of messages that wait for their PUBREL.
     pub(crate) fn len(&self) -> usize {
         self.unreleased.len()
+    }
+
+    /// Gives back the memory of an empty list.
+    pub(crate) fn rest(&mut self) {
+        if self.unreleased.is_empty() {
+            self.unreleased = Vec::new();
+        }
     }
 
     pub(crate) fn clear(&mut self) {

@@ -14,9 +14,12 @@ pub(crate) mod socket;
 pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
+use std::sync::Arc;
+
 use wirecost_proto::bare::Transport as Kind;
 use wirecost_proto::hosts::HostIndex;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
+use wirecost_proto::{BothWays, Delivery, Direction, Fate, Instant, Span};
+use wirecost_tcp::Config;
 use wirecost_wire::tcp::Flags;
 
 use crate::carrier::{Carrier, Decision, Offered};
@@ -32,6 +35,7 @@ use in_flight::{InFlight, PacketSlot};
 #[derive(Debug)]
 pub(crate) struct Network<L, T> {
     pub(crate) settings: Settings,
+    tcp: BothWays<Arc<Config>>,
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
     pub(crate) flows: Slab<Flow>,
@@ -104,6 +108,7 @@ fn translate(carrier: &mut impl Carrier, flow: &mut Flow, entering: &Entering<'_
 impl<L: Carrier, T: Tap> Network<L, T> {
     pub(crate) fn new(settings: Settings, devices: usize, links: L, tap: T) -> Self {
         Self {
+            tcp: settings.shared_tcp(),
             settings,
             now: Instant::START,
             queue: Queue::default(),

@@ -1,8 +1,11 @@
 //! The settings of a world, apart from its hosts and links.
 
-use wirecost_proto::Rng;
+use std::sync::Arc;
+
 use wirecost_proto::driver::Writing;
+use wirecost_proto::{BothWays, Rng};
 use wirecost_tcp::Config;
+use wirecost_tcp::receive::Reader;
 
 use crate::workers::Workers;
 
@@ -72,5 +75,21 @@ impl Settings {
         self.device_tcp.nagle = writing.nagle;
         self.server_tcp.nagle = writing.nagle;
         self
+    }
+
+    /// The TCP of the two ends, which all connections share, by the direction in which they send.
+    pub(crate) fn shared_tcp(&self) -> BothWays<Arc<Config>> {
+        let ends = BothWays {
+            up: &self.device_tcp,
+            down: &self.server_tcp,
+        };
+        ends.map(|config| {
+            let mut config = config.clone();
+            config.receive.reader = match self.wake {
+                Wake::AfterBurst => Reader::After,
+                Wake::EachSegment | Wake::Beside => Reader::Beside,
+            };
+            Arc::new(config)
+        })
     }
 }

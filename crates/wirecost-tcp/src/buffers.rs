@@ -3,6 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::on_demand::{Empty, OnDemand};
+
 /// The number of pushes that are remembered; of more, the latest replaces the last.
 const MAX_PUSHES: usize = 32;
 
@@ -12,13 +14,31 @@ const KEPT_BYTES: usize = 512;
 /// The bytes of one direction from the first that is not acknowledged to the last that was written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendBuffer {
-    bytes: VecDeque<u8>,
     /// The position of the first of them in the stream.
     start: u64,
+    queue: OnDemand<Queue>,
+}
+
+/// The bytes, and where they are cut.
+#[derive(Clone, Debug)]
+struct Queue {
+    bytes: VecDeque<u8>,
     /// The ends of pushed packets, in order: the segments that end there carry PSH. The last packet of a write is pushed.
     pushes: VecDeque<u64>,
     /// The ends of the packets that the bytes leave in, in order: first the sent packets, then the waiting ones.
     packets: VecDeque<u64>,
+}
+
+impl Empty for Queue {
+    const EMPTY: &'static Self = &Self {
+        bytes: VecDeque::new(),
+        pushes: VecDeque::new(),
+        packets: VecDeque::new(),
+    };
+
+    fn empty() -> Self {
+        Self::EMPTY.clone()
+    }
 }
 
 /// A packet that waits.
@@ -38,24 +58,24 @@ impl SendBuffer {
 
     /// The position of the next byte to be written.
     pub(crate) fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
+        self.start + self.queue.bytes.len() as u64
     }
 
     /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
+        self.queue.bytes.len()
     }
 
     /// Gives back the memory of an empty buffer.
     pub(crate) fn rest(&mut self) {
-        if self.bytes.is_empty() && self.packets.is_empty() && self.pushes.is_empty() {
-            (self.bytes, self.packets, self.pushes) = Default::default();
+        if self.queue.bytes.is_empty() && self.queue.packets.is_empty() && self.queue.pushes.is_empty() {
+            self.queue.free();
         }
     }
 
     /// The number of packets that the bytes leave in.
     pub(crate) fn packets(&self) -> usize {
-        self.packets.len()
+        self.queue.packets.len()
     }
 
     /// Appends one write to the last packet.
@@ -70,52 +90,53 @@ impl SendBuffer {
     /// Appends to the last packet, which stays pushed if it `keeps_push`.
     pub(crate) fn fill_packet(&mut self, bytes: &[u8], keeps_push: bool) {
         let before = self.end();
-        self.bytes.extend(bytes);
+        self.queue.bytes.extend(bytes);
         let end = self.end();
-        match self.packets.back_mut() {
+        match self.queue.packets.back_mut() {
             Some(last) => *last = end,
-            None => self.packets.push_back(end),
+            None => self.queue.packets.push_back(end),
         }
-        if self.pushes.back() == Some(&before) {
-            self.pushes.pop_back();
+        if self.queue.pushes.back() == Some(&before) {
+            self.queue.pushes.pop_back();
             if keeps_push {
-                self.pushes.push_back(end);
+                self.queue.pushes.push_back(end);
             }
         }
     }
 
     /// Appends as a packet of its own.
     pub(crate) fn start_packet(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
-        self.packets.push_back(self.end());
+        self.queue.bytes.extend(bytes);
+        let end = self.end();
+        self.queue.packets.push_back(end);
     }
 
     /// Marks the end of the buffer: the segment that ends here carries PSH.
     pub(crate) fn push(&mut self) {
         let end = self.end();
-        if self.pushes.back() == Some(&end) {
+        if self.queue.pushes.back() == Some(&end) {
             return;
         }
-        if self.pushes.len() >= MAX_PUSHES {
-            self.pushes.pop_back();
+        if self.queue.pushes.len() >= MAX_PUSHES {
+            self.queue.pushes.pop_back();
         }
-        self.pushes.push_back(end);
+        self.queue.pushes.push_back(end);
     }
 
     /// Bytes of the last packet after `offset`.
     pub(crate) fn last_packet_bytes(&self, offset: u64) -> u64 {
-        let start = match self.packets.len() {
+        let start = match self.queue.packets.len() {
             0 | 1 => self.start,
-            count => self.packets.get(count - 2).copied().unwrap_or(self.start),
+            count => self.queue.packets.get(count - 2).copied().unwrap_or(self.start),
         };
         self.end().saturating_sub(start.max(offset))
     }
 
     /// The packet that starts at `offset`.
     pub(crate) fn packet_at(&self, offset: u64) -> WaitingPacket {
-        let index = self.packets.partition_point(|end| *end <= offset);
-        let end = self.packets.get(index).copied().unwrap_or(offset);
-        let next_end = self.packets.get(index + 1).copied().unwrap_or(end);
+        let index = self.queue.packets.partition_point(|end| *end <= offset);
+        let end = self.queue.packets.get(index).copied().unwrap_or(offset);
+        let next_end = self.queue.packets.get(index + 1).copied().unwrap_or(end);
         WaitingPacket {
             bytes: end - offset,
             next_bytes: next_end - end,
@@ -125,23 +146,23 @@ impl SendBuffer {
     /// Makes the bytes from `start` to `end` one packet: splits the packet at `start`, or joins it with the packets after it and
     /// their pushes.
     pub(crate) fn cut_packet(&mut self, start: u64, end: u64) {
-        let index = self.packets.partition_point(|end| *end <= start);
+        let index = self.queue.packets.partition_point(|end| *end <= start);
         // Pushes are where packets end.
-        if self.packets.get(index) == Some(&end) {
+        if self.queue.packets.get(index) == Some(&end) {
             return;
         }
-        while self.packets.get(index).is_some_and(|other| *other <= end) {
-            self.packets.remove(index);
+        while self.queue.packets.get(index).is_some_and(|other| *other <= end) {
+            self.queue.packets.remove(index);
         }
-        self.packets.insert(index, end);
-        let index = self.pushes.partition_point(|push| *push <= start);
+        self.queue.packets.insert(index, end);
+        let index = self.queue.pushes.partition_point(|push| *push <= start);
         let mut is_pushed = false;
-        while self.pushes.get(index).is_some_and(|push| *push <= end) {
-            self.pushes.remove(index);
+        while self.queue.pushes.get(index).is_some_and(|push| *push <= end) {
+            self.queue.pushes.remove(index);
             is_pushed = true;
         }
         if is_pushed {
-            self.pushes.insert(index, end);
+            self.queue.pushes.insert(index, end);
         }
     }
 
@@ -150,28 +171,28 @@ impl SendBuffer {
         let acknowledged = offset.min(self.end()).saturating_sub(self.start);
         let count = usize::try_from(acknowledged)
             .unwrap_or(usize::MAX)
-            .min(self.bytes.len());
-        self.bytes.drain(..count);
-        self.start += count as u64;
-        while self.pushes.front().is_some_and(|end| *end <= self.start) {
-            self.pushes.pop_front();
+            .min(self.queue.bytes.len());
+        if count > 0 {
+            self.queue.bytes.drain(..count);
+            self.start += count as u64;
         }
-        while self.packets.front().is_some_and(|end| *end <= self.start) {
-            self.packets.pop_front();
+        while self.queue.pushes.front().is_some_and(|end| *end <= self.start) {
+            self.queue.pushes.pop_front();
         }
-        if self.bytes.is_empty() && self.bytes.capacity() > KEPT_BYTES {
-            self.bytes = VecDeque::new();
-            self.pushes = VecDeque::new();
-            self.packets = VecDeque::new();
+        while self.queue.packets.front().is_some_and(|end| *end <= self.start) {
+            self.queue.packets.pop_front();
+        }
+        if self.queue.bytes.is_empty() && self.queue.bytes.capacity() > KEPT_BYTES {
+            self.queue.free();
         }
     }
 
     /// Appends up to `count` bytes from `offset` on to `out`; returns how many there were.
     pub(crate) fn copy(&self, offset: u64, count: usize, out: &mut Vec<u8>) -> usize {
         let from = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
-        let from = from.min(self.bytes.len());
-        let count = count.min(self.bytes.len() - from);
-        let (first, second) = self.bytes.as_slices();
+        let from = from.min(self.queue.bytes.len());
+        let count = count.min(self.queue.bytes.len() - from);
+        let (first, second) = self.queue.bytes.as_slices();
         let of_first = first.get(from..).unwrap_or_default();
         let of_first = of_first.get(..count).unwrap_or(of_first);
         let from = from.saturating_sub(first.len());
@@ -183,7 +204,7 @@ impl SendBuffer {
 
     /// Whether the packet that ends at `offset` was pushed.
     pub(crate) fn pushes_at(&self, offset: u64) -> bool {
-        self.pushes.binary_search(&offset).is_ok()
+        self.queue.pushes.binary_search(&offset).is_ok()
     }
 }
 
@@ -293,7 +314,7 @@ mod tests {
         buffer.write(&[0; 10_000]);
         buffer.acknowledge(u64::MAX);
         assert_eq!(
-            (buffer.len(), buffer.start(), buffer.bytes.capacity()),
+            (buffer.len(), buffer.start(), buffer.queue.bytes.capacity()),
             (0, 10_000, 0)
         );
     }

@@ -7,7 +7,7 @@ use crate::receive::ReceiveConfig;
 use crate::recovery::RecoveryConfig;
 use crate::timers::Granularity;
 
-/// The configuration of one end.
+/// The configuration of one end, which any number of connections share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The largest segment that this end accepts: the path's MTU less IP and TCP headers without options.
@@ -20,8 +20,6 @@ pub struct Config {
     pub handshake: HandshakeConfig,
     /// The rounding of timers.
     pub granularity: Granularity,
-    /// The host's clock at the start of the run, which determines its ticks. Ends on one machine share it.
-    pub clock_phase: Duration,
     /// How many segments leave at once, the last of them with PSH; `None` if each leaves by itself.
     pub burst: Option<BurstConfig>,
     /// Whether a segment that is not full waits while an earlier one that was not full is unacknowledged: Nagle's algorithm
@@ -35,14 +33,32 @@ pub struct Config {
     pub fin_wait_2: Duration,
     /// When an idle connection is probed (RFC 9293, section 3.8.4); `None`: never.
     pub keep_alive: Option<KeepAliveConfig>,
-    /// Whether data may be in a SYN (RFC 7413); `None`: never.
-    pub fast_open: Option<FastOpen>,
     /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as in Linux.
     pub maximum_persist: Duration,
     /// Congestion control, loss recovery and the retransmission time-out.
     pub recovery: RecoveryConfig,
     /// Acknowledgments and the window offered.
     pub receive: ReceiveConfig,
+}
+
+/// What a connection has of its own. From a number: a connection with this initial sequence number, whose host's clock starts with the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// The initial sequence number of this end.
+    pub sequence: u32,
+    /// The host's clock at the start of the run, which determines its ticks. Ends on one machine share it.
+    pub clock_phase: Duration,
+    /// Whether data may be in a SYN (RFC 7413); `None`: never.
+    pub fast_open: Option<FastOpen>,
+}
+
+impl From<u32> for Start {
+    fn from(sequence: u32) -> Self {
+        Self {
+            sequence,
+            ..Self::default()
+        }
+    }
 }
 
 /// When an end probes a peer from which nothing has come.
@@ -129,7 +145,6 @@ impl Config {
                 syn_ack_retries: 5,
             },
             granularity: Granularity::Wheel(Duration::from_millis(4)),
-            clock_phase: Duration::ZERO,
             // net.ipv4.tcp_min_tso_segs; GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER and 1.
             burst: Some(BurstConfig {
                 minimum_segments: 2,
@@ -148,7 +163,6 @@ impl Config {
             time_wait: Duration::from_secs(60),
             fin_wait_2: Duration::from_secs(60),
             keep_alive: None,
-            fast_open: None,
             maximum_persist: Duration::from_secs(120),
             recovery: RecoveryConfig::linux(),
             receive: ReceiveConfig::linux(),

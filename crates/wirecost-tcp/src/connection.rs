@@ -1,6 +1,7 @@
 //! One end of a connection (RFC 9293).
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
@@ -10,7 +11,7 @@ use wirecost_proto::{Instant, ResetReason};
 use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
 use crate::connection::synchronized::{Synchronized, Transition};
 use crate::fast_open::Cookie;
-use crate::{Config, Segment};
+use crate::{Config, Segment, Start};
 
 mod events;
 mod handshake;
@@ -108,8 +109,8 @@ impl Transmit {
 pub struct Connection {
     stage: Stage,
     events: Events,
-    /// A segment to be sent in any stage.
-    answer: Option<Segment>,
+    /// A segment to be sent in any stage. It is rare, and connections at rest are many.
+    answer: Option<Box<Segment>>,
     /// The cookie that the peer has given.
     cookie: Option<Cookie>,
     /// The unread bytes of a connection that has ended.
@@ -132,11 +133,12 @@ enum Stage {
 }
 
 impl Connection {
-    /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice. With the cookie of an earlier
-    /// connection (RFC 7413), [`Event::Opened`] is there at once, and the SYN waits for the first write.
-    pub fn connect(config: Config, initial_sequence: u32, _: Instant) -> Self {
-        let clock_phase = config.clock_phase;
-        let opening = Opening::connect(config, initial_sequence);
+    /// An end that opens: its SYN is to be transmitted. With the cookie of an earlier connection (RFC 7413), [`Event::Opened`] is
+    /// there at once, and the SYN waits for the first write.
+    pub fn connect(config: impl Into<Arc<Config>>, start: impl Into<Start>, _: Instant) -> Self {
+        let start = start.into();
+        let clock_phase = start.clock_phase;
+        let opening = Opening::connect(config.into(), start);
         let may_write = opening.is_early;
         let mut connection = Self::new(opening, clock_phase);
         if may_write {
@@ -147,9 +149,16 @@ impl Connection {
 
     /// An end that answers `syn`: its SYN-ACK is to be transmitted. The data of the SYN is taken if the SYN has the cookie of its
     /// sender's address (RFC 7413), and dropped otherwise.
-    pub fn accept(config: Config, syn: &Segment, data: &[u8], initial_sequence: u32, now: Instant) -> Self {
-        let clock_phase = config.clock_phase;
-        let opening = Opening::accept(config, syn, initial_sequence);
+    pub fn accept(
+        config: impl Into<Arc<Config>>,
+        syn: &Segment,
+        data: &[u8],
+        start: impl Into<Start>,
+        now: Instant,
+    ) -> Self {
+        let start = start.into();
+        let clock_phase = start.clock_phase;
+        let opening = Opening::accept(config.into(), syn, start);
         let now = now + clock_phase;
         let peer = opening.peer.filter(|_| !data.is_empty() && opening.trusts(syn));
         let Some(peer) = peer else {
@@ -183,7 +192,7 @@ impl Connection {
         match &mut self.stage {
             Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
                 HandshakeStep::Stay => {}
-                HandshakeStep::Answer(answer) => self.answer = Some(answer),
+                HandshakeStep::Answer(answer) => self.answer = Some(Box::new(answer)),
                 HandshakeStep::Open(peer) => self.handshake_done(peer, segment, payload, now),
                 HandshakeStep::End(reason) => self.end(Some(reason)),
             },
@@ -196,7 +205,7 @@ impl Connection {
                 }
             }
             // RFC 9293, section 3.10.7.1.
-            Stage::Closed => self.answer = segment.reset(payload.len()),
+            Stage::Closed => self.answer = segment.reset(payload.len()).map(Box::new),
         }
     }
 
@@ -207,7 +216,7 @@ impl Connection {
         };
         // An end whose SYN carried data has told its application before.
         let is_known = opening.is_early;
-        self.cookie = segment.fast_open.filter(|_| opening.config.fast_open.is_some());
+        self.cookie = segment.fast_open.filter(|_| opening.start.fast_open.is_some());
         let synchronized = Synchronized::open(*opening, &peer, segment, now);
         self.stage = Stage::Synchronized(Box::new(synchronized));
         if !is_known {
@@ -232,7 +241,7 @@ impl Connection {
                 self.stage = Stage::Closed;
             }
             Transition::Reset { answer, reason } => {
-                self.answer = answer;
+                self.answer = answer.map(Box::new);
                 self.end(reason);
             }
         }
@@ -275,7 +284,7 @@ impl Connection {
     pub fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
         let now = now + self.clock_phase;
         if let Some(answer) = self.answer.take() {
-            return Some(Transmit::bare(answer, 0));
+            return Some(Transmit::bare(*answer, 0));
         }
         match &mut self.stage {
             Stage::Opening(opening) => opening.poll_transmit(payload, now),
@@ -391,7 +400,7 @@ impl Connection {
         let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => {
-                self.answer = opening.abort(now);
+                self.answer = opening.abort(now).map(Box::new);
                 self.end(None);
             }
             Stage::Synchronized(_) => self.drive(|open, _| open.abort(now)),

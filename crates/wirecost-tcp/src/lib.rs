@@ -38,13 +38,14 @@ mod buffers;
 pub mod config;
 pub mod connection;
 pub mod fast_open;
+mod on_demand;
 pub mod receive;
 pub mod recovery;
 pub mod segment;
 mod sequence;
 pub mod timers;
 
-pub use config::{BurstConfig, Config};
+pub use config::{BurstConfig, Config, Start};
 pub use connection::{Connection, Event, State, Transmit};
 pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;

@@ -7,7 +7,7 @@ use wirecost_proto::Instant;
 use wirecost_tcp::{Config, Connection, Segment};
 
 use super::end::End;
-use super::{START, config, initial_sequence};
+use super::{START, config, initial_sequence, start};
 use crate::script::Script;
 
 const CLIENT: usize = 0;
@@ -35,7 +35,7 @@ pub fn pair(bytes: &[u8]) -> bool {
 
 struct Pair<'a> {
     ends: [Option<End>; 2],
-    accepts: Config,
+    accepts: (Config, Duration),
     initial: [u32; 2],
     now: Instant,
     fates: Script<'a>,
@@ -52,7 +52,7 @@ impl<'a> Pair<'a> {
         let initial = [initial_sequence(script)?, initial_sequence(script)?];
         let delay = Duration::from_millis(u64::from(script.byte()?) + 1);
         let fates = usize::from(script.u16()?);
-        let connection = Connection::connect(connects, initial[CLIENT], START);
+        let connection = Connection::connect(connects.0, start(initial[CLIENT], connects.1), START);
         let mut pair = Self {
             ends: [Some(End::new(connection, initial[CLIENT], START)), None],
             accepts,
@@ -175,7 +175,9 @@ impl<'a> Pair<'a> {
             return end.receive(&segment, &payload, self.now);
         }
         let initial = self.initial[SERVER];
-        let connection = Connection::accept(self.accepts.clone(), &segment, &payload, initial, self.now);
+        let (config, phase) = self.accepts.clone();
+        let start = start(initial, phase);
+        let connection = Connection::accept(config, &segment, &payload, start, self.now);
         self.ends[SERVER] = Some(End::new(connection, initial, self.now));
     }
 

@@ -7,7 +7,7 @@ use wirecost_tcp::{Connection, Segment, State, Timestamps};
 use wirecost_wire::tcp::{self, Flags, SackBlock, SackBlocks};
 
 use super::end::{End, seen_on_the_wire, stream};
-use super::{START, config, initial_sequence};
+use super::{START, config, initial_sequence, start};
 use crate::script::Script;
 
 /// The most timers that fire in one run. A connection whose peer never answers needs fewer, zero-window probes included.
@@ -41,7 +41,7 @@ impl Target {
     fn new(script: &mut Script<'_>) -> Option<Self> {
         let kind = script.byte()?;
         let accepts = kind & 1 != 0;
-        let config = config(script)?;
+        let (config, phase) = config(script)?;
         let (ours, theirs) = (initial_sequence(script)?, initial_sequence(script)?);
         let shift = kind >> 3;
         let syn = Segment {
@@ -58,9 +58,9 @@ impl Target {
             ..Segment::default()
         };
         let connection = if accepts {
-            Connection::accept(config, &syn, &[], ours, START)
+            Connection::accept(config, &syn, &[], start(ours, phase), START)
         } else {
-            Connection::connect(config, ours, START)
+            Connection::connect(config, start(ours, phase), START)
         };
         let mut target = Self {
             end: End::new(connection, ours, START),

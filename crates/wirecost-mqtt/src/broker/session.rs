@@ -1,5 +1,6 @@
 //! The state of a client's session during and between its connections (section 4.1).
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -28,7 +29,8 @@ pub(super) struct Session {
     pub(super) flow: Option<FlowId>,
     /// The session expiry interval in seconds.
     pub(super) expiry: u32,
-    will: Option<OwnedWill>,
+    /// Most clients have none.
+    will: Option<Box<OwnedWill>>,
     pub(super) filters: BTreeSet<Arc<str>>,
     pub(super) outbound: Outbound<QueuedMessage>,
     pub(super) inbound: Inbound,
@@ -76,10 +78,10 @@ impl Session {
 
     /// Replaces the will.
     pub(super) fn set_will(&mut self, will: Option<OwnedWill>) {
-        let bytes = |will: &Option<OwnedWill>| will.as_ref().map_or(0, will_bytes);
-        let others = self.state.bytes() - bytes(&self.will);
-        self.state.set(others + bytes(&will));
-        self.will = will;
+        let bytes = |will: Option<&OwnedWill>| will.map_or(0, will_bytes);
+        let others = self.state.bytes() - bytes(self.will.as_deref());
+        self.state.set(others + bytes(will.as_ref()));
+        self.will = will.map(Box::new);
     }
 
     /// The delay of the will after the end of the connection; `None` if there is no will.
@@ -95,7 +97,7 @@ impl Session {
     pub(super) fn take_will(&mut self) -> Option<OwnedWill> {
         let will = self.will.take()?;
         self.state.set(self.state.bytes() - will_bytes(&will));
-        Some(will)
+        Some(*will)
     }
 
     /// Adds a filter of a subscription.
@@ -121,7 +123,10 @@ pub(super) fn filter_bytes(filter: &str) -> usize {
 
 fn will_bytes(will: &OwnedWill) -> usize {
     let will = will.as_will();
-    will.topic.len() + will.payload.as_bytes().len() + will.properties.written_bytes()
+    size_of::<OwnedWill>()
+        + will.topic.len()
+        + will.payload.as_bytes().len()
+        + will.properties.written_bytes()
 }
 
 /// All sessions, by number and by client identifier.

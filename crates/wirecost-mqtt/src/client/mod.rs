@@ -375,6 +375,22 @@ impl Endpoint for Client {
             }
         }
     }
+
+    fn rest(&mut self) -> bool {
+        let is_idle = self.actions.is_empty()
+            && self.requests.is_empty()
+            && self.sent.is_none()
+            && self.outbound.len() == 0
+            && self.inbound.len() == 0;
+        if is_idle {
+            (self.actions, self.requests) = (VecDeque::new(), VecDeque::new());
+            self.outbound.rest();
+            self.inbound.rest();
+            self.framer.rest();
+            self.properties = PropertiesBuf::new();
+        }
+        is_idle
+    }
 }
 
 impl Client {

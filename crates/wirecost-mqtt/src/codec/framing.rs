@@ -162,6 +162,13 @@ impl Framer {
         Ok(self.given.then_some(Frame::new(&self.held)))
     }
 
+    /// Gives back the memory of a packet that is complete.
+    pub(crate) fn rest(&mut self) {
+        if self.held() == 0 {
+            *self = Self::new(self.limit);
+        }
+    }
+
     /// The number of stored bytes of an incomplete packet.
     pub const fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }

@@ -1,13 +1,13 @@
 //! TCP: connections over the links, and the segments between them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_proto::driver::Writing;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
-use wirecost_tcp::receive::Reader;
-use wirecost_tcp::{Config, Connection, Segment, Transmit};
+use wirecost_tcp::{Connection, Segment, Start, Transmit};
 use wirecost_wire::tcp::Flags;
 
 use super::flow::{Body, Flow};
@@ -84,21 +84,18 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
-    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link. The phase of its
+    /// What an end of a connection has of its own. Both ends are on one machine, as on the emulated link. The phase of its
     /// ticks is random when they open.
-    fn config(&self, config: &Config, flow: &Flow) -> Config {
+    fn start(&self, flow: &Flow, direction: Direction) -> Start {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
-        let mut config = config.clone();
-        config.clock_phase = Duration::from_nanos(phase);
-        config.fast_open = self.settings.fast_open.map(|key| FastOpen {
-            cookie: Some(Cookie::of(key, flow.client.ip(), flow.server.ip())),
-        });
-        config.receive.reader = match self.settings.wake {
-            Wake::AfterBurst => Reader::After,
-            Wake::EachSegment | Wake::Beside => Reader::Beside,
-        };
-        config
+        Start {
+            sequence: self.initial_sequence(flow, direction),
+            clock_phase: Duration::from_nanos(phase),
+            fast_open: self.settings.fast_open.map(|key| FastOpen {
+                cookie: Some(Cookie::of(key, flow.client.ip(), flow.server.ip())),
+            }),
+        }
     }
 
     /// Opens a connection from the device's side.
@@ -107,11 +104,10 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let Some(entry) = self.flows.get(flow) else {
             return;
         };
-        let initial = self.initial_sequence(entry, Direction::Up);
-        let config = self.config(&self.settings.device_tcp, entry);
-        let connection = Connection::connect(config, initial, now);
+        let start = self.start(entry, Direction::Up);
+        let connection = Connection::connect(Arc::clone(&self.tcp.up), start, now);
         if let Some(entry) = self.flows.get_mut(flow) {
-            entry.place(Direction::Up, Socket::connecting(connection), initial);
+            entry.place(Direction::Up, Socket::connecting(connection), start.sequence);
         }
         self.pump(flow, Direction::Up);
     }
@@ -162,11 +158,10 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let Some(entry) = self.flows.get(flow) else {
             return;
         };
-        let initial = self.initial_sequence(entry, Direction::Down);
-        let config = self.config(&self.settings.server_tcp, entry);
-        let connection = Connection::accept(config, syn, data, initial, now);
+        let start = self.start(entry, Direction::Down);
+        let connection = Connection::accept(Arc::clone(&self.tcp.down), syn, data, start, now);
         if let Some(entry) = self.flows.get_mut(flow) {
-            entry.place(Direction::Down, Socket::answering(connection), initial);
+            entry.place(Direction::Down, Socket::answering(connection), start.sequence);
         }
     }
 

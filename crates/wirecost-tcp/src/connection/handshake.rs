@@ -8,6 +8,7 @@
 //!
 //! - `offer`: SYN and SYN-ACK
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -15,7 +16,7 @@ use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
 
 use crate::buffers::SendBuffer;
-use crate::config::Config;
+use crate::config::{Config, Start};
 use crate::connection::Transmit;
 use crate::recovery;
 use crate::segment::Segment;
@@ -34,9 +35,9 @@ const OPTION_ROOM: u16 = 40;
 /// A connection that is not open yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
-    pub(crate) config: Config,
+    pub(crate) config: Arc<Config>,
+    pub(crate) start: Start,
     pub(crate) send: SendBuffer,
-    pub(crate) initial_sequence: u32,
     /// Whether this end closes as soon as it is open.
     pub(crate) closes: bool,
     /// The peer's SYN: the state is SYN-RECEIVED with it, SYN-SENT without it.
@@ -74,8 +75,8 @@ pub(crate) enum HandshakeStep {
 }
 
 impl Opening {
-    pub(crate) fn connect(config: Config, initial_sequence: u32) -> Self {
-        let cookie = config.fast_open.and_then(|fast_open| fast_open.cookie);
+    pub(crate) fn connect(config: Arc<Config>, start: Start) -> Self {
+        let cookie = start.fast_open.and_then(|fast_open| fast_open.cookie);
         let is_early = cookie.is_some_and(|cookie| !cookie.is_request());
         Self {
             is_due: !is_early,
@@ -85,8 +86,8 @@ impl Opening {
             grants_cookie: false,
             timeout: config.handshake.initial_timeout,
             config,
+            start,
             send: SendBuffer::default(),
-            initial_sequence,
             closes: false,
             peer: None,
             retransmissions: 0,
@@ -97,8 +98,8 @@ impl Opening {
         }
     }
 
-    pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32) -> Self {
-        let mut opening = Self::connect(config, initial_sequence);
+    pub(crate) fn accept(config: Arc<Config>, syn: &Segment, start: Start) -> Self {
+        let mut opening = Self::connect(config, start);
         opening.is_early = false;
         opening.begin();
         opening.grants_cookie = syn.fast_open.is_some() && !opening.trusts(syn);
@@ -108,7 +109,7 @@ impl Opening {
 
     /// Whether the data of a SYN may be taken: it has the cookie of its sender's address (RFC 7413, section 4.2.2).
     pub(crate) fn trusts(&self, syn: &Segment) -> bool {
-        let expected = self.config.fast_open.and_then(|fast_open| fast_open.cookie);
+        let expected = self.start.fast_open.and_then(|fast_open| fast_open.cookie);
         expected.is_some_and(|cookie| syn.fast_open == Some(cookie))
     }
 
@@ -255,13 +256,13 @@ impl Opening {
 
     /// Bytes of the SYN's data that `segment` acknowledges.
     pub(crate) const fn acknowledged_data(&self, segment: &Segment) -> u32 {
-        let first = self.initial_sequence.wrapping_add(1);
+        let first = self.start.sequence.wrapping_add(1);
         segment.acknowledgment.wrapping_sub(first)
     }
 
     fn expectation(&self, peer: PeerSyn, now: Instant) -> Segment {
         Segment {
-            sequence: self.initial_sequence.wrapping_add(1),
+            sequence: self.start.sequence.wrapping_add(1),
             acknowledgment: peer.next,
             flags: Flags::ACK,
             window: self.window(),
@@ -334,7 +335,7 @@ impl Opening {
             .timestamps
             .filter(|_| peer.timestamp.is_some())
             .map(|stamps| stamps.echo);
-        let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
+        let first = self.first_sent.map(|first| clock(self.start.sequence, first));
         recovery::HandshakeResult {
             rtt: self.round_trip(echo, now),
             // Linux: a SYN-ACK that was only sent again for repeated SYNs is no sign of congestion (`tcp_create_openreq_child`).
@@ -353,7 +354,7 @@ impl Opening {
             return self.first_sent.map(|sent| now.saturating_since(sent));
         }
         // RFC 6298, section 3 (Karn): only a timestamp shows which transmission was answered.
-        let millis = clock(self.initial_sequence, now).wrapping_sub(echo?);
+        let millis = clock(self.start.sequence, now).wrapping_sub(echo?);
         // An echo of a future time is not a measurement.
         (!is_before(millis, 0)).then(|| Duration::from_millis(u64::from(millis)))
     }

@@ -10,6 +10,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use wirecost_proto::{Instant, ResetReason};
@@ -19,6 +20,7 @@ use crate::buffers::SendBuffer;
 use crate::config::Config;
 use crate::connection::handshake::{Opening, PeerSyn, clock};
 use crate::connection::{Event, Events, State, TimeWait, Transmit};
+use crate::on_demand::{Empty, OnDemand};
 use crate::receive::{AckDue, Receiver, Terms};
 use crate::recovery::{self, Recovery};
 use crate::segment::Segment;
@@ -51,6 +53,17 @@ pub(crate) enum Transition {
     },
 }
 
+/// Segments to be sent before all others.
+type Early = VecDeque<Transmit>;
+
+impl Empty for Early {
+    const EMPTY: &'static Self = &Self::new();
+
+    fn empty() -> Self {
+        Self::new()
+    }
+}
+
 /// The state of the FIN of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fin {
@@ -74,7 +87,7 @@ struct PeerClock {
 /// A connection whose ends agree on sequence numbers.
 #[derive(Debug)]
 pub(crate) struct Synchronized {
-    config: Config,
+    config: Arc<Config>,
     state: State,
     initial_sequence: u32,
     send: SendBuffer,
@@ -107,7 +120,7 @@ pub(crate) struct Synchronized {
     /// Whether an event since the last output may allow new data: blocked data stays blocked until then.
     pushes: bool,
     /// Segments to be sent before all others.
-    early: VecDeque<Transmit>,
+    early: OnDemand<Early>,
     /// Whether the acknowledgment is due that completes the handshake.
     greets: bool,
     /// Whether the application has closed its socket.
@@ -171,10 +184,7 @@ impl Synchronized {
 
     /// A connection after the exchange of SYNs, in which the peer acknowledged `acknowledged` bytes of data.
     fn new(mut opening: Opening, peer: &PeerSyn, acknowledged: u32, now: Instant) -> Self {
-        let first_sequence = opening
-            .initial_sequence
-            .wrapping_add(1)
-            .wrapping_add(acknowledged);
+        let first_sequence = opening.start.sequence.wrapping_add(1).wrapping_add(acknowledged);
         opening.send.acknowledge(acknowledged.into());
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,
@@ -186,7 +196,7 @@ impl Synchronized {
         let config = opening.config;
         Self {
             state: State::Established,
-            initial_sequence: opening.initial_sequence,
+            initial_sequence: opening.start.sequence,
             send: opening.send,
             sent: acknowledged.into(),
             fin: Fin::Open,
@@ -209,7 +219,7 @@ impl Synchronized {
             waits_for_room: false,
             pushed: 0,
             pushes: true,
-            early: VecDeque::new(),
+            early: OnDemand::NONE,
             greets: false,
             is_detached: false,
             refused_data: false,
@@ -245,7 +255,7 @@ impl Synchronized {
         if is_idle {
             self.send.rest();
             self.recovery.rest();
-            self.early = VecDeque::new();
+            self.early.free();
         }
         is_idle
     }

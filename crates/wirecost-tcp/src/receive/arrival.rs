@@ -131,7 +131,8 @@ impl Receiver {
             return;
         }
         if self.reassembly.is_holding() {
-            self.sack.advance(self.next_expected());
+            let next = self.next_expected();
+            self.sack.advance(next);
         } else {
             self.sack.clear();
         }

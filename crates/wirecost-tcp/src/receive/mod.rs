@@ -22,6 +22,7 @@ mod window;
 
 pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
+use crate::on_demand::OnDemand;
 use acknowledgment::{AckContext, Acknowledgment, AfterRead};
 use reassembly::Reassembly;
 use sack::Sack;
@@ -59,7 +60,7 @@ pub struct Arrived {
 #[derive(Debug)]
 pub struct Receiver {
     reassembly: Reassembly,
-    sack: Sack,
+    sack: OnDemand<Sack>,
     acknowledgment: Acknowledgment,
     window: Window,
     advertised: Advertised,
@@ -80,7 +81,7 @@ impl Receiver {
     pub fn new(config: &ReceiveConfig, terms: Terms, next: u32, now: Instant) -> Self {
         Self {
             reassembly: Reassembly::new(next),
-            sack: Sack::default(),
+            sack: OnDemand::NONE,
             acknowledgment: Acknowledgment::new(config.acknowledgments, &terms, terms.window, now),
             window: Window::new(config.window, &terms, next, now),
             advertised: Advertised {
@@ -100,6 +101,12 @@ impl Receiver {
         let end = sequence.wrapping_add(length);
         !is_before(end, self.advertised.acknowledgment)
             && !is_after(sequence, self.next_expected().wrapping_add(self.promised()))
+    }
+
+    fn forget_duplicate(&mut self) {
+        if self.sack.reports_duplicate() {
+            self.sack.forget_duplicate();
+        }
     }
 
     /// Answers a segment that is not acceptable: an acknowledgment is due now (Linux: tcp_send_dupack).
@@ -129,19 +136,22 @@ impl Receiver {
         }
         self.touched = now;
         self.arrived = now;
-        self.sack.forget_duplicate();
+        self.forget_duplicate();
         let arrived = self.place(sequence, payload, fin, push, now);
         let context = self.context();
         self.acknowledgment.decide(&context, now);
         arrived
     }
 
-    /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. The read may make an
     /// Gives back the memory of an empty buffer; returns whether it is empty.
     pub(crate) fn rest(&mut self) -> bool {
+        if self.sack.is_empty() {
+            self.sack.free();
+        }
         self.reassembly.rest()
     }
 
+    /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. The read may make an
     /// acknowledgment due.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         if !self.unread() {
@@ -201,7 +211,7 @@ impl Receiver {
             bytes: choice.bytes,
         };
         self.touched = now;
-        self.sack.forget_duplicate();
+        self.forget_duplicate();
         self.acknowledgment.acknowledged();
         choice.bytes
     }
@@ -258,7 +268,7 @@ impl Receiver {
     }
 
     /// The number of [`Receiver::sack_blocks`].
-    pub(crate) const fn sack_block_count(&self) -> usize {
+    pub(crate) fn sack_block_count(&self) -> usize {
         if self.terms.selective {
             self.sack.count(self.terms.timestamps)
         } else {

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use wirecost_wire::tcp::SackBlock;
 
 use super::sequence::{advanced, distance, earliest, is_after, is_before, joined, latest, overlap};
+use crate::on_demand::{Empty, OnDemand};
 
 /// An empty buffer above this capacity is freed; a smaller one is kept for the next message.
 const KEPT_BYTES: usize = 2048;
@@ -20,11 +21,31 @@ pub(super) struct Reassembly {
     next: u32,
     /// The number of unread in-order bytes, at the buffer's front.
     available: usize,
+    /// The sequence number of the peer's FIN, known once it is reached or held.
+    fin: Option<u32>,
+    unread: OnDemand<Unread>,
+}
+
+/// The bytes that the application has not read.
+#[derive(Debug)]
+struct Unread {
     buffer: VecDeque<u8>,
     /// Runs after a gap, in order; they do not touch.
     held: Vec<SackBlock>,
-    /// The sequence number of the peer's FIN, known once it is reached or held.
-    fin: Option<u32>,
+}
+
+impl Empty for Unread {
+    const EMPTY: &'static Self = &Self {
+        buffer: VecDeque::new(),
+        held: Vec::new(),
+    };
+
+    fn empty() -> Self {
+        Self {
+            buffer: VecDeque::new(),
+            held: Vec::new(),
+        }
+    }
 }
 
 /// The effect of in-order bytes on the bytes after a gap.
@@ -42,9 +63,8 @@ impl Reassembly {
         Self {
             next,
             available: 0,
-            buffer: VecDeque::new(),
-            held: Vec::new(),
             fin: None,
+            unread: OnDemand::NONE,
         }
     }
 
@@ -55,9 +75,9 @@ impl Reassembly {
 
     /// Gives back the memory of an empty buffer; returns whether it is empty.
     pub(super) fn rest(&mut self) -> bool {
-        let is_empty = self.buffer.is_empty() && self.held.is_empty();
+        let is_empty = self.unread.buffer.is_empty() && self.unread.held.is_empty();
         if is_empty {
-            (self.buffer, self.held) = (VecDeque::new(), Vec::new());
+            self.unread.free();
         }
         is_empty
     }
@@ -69,12 +89,12 @@ impl Reassembly {
 
     /// Whether there are bytes after a gap.
     pub(super) fn is_holding(&self) -> bool {
-        !self.held.is_empty()
+        !self.unread.held.is_empty()
     }
 
     /// The end of the bytes after a gap.
     pub(super) fn held_end(&self) -> Option<u32> {
-        self.held.last().map(|run| run.right)
+        self.unread.held.last().map(|run| run.right)
     }
 
     /// Whether the FIN and everything before it has arrived.
@@ -118,14 +138,16 @@ impl Reassembly {
     /// Takes up to `limit` bytes.
     pub(super) fn read(&mut self, out: &mut Vec<u8>, limit: usize) -> usize {
         let count = limit.min(self.available);
-        let (front, back) = self.buffer.as_slices();
+        let (front, back) = self.unread.buffer.as_slices();
         let from_front = count.min(front.len());
         out.extend_from_slice(front.get(..from_front).unwrap_or_default());
         out.extend_from_slice(back.get(..count - from_front).unwrap_or_default());
-        self.buffer.drain(..count);
-        self.available -= count;
-        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES {
-            self.buffer = VecDeque::new();
+        if count > 0 {
+            self.unread.buffer.drain(..count);
+            self.available -= count;
+        }
+        if self.unread.buffer.is_empty() && self.unread.buffer.capacity() > KEPT_BYTES {
+            self.unread.buffer = VecDeque::new();
         }
         count
     }
@@ -137,15 +159,15 @@ impl Reassembly {
 
     /// Writes `bytes` at `offset`, filling a gap before it with room.
     fn store(&mut self, offset: usize, bytes: &[u8]) {
-        if offset == self.buffer.len() {
-            self.buffer.extend(bytes);
+        if offset == self.unread.buffer.len() {
+            self.unread.buffer.extend(bytes);
             return;
         }
         let end = offset + bytes.len();
-        if end > self.buffer.len() {
-            self.buffer.resize(end, 0);
+        if end > self.unread.buffer.len() {
+            self.unread.buffer.resize(end, 0);
         }
-        for (place, byte) in self.buffer.range_mut(offset..end).zip(bytes) {
+        for (place, byte) in self.unread.buffer.range_mut(offset..end).zip(bytes) {
             *place = *byte;
         }
     }
@@ -169,9 +191,11 @@ impl Reassembly {
     /// Merges `segment` into the runs.
     fn insert(&mut self, segment: SackBlock) -> (SackBlock, Option<SackBlock>) {
         let first = self
+            .unread
             .held
             .partition_point(|run| is_before(run.right, segment.left));
         let touching = self
+            .unread
             .held
             .iter()
             .skip(first)
@@ -184,16 +208,19 @@ impl Reassembly {
             merged = joined(run, &merged).unwrap_or(merged);
             count += 1;
         }
-        self.held.splice(first..first + count, [merged]);
+        self.unread.held.splice(first..first + count, [merged]);
         (merged, duplicate)
     }
 
     /// Moves the next sequence number over the runs that it has reached.
     fn join(&mut self) -> Joined {
         let arrived = self.next;
-        let reached = self.held.partition_point(|run| !is_after(run.left, arrived));
+        let reached = self
+            .unread
+            .held
+            .partition_point(|run| !is_after(run.left, arrived));
         let mut result = Joined::default();
-        for run in self.held.drain(..reached) {
+        for run in self.unread.held.drain(..reached) {
             let again = SackBlock {
                 left: run.left,
                 right: earliest(run.right, arrived),
@@ -202,7 +229,7 @@ impl Reassembly {
             self.next = latest(self.next, run.right);
         }
         if reached > 0 {
-            result.filled_gap = self.held.is_empty();
+            result.filled_gap = self.unread.held.is_empty();
             self.release_runs();
             self.settle(arrived);
         }
@@ -225,13 +252,13 @@ impl Reassembly {
     fn finish(&mut self, sequence: u32) {
         self.fin = Some(sequence);
         self.next = sequence.wrapping_add(1);
-        self.held = Vec::new();
-        self.buffer.truncate(self.available);
+        self.unread.held = Vec::new();
+        self.unread.buffer.truncate(self.available);
     }
 
     fn release_runs(&mut self) {
-        if self.held.is_empty() {
-            self.held = Vec::new();
+        if self.unread.held.is_empty() {
+            self.unread.held = Vec::new();
         }
     }
 }

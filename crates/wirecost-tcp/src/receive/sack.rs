@@ -3,6 +3,7 @@
 use wirecost_wire::tcp::{SackBlock, SackBlocks};
 
 use super::sequence::{is_after, joined};
+use crate::on_demand::Empty;
 
 /// The SACK blocks of the next acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +12,17 @@ pub(super) struct Sack {
     blocks: SackBlocks,
     /// Bytes that arrived twice, reported once (RFC 2883, section 4).
     duplicate: Option<SackBlock>,
+}
+
+impl Empty for Sack {
+    const EMPTY: &'static Self = &Self {
+        blocks: SackBlocks::NONE,
+        duplicate: None,
+    };
+
+    fn empty() -> Self {
+        Self::default()
+    }
 }
 
 impl Sack {
@@ -46,6 +58,11 @@ impl Sack {
         };
     }
 
+    /// Whether bytes have arrived again and were not reported yet.
+    pub(super) const fn reports_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
     /// Drops the report: it is sent at most once, and only before the next segment arrives.
     pub(super) const fn forget_duplicate(&mut self) {
         self.duplicate = None;
@@ -54,6 +71,11 @@ impl Sack {
     /// The number of reported runs.
     pub(super) const fn runs(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// Whether there is nothing to tell.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.runs() == 0 && self.duplicate.is_none()
     }
 
     /// The number of blocks in a segment, with or without timestamps beside them.

@@ -14,25 +14,28 @@ pub(crate) const fn micros(instant: Instant) -> u64 {
 /// The ticks of an implementation's time-outs: jiffies, or ticks of another length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TickClock {
-    granularity: Granularity,
+    timers: Timers,
     tick_micros: u64,
-    /// The smallest number of ticks that last a second.
-    second: u64,
+}
+
+/// When timers fire, with a tick of its own ([`Granularity`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timers {
+    Exact,
+    Wheel,
+    Ticks,
 }
 
 impl TickClock {
     /// The ticks of a host with these timers; microseconds where they are exact.
     pub(crate) fn new(granularity: Granularity) -> Self {
-        let tick = match granularity {
-            Granularity::Exact => Duration::from_micros(1),
-            Granularity::Wheel(tick) | Granularity::Ticks(tick) => tick,
+        let (timers, tick) = match granularity {
+            Granularity::Exact => (Timers::Exact, Duration::from_micros(1)),
+            Granularity::Wheel(tick) => (Timers::Wheel, tick),
+            Granularity::Ticks(tick) => (Timers::Ticks, tick),
         };
         let tick_micros = u64::try_from(tick.as_micros()).unwrap_or(u64::MAX).max(1);
-        Self {
-            granularity,
-            tick_micros,
-            second: 1_000_000_u64.div_ceil(tick_micros),
-        }
+        Self { timers, tick_micros }
     }
 
     /// Ticks since the start of the run.
@@ -52,7 +55,7 @@ impl TickClock {
 
     /// The smallest number of ticks that last a second.
     pub(crate) const fn second(&self) -> u64 {
-        self.second
+        1_000_000_u64.div_ceil(self.tick_micros)
     }
 
     /// The fewest ticks that last `time`.
@@ -72,10 +75,11 @@ impl TickClock {
 
     /// When a timer set `now` to `ticks` fires.
     pub(crate) fn deadline(&self, now: Instant, ticks: u64) -> Instant {
-        match self.granularity {
+        match self.timers {
             // A jiffy lasts whole microseconds.
-            Granularity::Wheel(_) => wheel_deadline(self.tick_micros * 1_000, now, ticks),
-            granularity => granularity.deadline(now, self.duration(ticks)),
+            Timers::Wheel => wheel_deadline(self.tick_micros * 1_000, now, ticks),
+            Timers::Exact => Granularity::Exact.deadline(now, self.duration(ticks)),
+            Timers::Ticks => Granularity::Ticks(self.duration(1)).deadline(now, self.duration(ticks)),
         }
     }
 }

@@ -37,6 +37,7 @@ mod tail_loss_probe;
 mod transmit;
 mod undo;
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use wirecost_proto::Instant;
@@ -129,7 +130,7 @@ enum Retransmit {
 /// none, then new data while [`Recovery::may_send_new`]; tell [`Recovery::sent`] of each segment at once.
 #[derive(Debug)]
 pub(crate) struct Recovery {
-    config: RecoveryConfig,
+    config: Arc<Config>,
     clock: TickClock,
     segment_bytes: u32,
     has_sack: bool,
@@ -176,12 +177,12 @@ impl Recovery {
     }
 
     /// Before the handshake: data will start at `first_sequence`, the one after the SYN's.
-    pub(crate) fn new(config: &Config, first_sequence: u32, now: Instant) -> Self {
-        let clock = TickClock::new(config.granularity);
-        let config = config.recovery;
-        let rtt = RttEstimator::new(&config, &clock);
+    pub(crate) fn new(shared: &Arc<Config>, first_sequence: u32, now: Instant) -> Self {
+        let clock = TickClock::new(shared.granularity);
+        let config = &shared.recovery;
+        let rtt = RttEstimator::new(config, &clock);
         Self {
-            config,
+            config: Arc::clone(shared),
             clock,
             segment_bytes: 536,
             has_sack: false,
@@ -222,7 +223,7 @@ impl Recovery {
         match opening.rtt {
             Some(rtt) => self.measure_opening(rtt, tick),
             None => {
-                let fallback = self.clock.ticks_in(self.config.fallback_rto);
+                let fallback = self.clock.ticks_in(self.config.recovery.fallback_rto);
                 self.rtt.fall_back(fallback, &self.clock);
                 self.rto_ticks = self.rtt.rto_ticks();
             }

@@ -106,15 +106,15 @@ impl Recovery {
 
     /// RFC 6298, section 5.5.
     fn back_off(&mut self) {
-        self.rto_ticks = (self.rto_ticks * 2).min(self.clock.ticks_in(self.config.maximum_rto));
+        self.rto_ticks = (self.rto_ticks * 2).min(self.clock.ticks_in(self.config.recovery.maximum_rto));
     }
 
     /// Whether the peer was silent for too long (RFC 9293, section 3.8.3). (Linux: `tcp_write_timeout`)
     fn gives_up(&self, now: Instant) -> bool {
         let limit = if self.is_orphan {
-            self.config.give_up_orphaned
+            self.config.recovery.give_up_orphaned
         } else {
-            self.config.give_up
+            self.config.recovery.give_up
         };
         match limit {
             GiveUp::Retransmissions(limit) => self.timeouts >= limit,
@@ -153,7 +153,7 @@ impl Recovery {
         self.high_sequence = self.scoreboard.next();
         self.probe = TailProbe::Idle;
         // RFC 5682, section 3.1, step 1: not in a recovery, but in repeated time-outs.
-        self.is_forward_rto = self.config.forward_rto && (is_new || self.timeouts > 0);
+        self.is_forward_rto = self.config.recovery.forward_rto && (is_new || self.timeouts > 0);
     }
 
     /// Marks segments as lost, except those sent less than a round trip ago (RFC 8985, section 6.3). (Linux:

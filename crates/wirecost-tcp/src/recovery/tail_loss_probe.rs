@@ -66,7 +66,11 @@ impl Recovery {
     /// `tcp_schedule_loss_probe`)
     pub(super) fn schedule_loss_probe(&mut self, restarts_rto: bool, now: Instant) -> bool {
         let is_open = matches!(self.state, State::Open | State::CongestionWindowReduced);
-        if !self.config.tail_loss_probe || !self.has_sack || !is_open || self.scoreboard.outstanding() == 0 {
+        if !self.config.recovery.tail_loss_probe
+            || !self.has_sack
+            || !is_open
+            || self.scoreboard.outstanding() == 0
+        {
             return false;
         }
         let wait = self.probe_ticks();
@@ -85,10 +89,11 @@ impl Recovery {
     /// segment is outstanding).
     fn probe_ticks(&self) -> u64 {
         let Some(srtt_eighths) = self.rtt.srtt_eighths() else {
-            return self.clock.ticks_in(self.config.initial_rto);
+            return self.clock.ticks_in(self.config.recovery.initial_rto);
         };
         let extra = if self.scoreboard.outstanding() == 1 {
-            self.clock.micros(self.clock.ticks_in(self.config.minimum_rto))
+            self.clock
+                .micros(self.clock.ticks_in(self.config.recovery.minimum_rto))
         } else {
             MINIMUM_WAIT_MICROS
         };

@@ -28,7 +28,7 @@ pub(super) const fn ms(millis: u64) -> u64 {
 
 /// A sender after a handshake of `rtt`, which ends at time 0.
 pub(super) fn opened(config: &Config, rtt: Duration) -> Recovery {
-    let mut recovery = Recovery::new(config, START, Instant::START);
+    let mut recovery = Recovery::new(&config.clone().into(), START, Instant::START);
     let opening = HandshakeResult {
         rtt: Some(rtt),
         has_sack: config.selective_acknowledgments,

@@ -89,7 +89,7 @@ impl Recovery {
             return None;
         }
         let index = self.scoreboard.next_lost()?;
-        if self.config.collapse {
+        if self.config.recovery.collapse {
             while self.scoreboard.collapse_next(index, self.segment_bytes) {}
         }
         self.scoreboard.get(index).map(Range::of)
@@ -124,7 +124,7 @@ impl Recovery {
         let is_idle = self.scoreboard.outstanding() == 0 && idle > self.rto_ticks;
         if is_idle {
             self.window
-                .restart(self.config.initial_window, idle, self.rto_ticks, tick);
+                .restart(self.config.recovery.initial_window, idle, self.rto_ticks, tick);
         }
     }
 
@@ -139,7 +139,7 @@ impl Recovery {
             return;
         }
         if self.state == State::Open {
-            self.window.decay(self.config.initial_window, tick);
+            self.window.decay(self.config.recovery.initial_window, tick);
         } else {
             self.window.stamp(tick);
         }

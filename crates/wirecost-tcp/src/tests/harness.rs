@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
-use crate::{Config, Connection, Event, Segment, State};
+use crate::{Config, Connection, Event, Segment, Start, State};
 
 /// Which end.
 pub(crate) const CLIENT: usize = 0;
@@ -78,10 +78,22 @@ pub(crate) struct Net {
     flying: BTreeMap<(Instant, usize), (usize, Segment, Vec<u8>)>,
     /// The segments, by their place in `sent`, that are lost whatever the faults say.
     pub(crate) lost: Vec<usize>,
+    /// How the server's end starts.
+    server: Start,
 }
 
 impl Net {
     pub(crate) fn new(configs: [Config; 2], delay: Duration, faults: Faults, seed: u64) -> Self {
+        Self::starting(configs, ISS.map(Start::from), delay, (faults, seed))
+    }
+
+    /// With ends that start in these ways.
+    pub(crate) fn starting(
+        configs: [Config; 2],
+        [client, server]: [Start; 2],
+        delay: Duration,
+        (faults, seed): (Faults, u64),
+    ) -> Self {
         let end = |config| End {
             connection: None,
             unwritten: Vec::new(),
@@ -101,9 +113,10 @@ impl Net {
             rng: Rng::new(seed),
             flying: BTreeMap::new(),
             lost: Vec::new(),
+            server,
         };
         let config = net.ends[CLIENT].config.clone();
-        net.ends[CLIENT].connection = Some(Connection::connect(config, ISS[CLIENT], net.now));
+        net.ends[CLIENT].connection = Some(Connection::connect(config, client, net.now));
         net
     }
 
@@ -169,7 +182,7 @@ impl Net {
         let is_new = to == SERVER && end.connection.is_none();
         if is_new {
             let config = end.config.clone();
-            end.connection = Some(Connection::accept(config, segment, payload, ISS[SERVER], now));
+            end.connection = Some(Connection::accept(config, segment, payload, self.server, now));
             return;
         }
         end.connection().handle_segment(segment, payload, now);

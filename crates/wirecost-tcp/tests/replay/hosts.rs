@@ -1,12 +1,13 @@
 //! Two hosts and the link between them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
-use wirecost_tcp::{Config, Connection, Event, Segment};
+use wirecost_tcp::{Config, Connection, Event, Segment, Start};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::format::{Act, Fault, Packet, Side, Trace};
@@ -45,7 +46,8 @@ pub(crate) fn replay(trace: &Trace) -> Vec<Packet> {
 }
 
 struct Host {
-    config: Config,
+    config: Arc<Config>,
+    start: Start,
     /// The connections so far, each with its number as port; the application holds the last.
     connections: Vec<Connection>,
     has_let_go: bool,
@@ -57,16 +59,19 @@ struct Host {
 impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
-        config.clock_phase = trace.phase;
         config.nagle = trace.nagle;
-        config.fast_open = trace.fast_open.then_some(FastOpen {
-            cookie: match side {
-                Side::Client => None,
-                Side::Server => Cookie::read(&COOKIE),
-            },
-        });
         Self {
-            config,
+            config: Arc::new(config),
+            start: Start {
+                sequence: INITIAL_SEQUENCE[side as usize],
+                clock_phase: trace.phase,
+                fast_open: trace.fast_open.then_some(FastOpen {
+                    cookie: match side {
+                        Side::Client => None,
+                        Side::Server => Cookie::read(&COOKIE),
+                    },
+                }),
+            },
             connections: Vec::new(),
             has_let_go: true,
             is_open: false,
@@ -79,12 +84,12 @@ impl Host {
         self.connections.last_mut().expect("a connection")
     }
 
-    fn connect(&mut self, side: Side, now: Instant) {
-        if let Some(fast_open) = &mut self.config.fast_open {
+    fn connect(&mut self, now: Instant) {
+        if let Some(fast_open) = &mut self.start.fast_open {
             let granted = self.connections.iter().rev().find_map(Connection::cookie);
             fast_open.cookie = granted.or(fast_open.cookie);
         }
-        let connection = Connection::connect(self.config.clone(), INITIAL_SEQUENCE[side as usize], now);
+        let connection = Connection::connect(Arc::clone(&self.config), self.start, now);
         self.connections.push(connection);
         self.has_let_go = false;
         self.is_open = false;
@@ -119,9 +124,9 @@ impl Host {
         while !self.is_lazy && self.read(65_536, now) > 0 {}
     }
 
-    fn act(&mut self, side: Side, act: Act, now: Instant) {
+    fn act(&mut self, act: Act, now: Instant) {
         match act {
-            Act::Connect => self.connect(side, now),
+            Act::Connect => self.connect(now),
             Act::Write(bytes) => {
                 let is_blocked = self.unwritten > 0;
                 self.unwritten += bytes;
@@ -210,8 +215,8 @@ impl Replay<'_> {
             if let Some(connection) = host.connections.get_mut(port) {
                 connection.handle_segment(&segment, &payload, self.now);
             } else {
-                let (config, initial) = (host.config.clone(), INITIAL_SEQUENCE[to as usize]);
-                let accepted = Connection::accept(config, &segment, &payload, initial, self.now);
+                let config = Arc::clone(&host.config);
+                let accepted = Connection::accept(config, &segment, &payload, host.start, self.now);
                 host.connections.push(accepted);
                 host.has_let_go = false;
                 host.is_open = false;
@@ -234,7 +239,7 @@ impl Replay<'_> {
         let due = |(at, ..): &&(Duration, Side, Act)| Instant::START + *at == self.now;
         let due: Vec<_> = self.trace.actions.iter().filter(due).copied().collect();
         for (_, side, act) in due {
-            self.hosts[side as usize].act(side, act, self.now);
+            self.hosts[side as usize].act(act, self.now);
             self.transmit(side);
             self.turn();
         }

@@ -98,6 +98,12 @@ impl SackBlocks {
     /// The most blocks that one option holds.
     pub const MAX: usize = 4;
 
+    /// No block.
+    pub const NONE: Self = Self {
+        blocks: [SackBlock { left: 0, right: 0 }; Self::MAX],
+        count: 0,
+    };
+
     /// The first four of `blocks`.
     pub fn new(blocks: &[SackBlock]) -> Self {
         blocks.iter().copied().collect()

@@ -69,7 +69,7 @@ impl Opening {
     pub(super) fn syn(&self, now: Instant) -> Segment {
         let config = &self.config;
         Segment {
-            sequence: self.initial_sequence,
+            sequence: self.start.sequence,
             flags: Flags::SYN,
             window: self.window(),
             maximum_segment_size: Some(config.maximum_segment_size),
@@ -77,7 +77,7 @@ impl Opening {
             sack_permitted: config.selective_acknowledgments,
             timestamps: self.timestamps(now),
             // RFC 7413, section 4.1.3: not after a time-out.
-            fast_open: match self.config.fast_open {
+            fast_open: match self.start.fast_open {
                 Some(fast_open) if self.timeouts == 0 => Some(fast_open.cookie.unwrap_or(Cookie::REQUEST)),
                 _ => None,
             },
@@ -88,7 +88,7 @@ impl Opening {
     /// RFC 9293, section 3.5; each option only if the SYN had it.
     pub(super) fn syn_ack(&self, peer: PeerSyn, now: Instant) -> Segment {
         Segment {
-            sequence: self.initial_sequence,
+            sequence: self.start.sequence,
             acknowledgment: peer.next,
             flags: Flags::SYN | Flags::ACK,
             window: self.window(),
@@ -97,7 +97,7 @@ impl Opening {
             sack_permitted: peer.selective,
             timestamps: self.timestamps(now),
             sack: SackBlocks::default(),
-            fast_open: match self.config.fast_open {
+            fast_open: match self.start.fast_open {
                 Some(fast_open) if self.grants_cookie => fast_open.cookie,
                 _ => None,
             },
@@ -124,7 +124,7 @@ impl Opening {
             Some(peer) => peer.timestamp,
         };
         echo.map(|echo| Timestamps {
-            value: clock(self.initial_sequence, now),
+            value: clock(self.start.sequence, now),
             echo,
         })
     }

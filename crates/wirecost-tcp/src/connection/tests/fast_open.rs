@@ -8,25 +8,32 @@ use wirecost_wire::tcp::Flags;
 use super::{ACK, DELAY, flags, pattern, trace};
 use crate::config::FastOpen;
 use crate::fast_open::Cookie;
-use crate::harness::{CLIENT, Faults, Net, SERVER};
-use crate::{Config, Event, State};
+use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
+use crate::{Config, Event, Start, State};
 
 /// A cookie of 8 bytes.
 fn cookie(byte: u8) -> Option<Cookie> {
     Cookie::read(&[byte; 8])
 }
 
-fn config(preset: fn(u16) -> Config, cookie: Option<Cookie>) -> Config {
-    Config {
-        fast_open: Some(FastOpen { cookie }),
-        ..preset(1460)
-    }
-}
-
 /// A client with this cookie, and a server whose cookie for it is `cookie(7)`.
 fn net(own: Option<Cookie>) -> Net {
-    let configs = [config(Config::larmo, own), config(Config::larmo, cookie(7))];
-    Net::new(configs, DELAY, Faults::NONE, 0)
+    between(Config::larmo, [own, cookie(7)].map(open), (Faults::NONE, 0))
+}
+
+const fn open(cookie: Option<Cookie>) -> Option<FastOpen> {
+    Some(FastOpen { cookie })
+}
+
+/// Two ends of a preset over a path with these faults.
+fn between(preset: fn(u16) -> Config, fast_open: [Option<FastOpen>; 2], faults: (Faults, u64)) -> Net {
+    let [client, server] = fast_open;
+    let starts = [(ISS[CLIENT], client), (ISS[SERVER], server)];
+    let starts = starts.map(|(sequence, fast_open)| Start {
+        fast_open,
+        ..sequence.into()
+    });
+    Net::starting([preset(1460), preset(1460)], starts, DELAY, faults)
 }
 
 #[test]
@@ -104,8 +111,7 @@ fn a_client_without_a_cookie_asks_for_one() {
 
 #[test]
 fn a_server_without_fast_open_gets_the_data_after_the_handshake() {
-    let configs = [config(Config::linux, cookie(7)), Config::linux(1460)];
-    let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+    let mut net = between(Config::linux, [open(cookie(7)), None], (Faults::NONE, 0));
     net.write(CLIENT, &pattern(2_000));
     net.run_for(Duration::from_secs(1));
     assert_eq!(net.ends[SERVER].received, pattern(2_000));
@@ -145,8 +151,7 @@ fn a_lost_syn_ack_is_sent_again_and_the_data_taken_once() {
 #[test]
 fn data_longer_than_a_segment_goes_on_after_the_syn() {
     for preset in [Config::linux, Config::larmo] {
-        let configs = [config(preset, cookie(7)), config(preset, cookie(7))];
-        let mut net = Net::new(configs, DELAY, Faults::NONE, 0);
+        let mut net = between(preset, [cookie(7), cookie(7)].map(open), (Faults::NONE, 0));
         net.ends[CLIENT].closes = true;
         net.write(CLIENT, &pattern(10_000));
         net.run_for(Duration::from_secs(5));
@@ -166,8 +171,7 @@ fn every_byte_arrives_once_over_a_path_with_loss_and_disorder() {
             disorder: Duration::from_millis(40),
         };
         let own = [cookie(7), cookie(9), None][seed as usize % 3];
-        let configs = [config(Config::linux, own), config(Config::linux, cookie(7))];
-        let mut net = Net::new(configs, DELAY, faults, seed);
+        let mut net = between(Config::linux, [own, cookie(7)].map(open), (faults, seed));
         let len = rng.next_below(6_000) as usize + 1;
         net.ends[SERVER].unwritten = pattern(300);
         net.ends[CLIENT].closes = true;

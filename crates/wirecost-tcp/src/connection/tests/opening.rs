@@ -10,8 +10,8 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::Flags;
 
 use super::{DELAY, flags, pattern, trace};
-use crate::harness::{CLIENT, Faults, Net, SERVER};
-use crate::{Config, Connection, Event, Granularity, Segment, State};
+use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
+use crate::{Config, Connection, Event, Granularity, Segment, Start, State};
 
 fn seconds(net: &Net, from: usize) -> Vec<u64> {
     let own = net.sent.iter().filter(|sent| sent.from == from);
@@ -150,9 +150,12 @@ fn a_syn_that_comes_again_is_answered_beside_the_timer() {
 #[test]
 fn the_phase_of_the_clock_moves_what_timers_do_and_nothing_else() {
     let at = |phase_ms| {
-        let mut config = Config::linux(1460);
-        config.clock_phase = Duration::from_millis(phase_ms);
-        let mut net = Net::new([config.clone(), config], DELAY, Faults::NONE, 0);
+        let starts = ISS.map(|sequence| Start {
+            clock_phase: Duration::from_millis(phase_ms),
+            ..sequence.into()
+        });
+        let configs = [Config::linux(1460), Config::linux(1460)];
+        let mut net = Net::starting(configs, starts, DELAY, (Faults::NONE, 0));
         net.lost = [0].into();
         net.run_for(Duration::from_secs(2));
         let millis = |index: usize| net.sent[index].at.as_nanos() / 1_000_000;

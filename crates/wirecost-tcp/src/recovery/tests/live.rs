@@ -75,7 +75,7 @@ fn duplicates_of_every_retransmission_take_the_time_out_back() {
 #[test]
 fn a_lost_syn_leaves_slow_start_alone() {
     let after = |retransmissions, is_spurious| {
-        let mut recovery = Recovery::new(&Config::linux(1_460), START, Instant::START);
+        let mut recovery = Recovery::new(&Config::linux(1_460).into(), START, Instant::START);
         let opening = HandshakeResult {
             rtt: Some(RTT),
             retransmissions,
