@@ -32,27 +32,44 @@ pub struct Sent {
 }
 
 impl Curve {
-    /// The second reading of a device's life, so that a kept connection is there, or the only one. Readings are `interval` apart:
-    /// packets with half of it between them belong to two. `None` without packets.
+    /// The second reading of a device's life, so that a kept connection is there, or the only one, until the next one begins. Readings
+    /// are `interval` apart: packets with half of it between them belong to two. `None` without packets.
     pub fn of_reading(traffic: &CellTraffic, device: &Device, interval: Duration) -> Option<Self> {
         let shapes = replay::shapes(traffic)?;
         let mut all = Packets::default();
         replay::tell_life(traffic.devices.first()?, &shapes, &mut all);
-        let readings = all.apart(interval / 2);
-        let reading = readings.get(1).or_else(|| readings.first())?;
-        let first = reading.first()?.at;
+        Self::of(&all.apart(interval / 2), device)
+    }
+
+    /// The second one of some readings, or the only one.
+    fn of(readings: &[&[Packet]], device: &Device) -> Option<Self> {
+        let index = usize::from(readings.len() > 1);
+        let (reading, next) = (readings.get(index)?, readings.get(index + 1));
+        let life = readings.first()?.first()?.at;
+        let wake = device.wake.map_or(Duration::ZERO, |wake| wake.time);
+        let in_life = |at: Instant| wake + at.saturating_since(life);
         let mut meter = Meter::in_order(device);
-        for packet in *reading {
+        for packet in readings[..=index].iter().copied().flatten() {
             packet.tell(&mut meter);
         }
-        let wake = device.wake.map_or(Duration::ZERO, |wake| wake.time);
+        let all = meter.into_segments();
+        let first = in_life(reading.first()?.at);
+        // A device whose tails reach into the reading does not wake up for it.
+        let wakes = at(&all, first.saturating_sub(Duration::from_nanos(1)));
+        let begin = match wakes.is_some_and(|segment| segment.part == Part::Wake) {
+            true => first.saturating_sub(wake),
+            false => first,
+        };
+        let end = next
+            .and_then(|next| next.first())
+            .map_or(Duration::MAX, |packet| in_life(packet.at));
         let sent = |packet: &Packet| Sent {
-            at: wake + packet.at.saturating_since(first),
+            at: in_life(packet.at).saturating_sub(begin),
             direction: packet.direction,
             bytes: packet.spans.iter().map(|span| u64::from(span.len)).sum(),
         };
         Some(Self {
-            segments: meter.into_segments(),
+            segments: cut(&all, begin, end),
             packets: reading.iter().map(sent).collect(),
             volts: device.volts,
         })
@@ -68,6 +85,31 @@ impl Curve {
     pub fn duration(&self) -> Duration {
         Duration::from_nanos(self.segments.iter().map(|one| one.nanos).sum())
     }
+}
+
+/// The segments from one time to another, from the begin of the first one.
+fn cut(segments: &[Segment], from: Duration, to: Duration) -> Vec<Segment> {
+    let [from, to] = [from, to].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let mut at = 0_u64;
+    let inside = segments.iter().map(|segment| {
+        let begin = at;
+        at = at.saturating_add(segment.nanos);
+        Segment {
+            nanos: at.min(to).saturating_sub(begin.max(from)),
+            ..*segment
+        }
+    });
+    inside.filter(|segment| segment.nanos > 0).collect()
+}
+
+/// The segment of a time.
+fn at(segments: &[Segment], time: Duration) -> Option<&Segment> {
+    let mut left = time.as_nanos();
+    segments.iter().find(|segment| {
+        let is_in = left < u128::from(segment.nanos);
+        left = left.saturating_sub(segment.nanos.into());
+        is_in
+    })
 }
 
 /// What a segment is called.
@@ -124,3 +166,6 @@ impl Observer for Packets {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

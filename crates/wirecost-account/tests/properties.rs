@@ -114,6 +114,7 @@ fn figures(device: &Device, tariff: Option<&Tariff>, traffic: &Traffic) -> Figur
         tariff,
         battery: Some(Battery {
             joules: 31_104.0,
+            volts: 3.6,
             chemistry: Chemistry::default(),
         }),
         beside: None,

@@ -12,6 +12,8 @@ use crate::device::Device;
 pub struct Battery {
     /// Its energy when new, in joules: ampere hours x 3,600 x volts.
     pub joules: f64,
+    /// Its voltage: the current that it feeds is a device's power over it.
+    pub volts: f64,
     /// What kind of cell it is.
     pub chemistry: Chemistry,
 }
@@ -47,18 +49,24 @@ impl Default for Chemistry {
 /// A cell that cannot feed a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TooWeak {
-    /// The device's highest current, in amperes.
+    /// What the device needs at the voltage of the cell, in amperes.
     pub needed: f64,
     /// The cell's limit.
     pub most: f64,
+    /// Whether the device needs it for longer than a packet: a capacitor does not help then.
+    pub is_lasting: bool,
 }
 
 impl fmt::Display for TooWeak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [needed, most] = [self.needed, self.most].map(|amperes| amperes * 1e3);
+        let (lasting, instead) = match self.is_lasting {
+            true => (" for longer than a packet", "a spiral cell or a larger one"),
+            false => ("", "one with a capacitor or a spiral cell"),
+        };
         write!(
             f,
-            "this cell cannot feed {needed:.0} mA (at most {most:.0} mA): take one with a capacitor or a spiral cell"
+            "this cell cannot feed {needed:.0} mA{lasting} (at most {most:.0} mA): take {instead}"
         )
     }
 }
@@ -72,16 +80,19 @@ impl Battery {
         life(emptied, self.chemistry.self_discharge, self.chemistry.shelf_years)
     }
 
-    /// Why it cannot feed a device: the current of a packet is above that of its pulses, or the device's rest above what it feeds all
-    /// the time.
+    /// Why it cannot feed a device: a packet takes more current than its pulses, or the wake-up, a tail or the rest, which are longer,
+    /// more than it feeds all the time.
     pub fn too_weak_for(&self, device: &Device) -> Option<TooWeak> {
-        let needs = |watts: f64, most: Option<f64>| {
-            let needed = watts / device.volts;
-            most.filter(|most| needed > *most)
-                .map(|most| TooWeak { needed, most })
+        let above = |watts: f64, most: Option<f64>, is_lasting| {
+            let needed = watts / self.volts;
+            most.filter(|most| needed > *most).map(|most| TooWeak {
+                needed,
+                most,
+                is_lasting,
+            })
         };
-        let pulse = needs(device.highest_watts(), self.chemistry.pulse);
-        pulse.or_else(|| needs(device.floor().watts, self.chemistry.continuous))
+        above(device.packet_watts(), self.chemistry.pulse, false)
+            .or_else(|| above(device.lasting_watts(), self.chemistry.continuous, true))
     }
 }
 
@@ -97,8 +108,42 @@ mod tests {
             self_discharge: 0.2,
             ..Chemistry::default()
         };
-        let joules = 31_104.0;
-        assert_eq!(Battery { joules, chemistry }.years(0.0), 5.0);
+        let battery = Battery {
+            joules: 31_104.0,
+            volts: 3.6,
+            chemistry,
+        };
+        assert_eq!(battery.years(0.0), 5.0);
+    }
+
+    #[test]
+    fn packets_are_pulses_and_what_lasts_longer_is_none_both_at_the_voltage_of_the_cell() {
+        let device = crate::network::tests::modem();
+        let weak = |volts, pulse, continuous| {
+            let chemistry = Chemistry {
+                pulse,
+                continuous,
+                ..Chemistry::default()
+            };
+            let battery = Battery {
+                joules: 1.0,
+                volts,
+                chemistry,
+            };
+            battery.too_weak_for(&device).map(|weak| weak.to_string())
+        };
+        // It sends at 0.4 W: 100 mA of a cell of 4 V, 200 mA of one of 2 V. Its wake-up has 0.1 W for 2 s.
+        assert_eq!(weak(4.0, Some(0.11), Some(0.03)), None);
+        assert_eq!(
+            weak(2.0, Some(0.11), None).as_deref(),
+            Some("this cell cannot feed 200 mA (at most 110 mA): take one with a capacitor or a spiral cell")
+        );
+        assert_eq!(
+            weak(4.0, Some(0.11), Some(0.02)).as_deref(),
+            Some(
+                "this cell cannot feed 25 mA for longer than a packet (at most 20 mA): take a spiral cell or a larger one"
+            )
+        );
     }
 
     proptest! {
@@ -113,6 +158,7 @@ mod tests {
         ) {
             let battery = |self_discharge| Battery {
                 joules,
+                volts: 3.6,
                 chemistry: Chemistry { self_discharge, shelf_years, usable, ..Chemistry::default() },
             };
             let years = battery(self_discharge).years(watts);

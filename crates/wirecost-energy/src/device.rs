@@ -173,10 +173,19 @@ impl Device {
 
     /// The highest power of a state, a tail or the wake-up, in watts.
     pub fn highest_watts(&self) -> f64 {
-        let tails = self.tails.iter().map(|tail| tail.level);
-        let levels = self.levels.into_iter().chain(tails);
-        let all = levels.chain(self.wake.map(|wake| wake.level));
-        all.map(|level| level.watts).fold(0.0, f64::max)
+        self.packet_watts().max(self.lasting_watts())
+    }
+
+    /// The highest power of the states in which packets are sent and received, in watts.
+    pub(crate) fn packet_watts(&self) -> f64 {
+        highest(self.levels)
+    }
+
+    /// The highest power that lasts longer than a packet, in watts: of the wake-up, of a tail that the device has, or of its rest.
+    pub(crate) fn lasting_watts(&self) -> f64 {
+        let tails = self.tails.iter().filter(|tail| !tail.time.is_zero());
+        let wake = self.wake.map(|wake| wake.level);
+        highest(tails.map(|tail| tail.level).chain(wake).chain([self.floor()]))
     }
 
     /// How long the tails last after the last packet.
@@ -189,4 +198,8 @@ impl Device {
         let assumed = self.provenance.iter().filter(|figure| figure.source.is_none());
         (assumed.count(), self.provenance.len())
     }
+}
+
+fn highest(levels: impl IntoIterator<Item = Level>) -> f64 {
+    levels.into_iter().map(|level| level.watts).fold(0.0, f64::max)
 }

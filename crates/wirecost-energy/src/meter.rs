@@ -160,14 +160,14 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Accounts rest with the tracking area updates that come in it: each is a wake-up.
-    fn rest(&mut self, time: Duration) {
-        let wake = self.device.wake.map_or(Duration::ZERO, |wake| wake.time);
-        let updating = wake.saturating_mul(self.device.updates_in(time)).min(time);
-        if let Some(wake) = self.device.wake {
-            self.spend(State::Listen, wake.level, updating, Part::Rest);
+    /// Accounts rest with the tracking area updates that come in it.
+    fn rest(&mut self, mut time: Duration) {
+        let updates = self.device.updates_in(time);
+        for (state, level, each) in self.device.update().filter(|_| updates > 0) {
+            let updating = each.saturating_mul(updates).min(time);
+            self.spend(state, level, updating, Part::Rest);
+            time -= updating;
         }
-        let time = time - updating;
         let listening = self.device.paging.map_or(0, |paging| {
             let part = paging.listen.as_secs_f64() / paging.every.as_secs_f64();
             (nanos(time) as f64 * part).round() as u64

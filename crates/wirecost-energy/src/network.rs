@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use wirecost_proto::shown;
+
 use crate::device::{Device, Level, Paging, State, Tail, Transmitter};
 use crate::radio::Radio;
 use crate::timers::Timer;
@@ -13,9 +15,6 @@ const BEACON: Duration = Duration::from_micros(102_400);
 /// How long a connection stays after the last packet of a device that asks for its release, where the file's is longer. A. Kraus,
 /// 2022-06, saw about 1 s on NB-IoT.
 const RELEASED: Duration = Duration::from_secs(1);
-
-/// The paging window of eDRX that the device files' listening is of. The maker's currents of the nRF9160 are of this one.
-pub const PAGING_WINDOW: Duration = Duration::from_millis(2_560);
 
 /// What is set. `None` leaves what the device file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,7 +28,8 @@ pub struct Settings {
     /// Whether the device asks for the release of its connection with its last packet (TS 36.321 section 5.4.5, TS 24.301 section
     /// 9.9.4.25).
     pub rai: bool,
-    /// The cycle of extended discontinuous reception.
+    /// The cycle of extended discontinuous reception: in the active time where there is power saving (T3324 or T3412), and else for as
+    /// long as nothing is sent.
     pub edrx: Option<Duration>,
     /// Beacons from one that the device listens to, to the next.
     pub dtim: Option<u32>,
@@ -44,6 +44,20 @@ pub enum Impossible {
     Timer(Timer, Duration),
     /// The device sends at 0 dBm to this power.
     TxPower(f64),
+    /// An update and the active time after it last at least as long as the time to the next update: the device never saves power.
+    NoSaving {
+        /// Wake-up and active time.
+        awake: Duration,
+        /// T3412.
+        tau: Duration,
+    },
+    /// The device listens longer each time than from one time to the next.
+    Listening {
+        /// How long it listens each time.
+        listen: Duration,
+        /// The time from one to the next.
+        every: Duration,
+    },
     /// The device file says nothing that this setting changes.
     Absent(&'static str),
 }
@@ -53,10 +67,19 @@ impl fmt::Display for Impossible {
         match self {
             Self::Timer(timer, asked) => {
                 let (name, nearest) = (timer.name(), timer.nearest(*asked));
+                let [asked, nearest] = [asked, &nearest].map(|time| exact(*time));
+                write!(f, "no network has {name} of {asked}: the nearest is {nearest}")
+            }
+            Self::NoSaving { awake, tau } => {
+                let [awake, tau] = [awake, tau].map(|time| exact(*time));
                 write!(
                     f,
-                    "no network has {name} of {asked:?}: the nearest is {nearest:?}"
+                    "a time between tracking area updates (T3412) of {tau} leaves no power saving: wake-up and active time (T3324) take {awake}"
                 )
+            }
+            Self::Listening { listen, every } => {
+                let [listen, every] = [listen, every].map(|time| exact(*time));
+                write!(f, "the device listens {listen} each time, and so not every {every}")
             }
             Self::TxPower(most) => write!(f, "the device sends at 0 dBm to {most} dBm"),
             Self::Absent(what) => write!(f, "the device has no {what}"),
@@ -70,44 +93,26 @@ impl Device {
     /// # Errors
     /// No network has a time, or the device has nothing that a setting changes.
     pub fn set(mut self, settings: &Settings) -> Result<Self, Impossible> {
+        let words = settings.words();
         if settings.inactivity.is_some() || settings.rai {
-            let connected = self
-                .connected()
-                .ok_or(Impossible::Absent("connection that is kept for some time"))?;
-            connected.time = settings.inactivity.unwrap_or(connected.time);
-            if settings.rai {
-                connected.time = connected.time.min(RELEASED);
-            }
-        }
-        if let Some(active) = settings.active {
-            had(Timer::Active, active)?;
-            self.reachable()
-                .ok_or(Impossible::Absent("active time before power saving"))?
-                .time = active;
-        }
-        if let Some(tau) = settings.tau {
-            had(Timer::Update, tau)?;
-            self.wake.ok_or(Impossible::Absent("wake-up from power saving"))?;
-            self.updates = Some(tau);
-        }
-        if let Some(edrx) = settings.edrx {
-            let timer = match self.radio {
-                Radio::NbIot(_) => Timer::EdrxNbIot,
-                Radio::Cellular(_) => Timer::EdrxLte,
-                Radio::Wifi(_) | Radio::Ethernet(_) => return Err(Impossible::Absent("cellular radio")),
+            let index = self.connected()?;
+            let time = settings.inactivity.unwrap_or(self.tails[index].time);
+            self.tails[index].time = match settings.rai {
+                true => time.min(RELEASED),
+                false => time,
             };
-            had(timer, edrx)?;
-            let listen = self.window_listen.ok_or(Impossible::Absent(
-                "window_listen, how long it listens in a paging window",
-            ))?;
-            self.paging = Some(Paging { every: edrx, listen });
+            self.is_set("tails.time", index);
+        }
+        self.save_power(settings)?;
+        if let Some(edrx) = settings.edrx {
+            self.page(edrx, settings)?;
         }
         if let Some(dtim) = settings.dtim {
             let (Radio::Wifi(_), Some(paging)) = (&self.radio, self.paging) else {
                 return Err(Impossible::Absent("beacons that it listens to"));
             };
-            let every = BEACON * dtim.max(1);
-            self.paging = Some(Paging { every, ..paging });
+            self.paging = Some(possible(BEACON * dtim.max(1), paging.listen)?);
+            self.is_set("paging.every", 0);
         }
         if let Some(dbm) = settings.tx_power {
             let transmitter = self.transmitter.ok_or(Impossible::Absent(
@@ -118,30 +123,137 @@ impl Device {
             }
             self.levels[State::Transmit as usize] = transmitter.at(dbm, self.level(State::Transmit));
         }
+        if !words.is_empty() {
+            self.title = format!("{}; set: {}", self.title, words.join(", "));
+        }
         Ok(self)
     }
 
-    /// The tail in which the network keeps the connection.
-    fn connected(&mut self) -> Option<&mut Tail> {
-        let is_cellular = matches!(self.radio, Radio::Cellular(_) | Radio::NbIot(_));
-        self.tails
-            .iter_mut()
-            .find(|tail| is_cellular && tail.state == State::Listen)
+    /// Sets T3324 and T3412.
+    fn save_power(&mut self, settings: &Settings) -> Result<(), Impossible> {
+        if settings.active.is_some() || settings.tau.is_some() {
+            self.wake
+                .filter(|_| self.rest == State::Sleep && self.is_cellular())
+                .ok_or(Impossible::Absent("power saving mode"))?;
+        }
+        if let Some(active) = settings.active {
+            had(Timer::Active, active)?;
+            let index = self.reachable().ok_or(Impossible::Absent("active time before power saving"))?;
+            self.tails[index].time = active;
+            self.is_set("tails.time", index);
+        }
+        if let Some(tau) = settings.tau {
+            had(Timer::Update, tau)?;
+            let awake = self.update().map(|(.., time)| time).sum();
+            if tau <= awake {
+                return Err(Impossible::NoSaving { awake, tau });
+            }
+            self.updates = Some(tau);
+        }
+        Ok(())
+    }
+
+    /// Sets eDRX. With power saving it is what the device does in its active time; without, it is the device's rest, which begins when
+    /// the connection ends.
+    fn page(&mut self, cycle: Duration, settings: &Settings) -> Result<(), Impossible> {
+        let timer = match self.radio {
+            Radio::NbIot(_) => Timer::EdrxNbIot,
+            Radio::Cellular(_) => Timer::EdrxLte,
+            Radio::Wifi(_) | Radio::Ethernet(_) => return Err(Impossible::Absent("cellular radio")),
+        };
+        had(timer, cycle)?;
+        let listen = self.window_listen.ok_or(Impossible::Absent(
+            "window_listen, how long it listens in a paging window",
+        ))?;
+        let paging = Some(possible(cycle, listen)?);
+        let reachable = self.reachable();
+        if settings.active.is_none() && settings.tau.is_none() {
+            if let Some(index) = reachable {
+                self.tails[index].time = Duration::ZERO;
+                self.is_set("tails.time", index);
+            }
+            self.paging = paging;
+            return Ok(());
+        }
+        let index = reachable.ok_or(Impossible::Absent("active time before power saving"))?;
+        let without = core::mem::replace(&mut self.paging, paging);
+        self.tails[index].level = self.floor();
+        self.paging = without;
+        Ok(())
+    }
+
+    /// Marks a figure of the file as set: the one of this key that is the `nth` in the file.
+    fn is_set(&mut self, key: &str, nth: usize) {
+        let mut of_key = self.provenance.iter_mut().filter(|figure| figure.key == key);
+        if let Some(figure) = of_key.nth(nth) {
+            figure.source = Some("set by an option".to_owned());
+        }
+    }
+
+    const fn is_cellular(&self) -> bool {
+        matches!(self.radio, Radio::Cellular(_) | Radio::NbIot(_))
+    }
+
+    /// The tail in which the network keeps the connection: the only one.
+    fn connected(&self) -> Result<usize, Impossible> {
+        let mut all = self.tails_in(State::Listen);
+        match (all.next(), all.next()) {
+            (Some(one), None) => Ok(one),
+            (None, _) => Err(Impossible::Absent("connection that is kept for some time")),
+            (Some(_), Some(_)) => Err(Impossible::Absent("single state in which it is connected")),
+        }
     }
 
     /// The tail in which the device can be reached.
-    fn reachable(&mut self) -> Option<&mut Tail> {
-        let is_cellular = matches!(self.radio, Radio::Cellular(_) | Radio::NbIot(_));
-        self.tails
-            .iter_mut()
-            .find(|tail| is_cellular && tail.state == State::Idle)
+    fn reachable(&self) -> Option<usize> {
+        self.tails_in(State::Idle).next()
     }
 
-    /// How many tracking area updates come in a rest: the timer starts when the rest begins.
+    fn tails_in(&self, state: State) -> impl Iterator<Item = usize> {
+        let is_cellular = self.is_cellular();
+        let tails = self.tails.iter().enumerate();
+        tails
+            .filter(move |(_, tail)| is_cellular && tail.state == state)
+            .map(|(index, _)| index)
+    }
+
+    /// What a tracking area update takes: the wake-up, and the active time that starts anew after it (TS 24.301 section 5.3.11).
+    pub fn update(&self) -> impl Iterator<Item = (State, Level, Duration)> {
+        let wake = self.wake.map(|wake| (State::Listen, wake.level, wake.time));
+        let reachable = self.reachable().map(|index| self.tails[index]);
+        wake.into_iter()
+            .chain(reachable.map(|Tail { state, level, time }| (state, level, time)))
+    }
+
+    /// How many tracking area updates come in a rest. The timer starts when the connection before it ends (TS 24.301 section 5.3.5),
+    /// and so before the active time, and anew after each update.
     pub fn updates_in(&self, rest: Duration) -> u32 {
-        let period = self.updates.filter(|period| !period.is_zero());
-        let updates = period.map_or(0, |period| rest.as_nanos() / period.as_nanos());
-        u32::try_from(updates).unwrap_or(u32::MAX)
+        let Some(period) = self.updates.filter(|period| !period.is_zero()) else {
+            return 0;
+        };
+        let active = self.reachable().map_or(Duration::ZERO, |index| self.tails[index].time);
+        let wake = self.wake.map_or(Duration::ZERO, |wake| wake.time);
+        let silent = rest.saturating_add(active).saturating_add(wake);
+        u32::try_from(silent.as_nanos() / (period + wake).as_nanos()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Settings {
+    /// What is set, as words of a title.
+    fn words(&self) -> Vec<String> {
+        let timer = |name: &str, time: Option<Duration>| time.map(|time| format!("{name} {}", exact(time)));
+        [
+            timer("T3324", self.active),
+            timer("T3412", self.tau),
+            timer("inactivity", self.inactivity),
+            self.rai.then(|| "release assistance".to_owned()),
+            timer("eDRX", self.edrx),
+            self.dtim.map(|dtim| format!("DTIM {dtim}")),
+            self.tx_power.map(|dbm| format!("{dbm} dBm")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 
@@ -157,6 +269,22 @@ impl Transmitter {
     }
 }
 
+/// A time as it is, in the unit in which it is whole, or in seconds.
+pub fn exact(time: Duration) -> String {
+    match time.subsec_nanos() {
+        0 => shown::time(time),
+        _ => format!("{} s", time.as_secs_f64()),
+    }
+}
+
+/// Listening now and then, where there is time for it.
+fn possible(every: Duration, listen: Duration) -> Result<Paging, Impossible> {
+    match listen < every {
+        true => Ok(Paging { every, listen }),
+        false => Err(Impossible::Listening { listen, every }),
+    }
+}
+
 fn had(timer: Timer, time: Duration) -> Result<(), Impossible> {
     match timer.has(time) {
         true => Ok(()),
@@ -165,4 +293,4 @@ fn had(timer: Timer, time: Duration) -> Result<(), Impossible> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

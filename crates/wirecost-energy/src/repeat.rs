@@ -33,12 +33,14 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
         part: Part::Rest,
         packet: None,
     };
-    let updating = updating(device, traffic).min((1.0 - busy).max(0.0));
-    if let Some(wake) = device.wake {
-        power.add(rest, Energy::of(wake.level, 1_000_000_000).scaled(updating));
+    let updates = updates_a_second(device, traffic);
+    let mut left = (1.0 - busy).max(0.0);
+    for (_, level, time) in device.update() {
+        let part = (time.as_secs_f64() * updates).min(left);
+        power.add(rest, Energy::of(level, 1_000_000_000).scaled(part));
+        left -= part;
     }
-    let floor = Energy::of(device.floor(), 1_000_000_000);
-    power.add(rest, floor.scaled((1.0 - busy - updating).max(0.0)));
+    power.add(rest, Energy::of(device.floor(), 1_000_000_000).scaled(left));
     let excess = power.total().joules / device.highest_watts();
     if excess > 1.0 {
         power.scale(1.0 / excess);
@@ -46,19 +48,19 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     power
 }
 
-/// The part of the time in which the device reports its tracking area after the last packet of its traffic. Each traffic starts the
-/// timer anew, so that the one which comes most often decides.
-fn updating(device: &Device, traffic: &[Repeated<'_>]) -> f64 {
+/// How often a second the device reports its tracking area after the last packet of its traffic. Each traffic starts the timer anew, so
+/// that the one which comes most often decides.
+fn updates_a_second(device: &Device, traffic: &[Repeated<'_>]) -> f64 {
     let seconds = |repeated: &Repeated<'_>| repeated.account.total_nanos() as f64 / 1e9;
     let often = traffic
         .iter()
         .min_by(|one, other| one.every.total_cmp(&other.every));
-    let Some((repeated, wake)) = often.zip(device.wake) else {
+    let Some(repeated) = often else {
         return 0.0;
     };
     let pause =
         Duration::try_from_secs_f64((repeated.every - seconds(repeated)).max(0.0)).unwrap_or_default();
-    f64::from(device.updates_in(pause)) * wake.time.as_secs_f64() / repeated.every
+    f64::from(device.updates_in(pause)) / repeated.every
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
             let device = device(rest, tail, tail_ms);
             let reading = cost(&device, gap_ms);
             let ping = cost(&device, 100);
-            let battery = Battery { joules: 31_104.0, chemistry: Chemistry::default() };
+            let battery = Battery { joules: 31_104.0, volts: 3.6, chemistry: Chemistry::default() };
             let years = |interval| {
                 let traffic = [
                     Repeated { account: &reading, every: interval },

@@ -157,6 +157,7 @@ impl BatterySize {
     pub const fn battery(self, chemistry: Chemistry) -> Battery {
         Battery {
             joules: self.ampere_hours * 3_600.0 * self.volts,
+            volts: self.volts,
             chemistry,
         }
     }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wirecost_energy::Timer;
+use wirecost_energy::network::exact;
 use wirecost_energy::measurement::{
     Address, Does, Measured, Point, Publication, Radio, Settings, Use, WifiMode,
 };
 use wirecost_proto::ByteSize;
 use wirecost_results::value::ValueError;
 
-use crate::electric::{CURRENTS, POWERS, decibel_milliwatts, quantity, voltage};
+use crate::electric::{CURRENTS, above_zero, POWERS, decibel_milliwatts, quantity, voltage};
 use crate::error::{Place, ScenarioError};
 use crate::figure::versioned;
 use crate::node::{Node, Value};
@@ -123,7 +124,8 @@ fn point(node: &Node) -> Result<Point, ScenarioError> {
     if usage == Use::Event && does.is_none() {
         return Err(table.error("does", "an event says what the device does"));
     }
-    Ok(Point {
+    let measured = table.required("measured", measured(&table)?)?;
+    let point = Point {
         id: table.required("id", text)?,
         line: match node.place {
             Place::Line(line) => line,
@@ -136,7 +138,7 @@ fn point(node: &Node) -> Result<Point, ScenarioError> {
         is_bench: table.one("network", network)?.unwrap_or(false),
         rail: table.required("rail", text)?,
         supply: said(&table, "supply", voltage)?,
-        measured: table.required("measured", measured(&table)?)?,
+        measured,
         time: table.one("time", time)?,
         does,
         up: bytes(&table, "up")?,
@@ -144,7 +146,30 @@ fn point(node: &Node) -> Result<Point, ScenarioError> {
         settings: settings(&table, radio)?,
         not_judged: table.one("not_judged", text)?,
         place: table.required("place", text)?,
-    })
+    };
+    judged(&point, &table)?;
+    Ok(point)
+}
+
+/// A point that judges a model has what a model predicts: a charge of an event, a current of a state.
+fn judged(point: &Point, table: &Table<'_>) -> Result<(), ScenarioError> {
+    let (is_there, needed) = match point.usage {
+        Use::Event => (
+            point.charge().is_some(),
+            "an event is judged by its charge, or by its energy with the voltage of its supply",
+        ),
+        Use::State => (
+            point.current().is_some(),
+            "a state is judged by its mean current",
+        ),
+        Use::Component => (true, ""),
+    };
+    match is_there || !point.is_judged() {
+        true => Ok(()),
+        false => Err(table
+            .error("measured", needed)
+            .with_hint("give it, or write not_judged: with the reason")),
+    }
 }
 
 fn settings(table: &Table<'_>, radio: Radio) -> Result<Settings, ScenarioError> {
@@ -164,11 +189,11 @@ fn settings(table: &Table<'_>, radio: Radio) -> Result<Settings, ScenarioError> 
         cdrx: said(table, "cdrx", time)?,
         edrx: timer(table, "edrx", edrx)?,
         paging_window: said(table, "paging_window", time)?,
-        dtim: said(table, "dtim", whole)?,
+        dtim: said(table, "dtim", beacons)?,
         mode: said(table, "mode", mode)?,
         address: said(table, "address", address)?,
         window: said(table, "window", time)?,
-        every: said(table, "every", time)?,
+        every: said(table, "every", period)?,
     })
 }
 
@@ -186,8 +211,8 @@ fn timer(table: &Table<'_>, key: &str, timer: Timer) -> Result<Option<Duration>,
     match time.filter(|time| !timer.has(*time)) {
         None => Ok(time),
         Some(time) => Err(table
-            .error(key, format!("no network has {} of {time:?}", timer.name()))
-            .with_hint(format!("the nearest is {:?}", timer.nearest(time)))),
+            .error(key, format!("no network has {} of {}", timer.name(), exact(time)))
+            .with_hint(format!("the nearest is {}", exact(timer.nearest(time))))),
     }
 }
 
@@ -206,12 +231,12 @@ fn measured(table: &Table<'_>) -> Result<Read<Measured>, ScenarioError> {
         ("mWh", 3.6),
     ];
     Ok(match table.required("quantity", text)?.as_str() {
-        "charge" => |text| quantity(text, &CHARGES, "a charge: write 51.13mC").map(Measured::Charge),
-        "energy" => |text| quantity(text, &ENERGIES, "an energy: write 105mJ").map(Measured::Energy),
-        "current" => |text| quantity(text, &CURRENTS, "a current: write 2.45mA").map(Measured::Current),
-        "power" => |text| quantity(text, &POWERS, "a power: write 80mW").map(Measured::Power),
+        "charge" => |text| positive(text, &CHARGES, "a charge: write 51.13mC").map(Measured::Charge),
+        "energy" => |text| positive(text, &ENERGIES, "an energy: write 105mJ").map(Measured::Energy),
+        "current" => |text| positive(text, &CURRENTS, "a current: write 2.45mA").map(Measured::Current),
+        "power" => |text| positive(text, &POWERS, "a power: write 80mW").map(Measured::Power),
         "share" => {
-            |text| quantity(text, &[("%/d", 0.01)], "a part of a battery: write 0.2%/d").map(Measured::Share)
+            |text| positive(text, &[("%/d", 0.01)], "a part of a battery: write 0.2%/d").map(Measured::Share)
         }
         _ => {
             return Err(table
@@ -219,6 +244,29 @@ fn measured(table: &Table<'_>) -> Result<Read<Measured>, ScenarioError> {
                 .with_hint("the quantities are charge, energy, current, power and share"));
         }
     })
+}
+
+/// Beacons from one to the next, at least 1.
+fn beacons(text: &str) -> Result<u32, ValueError> {
+    let beacons = whole(text)?;
+    (beacons > 0).then_some(beacons).ok_or_else(|| ValueError::Range {
+        range: "above 0",
+        got: text.to_owned(),
+    })
+}
+
+/// A time above 0.
+fn period(text: &str) -> Result<Duration, ValueError> {
+    let period = time(text)?;
+    (!period.is_zero()).then_some(period).ok_or_else(|| ValueError::Range {
+        range: "above 0",
+        got: text.to_owned(),
+    })
+}
+
+/// A quantity above 0: predictions are compared by their ratio.
+fn positive(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ValueError> {
+    above_zero(quantity(text, units, expected)?, text)
 }
 
 /// The value of a name.
@@ -333,13 +381,33 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_no_model_predicts_is_refused_with_what_is_needed() {
+        let refused = |from, to| {
+            let error = read("some", &POINT.replace(from, to)).expect_err(to);
+            error.in_file("some.yaml").to_string()
+        };
+        assert_eq!(refused("5mC", "0mC"), "some.yaml:11: points.measured: must be above 0, got 0mC");
+        assert_eq!(
+            refused("charge\n    measured: 5mC", "energy\n    measured: 5mJ"),
+            "some.yaml:11: points.measured: an event is judged by its charge, or by its energy with the voltage of its supply"
+        );
+        assert_eq!(
+            refused("use: event", "use: state"),
+            "some.yaml:11: points.measured: a state is judged by its mean current"
+        );
+        let beacons = refused("active: 8s", "dtim: 0");
+        assert_eq!(beacons, "some.yaml:13: points.dtim: must be above 0, got 0");
+        assert!(read("some", &POINT.replace("charge\n    measured: 5mC", "energy\n    measured: 5mJ\n    not_judged: no supply")).is_ok());
+    }
+
+    #[test]
     fn a_timer_that_no_network_has_is_refused_with_the_nearest() {
         let error = read("some", &POINT.replace("8s", "9s")).expect_err("T3324 has steps of 2 s");
-        assert_eq!(error.hint(), Some("the nearest is 8s"));
+        assert_eq!(error.hint(), Some("the nearest is 8 s"));
         assert!(
             error
                 .to_string()
-                .contains("no network has an active time (T3324) of 9s"),
+                .contains("no network has an active time (T3324) of 9 s"),
             "{error}"
         );
     }

@@ -40,15 +40,20 @@ fn the_kept_association_takes_what_the_maker_measured_at_each_dtim() {
 
 #[test]
 fn sending_takes_about_what_the_maker_measured_at_each_power() {
-    for dbm in [0.0, 10.0, 23.0] {
-        let at =
-            |point: &Point| point.id.starts_with("nordicps-m-up") && point.settings.tx_power == Some(dbm);
+    let both = [
+        ("nordicps-m-up", "nrf9160-lte-m", &[0.0, 10.0, 23.0][..]),
+        ("nordicps-nb-up", "nrf9160-nb-iot", &[0.0, 10.0]),
+    ];
+    let each = both.iter().flat_map(|(id, name, powers)| powers.iter().map(move |dbm| (id, name, *dbm)));
+    for (id, name, dbm) in each {
+        let at = |point: &Point| point.id.starts_with(id) && point.settings.tx_power == Some(dbm);
         let point = points().into_iter().find(at).expect("a point");
         let settings = Settings {
             tx_power: Some(dbm),
             ..Settings::default()
         };
-        let (name, file) = device::BUILT_IN[2];
+        let known = device::BUILT_IN.iter().find(|(known, _)| known == name);
+        let (_, file) = known.expect("a device");
         let device = device::read(name, file)
             .expect("a device file")
             .set(&settings)

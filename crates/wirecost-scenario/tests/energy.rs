@@ -138,7 +138,7 @@ proptest! {
         longer in 1.0..10.0_f64,
         keep_alive in 10.0..2_000.0_f64,
     ) {
-        let battery = Battery { joules: 31_104.0, chemistry: Chemistry::default() };
+        let battery = Battery { joules: 31_104.0, volts: 3.6, chemistry: Chemistry::default() };
         for device in devices() {
             let accounts = accounts(&device, &lives);
             let mean = Account::mean(&accounts);

@@ -76,7 +76,11 @@ fn ratio(device: &Device, point: &Point) -> Option<f64> {
     };
     let device = device.clone().set(&settings).ok()?;
     let packets: &[(Duration, Direction, u64)] = match point.does? {
-        Does::Update => return Some(device.wake?.level.watts * device.wake?.time.as_secs_f64() / joules),
+        Does::Update => {
+            let each = device.update();
+            let spent = each.map(|(_, level, time)| level.watts * time.as_secs_f64());
+            return Some(spent.sum::<f64>() / joules);
+        }
         Does::OneWay => &[(Duration::ZERO, Direction::Up, point.up)],
         Does::Exchange => &[
             (Duration::ZERO, Direction::Up, point.up),

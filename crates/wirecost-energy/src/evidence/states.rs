@@ -69,32 +69,40 @@ fn setting(class: Class, point: &Point) -> Option<f64> {
     }
 }
 
-/// The points of a device: each with its setting and its amperes.
+/// The points of a device on a board: each with its setting and its amperes.
 type Series<'a> = Vec<(&'a Point, f64, f64)>;
 
 /// A row for each setting of each device, predicted by its other settings.
 pub(super) fn rows(publications: &[Publication]) -> Vec<Row> {
     let mut rows = Vec::new();
     for publication in publications {
-        let mut series: BTreeMap<(Class, &str), Series<'_>> = BTreeMap::new();
+        let mut series: BTreeMap<(Class, &str, Option<&str>), Series<'_>> = BTreeMap::new();
         for point in publication.points.iter().filter(|point| point.is_judged()) {
             let of = || {
                 let class = Class::of(point)?;
                 Some((class, setting(class, point)?, point.current()?))
             };
             if let Some((class, x, amperes)) = of() {
-                let device = point.device.as_str();
+                let of = (class, point.device.as_str(), point.board.as_deref());
                 series
-                    .entry((class, device))
+                    .entry(of)
                     .or_default()
                     .push((point, x, amperes));
             }
         }
-        for ((class, _), points) in series {
+        for ((class, ..), points) in series {
             rows.extend(held_out(&publication.name, class, &points));
         }
     }
     rows
+}
+
+/// What a smaller setting is.
+const fn less(class: Class) -> &'static str {
+    match class {
+        Class::Uplink(_) => "less transmit power",
+        Class::Beacons(_) | Class::Windows | Class::Edrx(_) | Class::Events(_) => "less listening",
+    }
 }
 
 fn held_out(publication: &str, class: Class, points: &[(&Point, f64, f64)]) -> Vec<Row> {
@@ -120,7 +128,7 @@ fn held_out(publication: &str, class: Class, points: &[(&Point, f64, f64)]) -> V
                 .map(|line| line.at(*x))
                 .ok_or("two settings: none can be held out"),
             because: match (rises, outside) {
-                (true, _) => Some("less listening takes more current: no falling model meets it".to_owned()),
+                (true, _) => Some(format!("{} takes more current: no falling model meets it", less(class))),
                 (false, true) => Some("outside the fitted settings".to_owned()),
                 (false, false) => None,
             },

@@ -18,7 +18,7 @@ const fn seconds(seconds: u64) -> Duration {
 }
 
 /// A modem that leaves power saving in 2 s at 0.1 W, is connected for 10 s at 50 mW, and can be reached for 8 s at 5 mW.
-fn modem() -> Device {
+pub(crate) fn modem() -> Device {
     let tail = |state, watts, time| Tail {
         state,
         level: level(watts),
@@ -105,7 +105,7 @@ fn a_time_that_no_network_has_is_refused_with_the_nearest() {
     });
     assert_eq!(
         active,
-        "no network has an active time (T3324) of 9s: the nearest is 8s"
+        "no network has an active time (T3324) of 9 s: the nearest is 8 s"
     );
     let edrx = refused(Settings {
         edrx: Some(seconds(80)),
@@ -113,7 +113,7 @@ fn a_time_that_no_network_has_is_refused_with_the_nearest() {
     });
     assert_eq!(
         edrx,
-        "no network has a cycle of eDRX on LTE of 80s: the nearest is 81.92s"
+        "no network has a cycle of eDRX on LTE of 80 s: the nearest is 81.92 s"
     );
     let dtim = refused(Settings {
         dtim: Some(3),
@@ -128,13 +128,109 @@ fn an_update_comes_each_period_of_a_rest_and_a_connection_starts_it_anew() {
         tau: Some(seconds(3_600)),
         ..Settings::default()
     });
-    // 0.2 J every hour, beside the readings of a day.
+    // 0.2 J and 8 s at 5 mW every hour, beside the readings of a day.
     let more = (watts(&hourly, 86_400.0) - watts(&modem(), 86_400.0)) * 86_400.0;
-    assert!((more - 23.0 * 0.2).abs() < 0.01, "{more}");
+    assert!((more - 23.0 * 0.24).abs() < 0.01, "{more}");
     assert_eq!(watts(&hourly, 900.0), watts(&modem(), 900.0));
     // The same between two packets of one traffic.
     let apart = |device: &Device| spent(device, 100, &[0, 4 * 3_600_000]).total().joules;
-    assert!((apart(&hourly) - apart(&modem()) - 3.0 * 0.2).abs() < 0.01);
+    assert!((apart(&hourly) - apart(&modem()) - 3.0 * 0.24).abs() < 0.01);
+}
+
+#[test]
+fn the_timer_of_an_update_starts_when_the_connection_ends() {
+    let tau = with(Settings {
+        tau: Some(seconds(60)),
+        ..Settings::default()
+    });
+    // The active time of 8 s is before the rest: an update begins 52 s into it, and the next one 62 s later.
+    let updates = [51, 52, 113, 114].map(|rest| tau.updates_in(seconds(rest)));
+    assert_eq!(updates, [0, 1, 1, 2]);
+}
+
+#[test]
+fn timers_that_leave_no_power_saving_are_refused() {
+    let refused = |device: Device, settings| device.set(&settings).expect_err("refused").to_string();
+    let timers = Settings {
+        active: Some(seconds(60)),
+        tau: Some(seconds(62)),
+        ..Settings::default()
+    };
+    assert_eq!(
+        refused(modem(), timers),
+        "a time between tracking area updates (T3412) of 62 s leaves no power saving: wake-up and active time (T3324) take 62 s"
+    );
+    // A device that rests in idle has no power saving mode.
+    let idle = Device {
+        rest: State::Idle,
+        ..modem()
+    };
+    let timers = Settings {
+        tau: Some(seconds(3_600)),
+        ..Settings::default()
+    };
+    assert_eq!(refused(idle, timers), "the device has no power saving mode");
+    // 3G is connected in two states, each with a timer of its own.
+    let mut two = modem();
+    two.tails.insert(0, two.tails[0]);
+    let timers = Settings {
+        inactivity: Some(seconds(3)),
+        ..Settings::default()
+    };
+    assert_eq!(
+        refused(two, timers),
+        "the device has no single state in which it is connected"
+    );
+    let long = Device {
+        window_listen: Some(seconds(6)),
+        ..modem()
+    };
+    let edrx = Settings {
+        edrx: Some(Duration::from_millis(5_120)),
+        ..Settings::default()
+    };
+    assert_eq!(
+        refused(long, edrx),
+        "the device listens 6 s each time, and so not every 5.12 s"
+    );
+}
+
+#[test]
+fn edrx_is_the_rest_without_power_saving_and_the_active_time_with_it() {
+    let cycle = Duration::from_millis(81_920);
+    let edrx = Settings {
+        edrx: Some(cycle),
+        ..Settings::default()
+    };
+    let alone = with(edrx);
+    assert_eq!(alone.tail_time(), seconds(10), "no active time after the connection");
+    let mean = 1e-5 * (1.0 - 0.075 / 81.92) + 0.05 * 0.075 / 81.92;
+    assert!((alone.floor().watts - mean).abs() < 1e-12);
+    let both = with(Settings {
+        active: Some(seconds(1_800)),
+        ..edrx
+    });
+    assert_eq!(both.floor().watts, 1e-5, "power saving after the active time");
+    assert_eq!(both.tails[1].time, seconds(1_800));
+    assert!((both.tails[1].level.watts - mean).abs() < 1e-12);
+}
+
+#[test]
+fn what_is_set_is_in_the_title_and_no_assumed_figure() {
+    let mut device = modem();
+    let assumed = |line| crate::device::Provenance {
+        key: "tails.time".to_owned(),
+        line,
+        source: None,
+    };
+    device.provenance = vec![assumed(7), assumed(8)];
+    let set = device.set(&Settings {
+        active: Some(seconds(8)),
+        ..Settings::default()
+    });
+    let set = set.expect("a network has it");
+    assert_eq!((set.title.as_str(), set.assumed()), ("; set: T3324 8 s", (1, 2)));
+    assert_eq!(set.provenance[0].source, None, "the connection is as the file has it");
 }
 
 #[test]

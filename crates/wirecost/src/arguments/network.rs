@@ -7,6 +7,8 @@ use wirecost_energy::network::Settings;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::electric;
 
+use crate::exit::Failure;
+
 /// Timers, paging and beacons in place of those of the device file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct NetworkArguments {
@@ -55,6 +57,26 @@ impl NetworkArguments {
             edrx: self.edrx,
             dtim: self.dtim,
             tx_power: self.tx_power,
+        }
+    }
+
+    /// Refuses the timers of a network where a modelled cell has its own.
+    ///
+    /// # Errors
+    /// One of them is given.
+    pub fn refuse_timers_of_a_cell(&self) -> Result<(), Failure> {
+        let given = [
+            ("--psm", self.psm.is_some()),
+            ("--edrx", self.edrx.is_some()),
+            ("--rai", self.rai),
+            ("--inactivity", self.inactivity.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::usage(format!(
+                "{flag} has no effect on a device in a modelled NB-IoT cell, which has timers of its own"
+            ))
+            .with_hint("set the cell's, e.g. --set idle.mode=psm (wirecost nbiot --help lists them)")),
         }
     }
 }

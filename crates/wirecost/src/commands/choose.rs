@@ -237,11 +237,14 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
     if let Some(failure) = needs::contradiction(arguments, link) {
         return Err(failure);
     }
-    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
+    let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
+    if link.cell.is_some() {
+        arguments.network.refuse_timers_of_a_cell()?;
+    }
     Ok(Inputs {
         arguments,
         link: *link,
-        beside: device.as_ref().and_then(files::beside),
+        beside,
         device,
         battery: files::battery(&arguments.battery)?,
         tariff: arguments.tariff.as_deref().map(files::tariff).transpose()?,

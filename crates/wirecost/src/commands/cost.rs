@@ -43,7 +43,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--session-lifetime must be above 0s")
             .with_hint("write how long the server resumes or keeps a session, e.g. 1d"));
     }
-    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
+    let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let source = Source::read(arguments, device.as_ref())?;
     let measured = Measured::read(arguments, device.as_ref(), &source)?;
@@ -52,7 +52,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
         battery: files::battery(&arguments.battery)?,
-        beside: device.as_ref().and_then(files::beside),
+        beside,
         fleet: arguments.fleet.fleet(),
     };
     let figures = source

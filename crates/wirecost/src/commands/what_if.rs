@@ -37,13 +37,13 @@ struct Answer<'a> {
 /// Runs the command.
 pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     output::check_files(&[("--json", arguments.json.as_deref())])?;
-    let device = files::device_in(arguments.device.as_deref(), &arguments.network)?;
+    let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let terms = Terms {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
         battery: files::battery(&arguments.battery)?,
-        beside: device.as_ref().and_then(files::beside),
+        beside,
         fleet: arguments.fleet.fleet(),
     };
     let today = Today::read(arguments, device.as_ref())?;
@@ -86,6 +86,9 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
         return Err(Failure::usage("what-if takes one link")
             .with_hint("give one value for each option of the link, and run what-if once for each link"));
     };
+    if link.cell.is_some() {
+        arguments.network.refuse_timers_of_a_cell()?;
+    }
     let schedule = |messages| Schedule {
         messages,
         warm_up: false,

@@ -14,7 +14,7 @@ use super::rows::{Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
-use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by};
+use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by, range_of_years};
 
 /// What has all rows and columns.
 const ELSEWHERE: &str = "choice.md";
@@ -197,7 +197,8 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     notes.extend(intervals(rows));
     notes.extend(inputs.battery.map(|battery| {
         format!(
-            "battery: in parentheses the range that the measurements of the device leave; no life is above the shelf life of {} years",
+            "battery: in parentheses {}; no life is above the shelf life of {} years",
+            range_of_years(inputs.beside),
             number(battery.chemistry.shelf_years)
         )
     }));

@@ -29,6 +29,7 @@ pub fn read(
     folder: &RunFolder,
     device: Option<&Device>,
 ) -> Result<Source, Failure> {
+    arguments.network.refuse_timers_of_a_cell()?;
     let shown = arguments.source.display();
     let Some(device) = device.filter(|_| arguments.tariff.is_none()) else {
         return Err(Failure::usage(format!(

@@ -19,15 +19,25 @@ pub fn device(name: &str) -> Result<Device, Failure> {
     Ok(read(Input::Device, &device::CATALOG, name, device::read)?.0)
 }
 
-/// The device of `--device` with what the network sets.
-pub fn device_in(name: Option<&str>, network: &NetworkArguments) -> Result<Option<Device>, Failure> {
+/// The device of `--device` with what the network sets, and how far its file is from what was measured of its chip, whatever is set.
+pub fn device_in(
+    name: Option<&str>,
+    network: &NetworkArguments,
+) -> Result<(Option<Device>, Option<Beside>), Failure> {
     let Some(name) = name else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    let set = device(name)?.set(&network.settings());
-    set.map(Some).map_err(|impossible| match impossible {
+    let device = device(name)?;
+    let beside = beside(&device);
+    let set = device.set(&network.settings());
+    set.map(|device| (Some(device), beside)).map_err(|impossible| match impossible {
         Impossible::Timer(..) => {
             Failure::usage(impossible).with_hint("give the time that is named: a network encodes no other")
+        }
+        Impossible::NoSaving { .. } => Failure::usage(impossible)
+            .with_hint("give a longer time to the next update, or a shorter active time, with --psm"),
+        Impossible::Listening { .. } => {
+            Failure::usage(format!("{name}: {impossible}")).with_hint("give a longer cycle")
         }
         Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))
             .with_hint("give a power of that range with --tx-power"),
@@ -38,7 +48,7 @@ pub fn device_in(name: Option<&str>, network: &NetworkArguments) -> Result<Optio
 }
 
 /// How far a device is from what was measured of its chip.
-pub fn beside(device: &Device) -> Option<Beside> {
+fn beside(device: &Device) -> Option<Beside> {
     evidence::beside(device, &measurement::built_in().ok()?)
 }
 

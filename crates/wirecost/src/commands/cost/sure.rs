@@ -34,7 +34,7 @@ pub fn how_sure(device: &Device, beside: Option<Beside>) -> String {
         false => "",
     };
     format!(
-        "80 % of {} measured of {} are within a factor of {} of the model, either way{unknown}.",
+        "By {} measured of {}, 80 % of such events are within a factor of {} of the model, either way{unknown}.",
         counted(beside.events as u64, "event"),
         device.chip.as_deref().unwrap_or(&device.name),
         number(beside.factor)

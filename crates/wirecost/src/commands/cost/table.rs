@@ -6,6 +6,7 @@ use wirecost_account::reading_time::{ReadingTime, Statistic};
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
+use wirecost_energy::evidence::Beside;
 use wirecost_energy::{Device, Part, Purposes};
 use wirecost_proto::shown::money;
 pub use wirecost_proto::shown::{amount, number, time};
@@ -325,10 +326,11 @@ fn footer(
     if let Some(battery) = terms.battery {
         let percent = battery.chemistry.self_discharge * 100.0;
         notes.push(format!(
-            "battery: {} J, loses {} % per year by itself, and no life is above its shelf life of {} years; in parentheses, the range that its measurements leave",
+            "battery: {} J, loses {} % per year by itself, and no life is above its shelf life of {} years; in parentheses, {}",
             number(battery.joules),
             number(percent),
-            number(battery.chemistry.shelf_years)
+            number(battery.chemistry.shelf_years),
+            range_of_years(terms.beside)
         ));
     }
     if terms.fleet.devices > 1 {
@@ -344,6 +346,14 @@ fn footer(
     notes.extend(of_times(outcomes.iter().filter_map(|outcome| outcome.time)));
     notes.extend(source.notes.iter().cloned());
     notes
+}
+
+/// What the range of a life is.
+pub const fn range_of_years(beside: Option<Beside>) -> &'static str {
+    match beside {
+        Some(_) => "the range that the measurements of its chip leave",
+        None => "the range of the spread of the powers",
+    }
 }
 
 /// What the times of readings are, where there are any.

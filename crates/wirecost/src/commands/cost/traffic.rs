@@ -118,12 +118,16 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     if seen.is_empty() {
         return Ok(source);
     }
+    let has_cell = lives::options_of(&folder).is_ok_and(|run| run.has_cell());
+    if has_cell {
+        arguments.network.refuse_timers_of_a_cell()?;
+    }
     if is_as_run(arguments, &seen) {
         as_run(&folder, &seen, device, &mut source)?;
     } else {
         as_lived(arguments, &folder, device, &mut source)?;
     }
-    if device.is_some() && lives::options_of(&folder).is_ok_and(|run| run.has_cell()) {
+    if device.is_some() && has_cell {
         source.notes.push(lives::TIMES_OF_CELL.to_owned());
     }
     Ok(source)
