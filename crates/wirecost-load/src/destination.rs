@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::Psk;
 use wirecost_security::{KeyLog, certificate, tls};
@@ -115,8 +116,13 @@ impl Destination {
     ///
     /// # Errors
     /// The credentials are unusable.
-    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, certificate::Error> {
-        self.channels_of(0, clock, key_log)
+    pub fn channels(
+        &self,
+        handshake: &Handshake,
+        clock: Clock,
+        key_log: &KeyLog,
+    ) -> Result<ClientChannels, certificate::Error> {
+        self.channels_of(0, handshake, clock, key_log)
     }
 
     /// The channels that a device offers to the server, as [`Destination::channels`]. Subscribers are counted behind those that send.
@@ -126,6 +132,7 @@ impl Destination {
     pub(crate) fn channels_of(
         &self,
         device: u32,
+        handshake: &Handshake,
         clock: Clock,
         key_log: &KeyLog,
     ) -> Result<ClientChannels, certificate::Error> {
@@ -136,6 +143,8 @@ impl Destination {
                     &credentials.with_key_log(key_log.clone()),
                     ChannelOptions {
                         classical_signatures: self.classical_signatures,
+                        offered: handshake.offered(),
+                        accepted: handshake.accepted(),
                         ..OnLink::channel_options(self.link)
                     },
                 ))
@@ -157,6 +166,7 @@ impl Destination {
                 Ok(ClientChannels::offering(ClientOffer {
                     psk,
                     identity: identity.transpose()?,
+                    suites: tls::Suites::wide(handshake.group),
                     key_log,
                     datagram_bytes: OnLink::channel_options(self.link).datagram_bytes,
                     ..ClientOffer::new(clock.epoch(), server_name.as_str(), trust)

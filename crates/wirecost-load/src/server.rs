@@ -320,6 +320,7 @@ fn start_sink(
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     asked.nagle = options.nagle;
     asked.response_body = options.http.body_bytes();
+    asked.handshake = options.handshake;
     if let Site::Link(ip, link) = site {
         // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());

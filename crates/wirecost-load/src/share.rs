@@ -132,8 +132,12 @@ impl Share {
     ) -> Result<Option<String>, PartError> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
-        let channels = self.destination.channels(clock, of_all)?;
-        let observed_channels = self.destination.channels(clock, of_observed)?;
+        let channels = self
+            .destination
+            .channels(&self.options.handshake, clock, of_all)?;
+        let observed_channels = self
+            .destination
+            .channels(&self.options.handshake, clock, of_observed)?;
         let is_observed = |host| of_observed.is_enabled() && host < observed(self.options.clients);
         let own_channels = self.own_channels(clock, |host| match is_observed(host) {
             true => of_observed,
@@ -200,7 +204,13 @@ impl Share {
         self.devices
             .clone()
             .chain(subscribers)
-            .map(|host| Ok((host, self.destination.channels_of(host, clock, key_log(host))?)))
+            .map(|host| {
+                Ok((
+                    host,
+                    self.destination
+                        .channels_of(host, &self.options.handshake, clock, key_log(host))?,
+                ))
+            })
             .collect()
     }
 

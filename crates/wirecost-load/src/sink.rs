@@ -27,6 +27,7 @@ use wirecost_live::patience::Patience;
 use wirecost_live::process::foreground::StartError;
 use wirecost_live::process::worker::{NoAnswer, Worker};
 use wirecost_proto::bare::Transport;
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_security::certificate;
 use wirecost_stack::credentials::Portable;
 use wirecost_stack::{Credentials, NameError, Stack};
@@ -66,6 +67,9 @@ pub struct SinkOptions {
     /// Bytes of content in its answers (HTTP).
     #[serde(default)]
     pub response_body: usize,
+    /// Its certificates and groups (TLS).
+    #[serde(default)]
+    pub handshake: Handshake,
     /// The emulated link in front of it, if there is one.
     pub link: Option<OnLink>,
 }
@@ -92,6 +96,7 @@ impl SinkOptions {
             accept_early_data: false,
             nagle: false,
             response_body: 0,
+            handshake: Handshake::default(),
             link: None,
         }
     }

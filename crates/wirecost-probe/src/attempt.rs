@@ -23,7 +23,7 @@ use super::monitor::Monitor;
 use super::notes::{Notes, Step};
 use super::options::{Options, Trust};
 use super::script::ProbeScript;
-use super::x509::Presented;
+use wirecost_security::certificate::x509::Presented;
 
 /// How long the last packets may take from the socket to the interface.
 const LINGER: Duration = Duration::from_millis(50);

@@ -7,7 +7,7 @@ use wirecost_stack::url::Scheme;
 
 use super::event::Fact;
 use super::options::Options;
-use super::x509::Certificate;
+use wirecost_security::certificate::x509::Certificate;
 
 /// The version and the suite of a layer that offers only one of each.
 pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
@@ -32,7 +32,10 @@ pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let words = [
         negotiated.version.map(str::to_owned),
         negotiated.suite.clone(),
-        negotiated.group.clone(),
+        negotiated.group.clone().map(|group| match negotiated.is_retried {
+            true => format!("{group} after a HelloRetryRequest, which took a round trip"),
+            false => group,
+        }),
         negotiated
             .protocol
             .as_deref()
@@ -42,13 +45,34 @@ pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let mut facts = vec![Fact::new("TLS", words.join(", "))];
     let own = negotiated.peer_certificates.first();
     if let Some(certificate) = own.and_then(|der| Certificate::read(der)) {
-        let chain = negotiated.peer_certificates.iter().map(Vec::len);
-        let text = format!(
-            "{certificate}; {} in the chain, {} B",
-            chain.len(),
-            chain.sum::<usize>()
-        );
-        facts.push(Fact::new("certificate", text));
+        facts.push(Fact::new("certificate", certificate.to_string()));
+        facts.push(Fact::new("chain", chain(&negotiated.peer_certificates)));
+        facts.extend(unneeded(&negotiated.peer_certificates));
     }
     facts
+}
+
+/// The certificates of a chain with their sizes.
+fn chain(ders: &[Vec<u8>]) -> String {
+    let sizes: Vec<String> = ders
+        .iter()
+        .map(|der| match Certificate::read(der) {
+            Some(certificate) => format!("{} {} B", certificate.subject, der.len()),
+            None => format!("{} B", der.len()),
+        })
+        .collect();
+    let total: usize = ders.iter().map(Vec::len).sum();
+    format!("{total} B of certificates: {}", sizes.join(", "))
+}
+
+/// What the chain has that a client does not need: a root behind the server's own certificate. A client that can check the chain has it,
+/// and no other trusts it (RFC 8446, section 4.4.2).
+fn unneeded(ders: &[Vec<u8>]) -> Option<Fact> {
+    let roots = ders.iter().skip(1).filter_map(|der| {
+        let certificate = Certificate::read(der).filter(|certificate| certificate.is_root)?;
+        Some(format!("{} {} B", certificate.subject, der.len()))
+    });
+    let roots: Vec<String> = roots.collect();
+    let text = format!("the root, which a client has already: {}", roots.join(", "));
+    (!roots.is_empty()).then(|| Fact::new("not needed", text))
 }

@@ -18,7 +18,7 @@ use super::event::{Refusal, RefusalKind, Trouble};
 use super::notes::{Notes, Step};
 use super::options::{MqttVersion, Options};
 use super::resolve::ResolveError;
-use super::x509::Presented;
+use wirecost_security::certificate::x509::Presented;
 
 /// RFC 4279, section 2: a server may decline to say that an identity or a key is wrong.
 const SILENT: &str = "a server may be silent where identity or key is wrong: check --psk";

@@ -9,7 +9,6 @@
 //! - [`account`]: bytes by step and layer, from packets where they can be captured
 //! - [`failure`]: what went wrong, and what to do; `answer`: protocols by their first bytes
 //! - [`report`]: the results
-//! - [`x509`]: subject, issuer and expiry of a certificate
 //! - `capture`: the packets as a file
 //!
 //! wirecost does not emulate the link. It captures packets at the interface of this machine: before the network on the way up,
@@ -32,7 +31,6 @@ pub mod report;
 pub mod resolve;
 mod resumption;
 pub mod script;
-pub mod x509;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -82,6 +80,8 @@ pub enum ProbeError {
 pub struct Probe {
     /// The results.
     pub report: Report,
+    /// The certificates of the server in DER, its own first; none without TLS, or where it was not accepted.
+    pub chain: Vec<Vec<u8>>,
     packets: Vec<(Direction, Sniffed)>,
     keys: KeyLog,
     clock: Clock,
@@ -99,6 +99,7 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
     Client::new(options, &environment)?;
     let mut probe = Probe {
         report: Report::new(options),
+        chain: Vec::new(),
         packets: Vec::new(),
         keys: environment.key_log.clone(),
         clock,
@@ -192,6 +193,9 @@ impl Probe {
             self.report.push(step);
         }
         self.report_facts(options, notes);
+        if let Some(negotiated) = &notes.negotiated {
+            self.chain.clone_from(&negotiated.peer_certificates);
+        }
         let certificate = match &notes.trouble {
             Some((_, Trouble::Insecure(Fault::Certificate(_)), _)) => {
                 peer_certificate(options, environment, remote, self.clock)?

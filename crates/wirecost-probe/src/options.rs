@@ -6,6 +6,7 @@ pub use wirecost_mqtt::codec::Version as MqttVersion;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_EARLY_DATA, NO_RESUMPTION, Psk};
+use wirecost_security::provider::Groups;
 pub use wirecost_security::tls::Trust;
 use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::run_tag::RunTag;
@@ -36,6 +37,8 @@ pub struct Options {
     pub fetch: bool,
     /// The version of TLS or DTLS; `None` lets TLS agree on one, and is 1.2 for DTLS.
     pub tls: Option<TlsVersion>,
+    /// The groups of the key exchange, the best first; `None` offers all.
+    pub groups: Option<Groups>,
     /// The servers that the client trusts.
     pub trusted: Trust,
     /// The client's certificate.
@@ -93,6 +96,7 @@ impl Options {
             mqtt_version: MqttVersion::V5,
             fetch: false,
             tls: None,
+            groups: None,
             trusted: Trust::Authorities(Vec::new()),
             identity: None,
             psk: None,

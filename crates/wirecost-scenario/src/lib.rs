@@ -31,6 +31,7 @@
 
 pub mod battery;
 pub mod catalog;
+pub mod certificates;
 pub mod comparison;
 pub mod consent;
 pub mod device;

@@ -18,19 +18,21 @@
 mod key;
 mod kind;
 mod pem;
+mod presented;
+mod sized;
+pub mod x509;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyUsagePurpose,
-    SerialNumber,
-};
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose};
 
 use self::key::Key;
 pub(crate) use self::key::sign_digest;
-pub use self::kind::{Chain, KeyKind, Kind};
+pub use self::kind::{Chain, KeyKind, Kind, Sizes};
+pub use self::presented::presented;
+use self::sized::{sign, sign_sized};
 use crate::entropy::{Entropy, NoEntropy};
 
 /// Bytes of an ECDSA signature over P-256 in DER. Half of all signatures have this length (RFC 3279 section 2.2.3:
@@ -48,10 +50,6 @@ pub const VALID_UNTIL: Duration = Duration::from_secs(2_082_758_400);
 
 /// The names in a generated server certificate.
 pub const SERVER_NAMES: [&str; 6] = ["localhost", "server", "10.78.0.1", "fd78::1", "127.0.0.1", "::1"];
-
-/// Bytes of a serial number. The first byte is 0x40 to 0x7f, so that DER neither drops nor adds a byte (RFC 5280
-/// section 4.1.2.2: at most 20 bytes).
-const SERIAL_BYTES: usize = 16;
 
 /// Attempts at a signature of the usual length. Half of all signatures have it.
 pub(crate) const SIGNATURE_TRIES: usize = 256;
@@ -72,6 +70,14 @@ pub enum Error {
         names: Vec<String>,
         /// What is wrong with them.
         reason: String,
+    },
+    /// No certificate has the size that was asked for.
+    #[error("no certificate of {bytes} B can be made: with this key and these names it has {least} B")]
+    Size {
+        /// The bytes asked for.
+        bytes: usize,
+        /// The bytes that it has without a comment.
+        least: usize,
     },
     /// No signature had the usual length.
     #[error("no signature of the usual length in {SIGNATURE_TRIES} attempts")]
@@ -105,7 +111,7 @@ pub enum Usage {
 #[derive(Clone)]
 pub struct Authority {
     key: Arc<Key>,
-    kind: KeyKind,
+    kind: Kind,
     entropy: Entropy,
     certificate: Arc<[u8]>,
     /// What issues leaves: the authority itself, or the last authority below it.
@@ -141,22 +147,23 @@ impl Authority {
         let mut key = Key::generate(kind.key, &mut entropy)?;
         let mut issuer = authority_params(AUTHORITY.to_owned(), below);
         let mut params = issuer.clone();
-        let certificate = sign_until_usual(&mut params, &mut entropy, &key, (&issuer, &key))?;
+        let certificate = sign(&mut params, &mut entropy, &key, (&issuer, &key))?;
         let mut between = Vec::new();
         for left in (0..below).rev() {
             let mut entropy = entropy.derive(&format!("authority {left}"));
             let subject = Key::generate(kind.key, &mut entropy)?;
             let of_subject = authority_params(format!("{AUTHORITY} {left}"), left);
-            let mut params = of_subject.clone();
+            let params = of_subject.clone();
+            let bytes = kind.chain.bytes_of(left + 1);
             between.insert(
                 0,
-                sign_until_usual(&mut params, &mut entropy, &subject, (&issuer, &key))?,
+                sign_sized(params, &mut entropy, &subject, (&issuer, &key), bytes)?,
             );
             (key, issuer) = (subject, of_subject);
         }
         Ok(Self {
             key: Arc::new(key),
-            kind: kind.key,
+            kind,
             entropy,
             certificate: certificate.into(),
             issuer,
@@ -185,10 +192,11 @@ impl Authority {
     /// # Errors
     /// [`Error::Names`] if a name is neither a host name nor an IP address.
     pub fn issue(&self, usage: Usage, names: &[&str]) -> Result<Identity, Error> {
-        let mut params = leaf_params(usage, names)?;
+        let params = leaf_params(usage, names)?;
         let mut entropy = self.entropy.derive(&format!("{usage:?} {names:?}"));
-        let key = Key::generate(self.kind, &mut entropy)?;
-        let leaf = sign_until_usual(&mut params, &mut entropy, &key, (&self.issuer, &self.key))?;
+        let key = Key::generate(self.kind.key, &mut entropy)?;
+        let bytes = self.kind.chain.bytes_of(0);
+        let leaf = sign_sized(params, &mut entropy, &key, (&self.issuer, &self.key), bytes)?;
         Ok(Identity {
             chain: [leaf].into_iter().chain(self.between.iter().cloned()).collect(),
             private_key: key.to_pkcs8()?.into(),
@@ -285,6 +293,14 @@ pub fn authorities_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     pem::read_certificates(text)
 }
 
+/// Certificates in PEM, one after another.
+///
+/// # Errors
+/// [`Error::Pem`] if the encoder fails.
+pub fn certificates_to_pem(chain: &[Vec<u8>]) -> Result<String, Error> {
+    pem::certificates(chain.iter().map(Vec::as_slice))
+}
+
 /// The name of an authority.
 const AUTHORITY: &str = "wirecost test CA";
 
@@ -321,28 +337,6 @@ fn dated(mut params: CertificateParams) -> CertificateParams {
     params.not_after = rcgen::date_time_ymd(2036, 1, 1);
     params.distinguished_name = rcgen::DistinguishedName::new();
     params
-}
-
-/// The certificate for `subject` in DER, under the first serial number whose signature has the usual length.
-fn sign_until_usual(
-    params: &mut CertificateParams,
-    entropy: &mut Entropy,
-    subject: &Key,
-    (issuer, key): (&CertificateParams, &Key),
-) -> Result<Vec<u8>, Error> {
-    let issuer = Issuer::new(issuer.clone(), key);
-    for _ in 0..SIGNATURE_TRIES {
-        let mut serial = [0; SERIAL_BYTES];
-        entropy.fill(&mut serial)?;
-        serial[0] = serial[0] & 0x3f | 0x40;
-        params.serial_number = Some(SerialNumber::from_slice(&serial));
-        match params.signed_by(subject, &issuer) {
-            Ok(certificate) => return Ok(certificate.der().to_vec()),
-            Err(key::UNUSUAL_LENGTH) => {}
-            Err(error) => return Err(Error::Generate(error.to_string())),
-        }
-    }
-    Err(Error::SignatureLength)
 }
 
 #[cfg(test)]

@@ -116,6 +116,14 @@ pub fn wide() -> Arc<CryptoProvider> {
     })
 }
 
+/// Every suite of the library, and these groups alone.
+pub(crate) fn wide_with(groups: Groups) -> Arc<CryptoProvider> {
+    Arc::new(CryptoProvider {
+        kx_groups: groups.iter().map(Group::of_library).collect(),
+        ..Arc::unwrap_or_clone(wide())
+    })
+}
+
 fn narrow() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![

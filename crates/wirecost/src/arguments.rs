@@ -39,7 +39,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
 pub use battery::BatteryArguments;
 pub use catalog::CatalogArguments;
-pub use choose::{By, ChooseArguments, Delivery, Reach};
+pub use choose::{By, ChooseArguments, Delivery, Reach, Security};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
 pub use doors::topic;

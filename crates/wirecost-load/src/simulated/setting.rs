@@ -57,9 +57,12 @@ impl<'a> Setting<'a> {
             datagram_bytes: datagram_bytes(mtu, options.ipv6),
             accept_early_data: options.start == Start::ZeroRtt,
             response_body: options.http.body_bytes(),
+            offered: options.handshake.offered(),
+            accepted: options.handshake.accepted(),
             ..ChannelOptions::default()
         };
-        let credentials = Credentials::simulated(options.seed)?.with_key_log(key_log(options));
+        let credentials = Credentials::simulated_of_kind(options.handshake.kind(), options.seed)?
+            .with_key_log(key_log(options));
         let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
         Ok(Self {
             options,

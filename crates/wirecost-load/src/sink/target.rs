@@ -120,7 +120,7 @@ fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
     // The first process makes the credentials of all processes.
     let credentials = match &shard.credentials {
         Some(portable) => portable.unpack(clock.epoch())?,
-        None => Credentials::generate(clock.epoch(), false)?,
+        None => Credentials::generate_of_kind(options.handshake.kind(), clock.epoch(), false)?,
     };
     let portable = credentials.portable()?;
     let counter = Counter::new(clock.monotonic_nanos(Instant::START), options.stamped);
@@ -141,6 +141,8 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
     let channel_options = ChannelOptions {
         accept_early_data: options.accept_early_data,
         response_body: options.response_body,
+        offered: options.handshake.offered(),
+        accepted: options.handshake.accepted(),
         ..OnLink::channel_options(options.link)
     };
     let contexts = context_count(stack, options.connections);

@@ -8,8 +8,8 @@ use wirecost_security::tls::Flaw;
 use wirecost_stack::url::Url;
 
 use crate::options::{Options, Trust};
-use crate::x509::{Certificate, Presented};
 use crate::{environment, peer_certificate};
+use wirecost_security::certificate::x509::{Certificate, Presented};
 
 const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
 

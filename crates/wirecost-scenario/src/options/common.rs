@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::ByteSize;
 
+use super::handshake::{CertificateKey, ChainText, GroupNames};
 use super::row::{Seconds, SharedRow, Spec, Value};
 
 /// Declares `NAME: FORM = DEFAULT => SPEC;`, whose comment is the help.
@@ -51,4 +52,17 @@ common! {
     ResponseBody: Option<ByteSize> = None => Spec::FILE;
     /// Send each HTTP message as a GET with its payload in the query, percent-encoded, instead of a POST.
     ReadingInQuery: bool = false => Spec::FILE;
+    /// Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [default:
+    /// that of the chain, or p256].
+    Certificate: CertificateKey = None => Spec::FILE.takes("KEY").default_said();
+    /// Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the
+    /// authority above by an older one), a profile (letsencrypt-ecdsa, letsencrypt-rsa, aws, azure, private-ca), sizes as in
+    /// p256:1000+699, or the sizes of a PEM file.
+    ChainOf: ChainText = wirecost_security::certificate::Chain::Leaf => Spec::FILE.takes("CHAIN|FILE");
+    /// Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the
+    /// key share (TLS and HTTP/3) [default: x25519; all with a server that runs already].
+    Group: GroupNames = None => Spec::FILE.takes("GROUP,...").default_said();
+    /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
+    /// with a HelloRetryRequest.
+    ServerGroup: GroupNames = None => Spec::FILE.takes("GROUP,...");
 }

@@ -1,7 +1,6 @@
 //! The options of a comparison.
 
 mod engine;
-mod handshake;
 mod running;
 mod valid;
 
@@ -20,21 +19,19 @@ use wirecost_results::resolved::Tree;
 use wirecost_results::shard::Shard;
 use wirecost_results::value::ValueError;
 use wirecost_security::Start;
-use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
 use crate::options::common::{
-    Chunk, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody,
-    Seed, Timeout,
+    Certificate, ChainOf, Chunk, Group, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery,
+    RequestHeaders, Resource, ResponseBody, Seed, ServerGroup, Timeout,
 };
+pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
-pub use handshake::Handshake;
-use handshake::{GroupNames, ServerGroup};
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
 
@@ -118,17 +115,10 @@ options! {
         option dtls_cookie: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
         /// The certificates and groups of TLS.
         field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
-        /// Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3).
-        option certificate at handshake.certificate: Named<KeyKind> => Spec::under(CONNECTIONS).further().takes("KEY");
-        /// Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), or cross-signed (these and
-        /// the authority above by an older one).
-        option chain at handshake.chain: Named<Chain> => Spec::under(CONNECTIONS).further().takes("CHAIN");
-        /// Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the
-        /// key share (TLS and HTTP/3).
-        option group at handshake.group: GroupNames => Spec::under(CONNECTIONS).further().takes("GROUP,...");
-        /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
-        /// with a HelloRetryRequest.
-        option server_group at handshake.server_group: ServerGroup => Spec::under(CONNECTIONS).further().takes("GROUP,...");
+        common certificate at handshake.certificate: Certificate => Certificate::SPEC.below(CONNECTIONS).further();
+        common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
+        common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
+        common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
         /// Send the measured messages at this interval instead of letting each one settle.
         keys interval by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
             => Spec::FILE.dimension();

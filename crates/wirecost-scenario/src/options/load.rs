@@ -40,10 +40,11 @@ use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
 use crate::options::common::{
-    Chunk, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed,
-    Timeout,
+    Certificate, ChainOf, Chunk, Group, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery,
+    RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
 };
 use crate::options::compare::below_ipv6;
+use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, Parsed, Scaled, SharedRow, Spec, options};
 use crate::options::sending::{self, Connection, HttpSizes};
 use crate::table::{self, ValueError};
@@ -110,6 +111,12 @@ options! {
         common chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
         common pipelined_connect: PipelinedConnect => PipelinedConnect::SPEC.below(CONNECTIONS).further();
+        /// The certificates and groups of TLS.
+        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
+        common certificate at handshake.certificate: Certificate => Certificate::SPEC.below(CONNECTIONS).further();
+        common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
+        common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
+        common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
         /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
         /// its time contains the connect).
         option connection: Connection as Named<Connection> = Connection::Kept => Spec::under(CONNECTIONS).takes("WHAT");

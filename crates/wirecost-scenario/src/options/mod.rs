@@ -3,6 +3,7 @@
 pub mod common;
 pub mod compare;
 pub mod content;
+pub mod handshake;
 pub mod life;
 pub mod load;
 pub mod nbiot;

@@ -55,6 +55,7 @@ impl Group {
         }
     }
 
+    /// Its code point (RFC 8446 section 4.2.7).
     pub(super) const fn named(self) -> NamedGroup {
         match self {
             Self::X25519 => NamedGroup::X25519,
@@ -75,6 +76,15 @@ impl Group {
             Self::MlKem768 => kx_group::MLKEM768,
             Self::MlKem1024 => kx_group::MLKEM1024,
         }
+    }
+}
+
+impl Group {
+    /// The group of a code point, if it has a name here.
+    pub fn of_code(code: u16) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|group| u16::from(group.named()) == code)
     }
 }
 

@@ -71,6 +71,8 @@ pub enum Suites {
     Classical,
     /// [`provider::wide`]: for servers that reject the standard ones.
     Wide,
+    /// [`provider::wide`] with these groups alone.
+    WideWith(provider::Groups),
 }
 
 /// The servers that a client accepts.
@@ -341,12 +343,18 @@ impl Versions {
 }
 
 impl Suites {
+    /// Every suite, with these groups if they are given.
+    pub fn wide(groups: Option<provider::Groups>) -> Self {
+        groups.map_or(Self::Wide, Self::WideWith)
+    }
+
     fn provider(self) -> Arc<CryptoProvider> {
         match self {
             Self::Standard => provider::standard(),
             Self::Chosen(choice) => provider::chosen(choice),
             Self::Classical => provider::classical(),
             Self::Wide => provider::wide(),
+            Self::WideWith(groups) => provider::wide_with(groups),
         }
     }
 
@@ -354,6 +362,10 @@ impl Suites {
     fn choice(self) -> provider::Choice {
         match self {
             Self::Chosen(choice) => choice,
+            Self::WideWith(groups) => provider::Choice {
+                groups,
+                ..provider::Choice::default()
+            },
             Self::Standard | Self::Classical | Self::Wide => provider::Choice::default(),
         }
     }
@@ -361,7 +373,7 @@ impl Suites {
     /// What a server accepts: chosen groups and no others, so that a client that lacks them is refused.
     fn accepted(self, versions: Versions, provider: Arc<CryptoProvider>) -> Arc<CryptoProvider> {
         match self {
-            Self::Chosen(_) => provider,
+            Self::Chosen(_) | Self::WideWith(_) => provider,
             Self::Standard | Self::Classical | Self::Wide => versions.suit(provider, self),
         }
     }

@@ -1,6 +1,6 @@
 //! The negotiated parameters.
 
-use rustls::{CommonState, ProtocolVersion};
+use rustls::{CommonState, HandshakeKind, ProtocolVersion};
 
 /// The negotiated parameters, as far as the handshake has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Negotiated {
     pub suite: Option<String>,
     /// The group of the key exchange: `X25519`. `None` for a resumed TLS 1.2 session.
     pub group: Option<String>,
+    /// Whether the server asked for a share of another group first (HelloRetryRequest, RFC 8446 section 4.1.4): a round trip more.
+    pub is_retried: bool,
     /// The application protocol (RFC 7301).
     pub protocol: Option<Vec<u8>>,
     /// The peer's certificates in DER, the leaf first.
@@ -28,6 +30,7 @@ impl Negotiated {
             // The library's names of TLS 1.3 suites have a prefix that the standard lacks (RFC 8446 appendix B.4).
             suite: suite.map(|name| name.replacen("TLS13_", "TLS_", 1)),
             group: group.map(|group| format!("{:?}", group.name())),
+            is_retried: connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest),
             protocol: connection.alpn_protocol().map(<[u8]>::to_vec),
             peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
         }

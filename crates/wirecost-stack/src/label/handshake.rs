@@ -26,6 +26,20 @@ pub(super) const fn name(handshake_type: u8) -> Option<&'static str> {
     })
 }
 
+/// A ServerHello that asks for another group (RFC 8446 section 4.1.4).
+const HELLO_RETRY_REQUEST: &str = "HelloRetryRequest";
+
+/// SHA-256 of its name: the random of a ServerHello that is one (RFC 8446 section 4.1.3).
+const RETRY_RANDOM: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
+    0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+/// Whether a message is a HelloRetryRequest. `rest` begins behind its length: two bytes of version, then the random.
+fn asks_again(kind: u8, rest: &[u8]) -> bool {
+    kind == 2 && rest.get(2..34) == Some(&RETRY_RANDOM)
+}
+
 /// The messages in a record of TLS, each with its type and its length before it (RFC 8446 section 4). Empty where the record does
 /// not consist of such messages, because it is protected. The last message may continue in the next segment.
 pub(super) fn messages(mut fragment: &[u8], is_whole: bool) -> Vec<&'static str> {
@@ -35,7 +49,11 @@ pub(super) fn messages(mut fragment: &[u8], is_whole: bool) -> Vec<&'static str>
         let Some(name) = name(kind).filter(|_| length <= rest.len() || !is_whole) else {
             return Vec::new();
         };
-        names.push(name);
+        names.push(if asks_again(kind, rest) {
+            HELLO_RETRY_REQUEST
+        } else {
+            name
+        });
         fragment = rest.get(length..).unwrap_or_default();
     }
     names

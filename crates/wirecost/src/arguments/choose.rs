@@ -8,10 +8,12 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::table::{count, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
+use super::rows::Typed;
 use super::{BatchArguments, BatteryArguments, FleetArguments, NetworkArguments};
 
 /// `wirecost choose`.
@@ -49,6 +51,18 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file", help_heading = "Readings")]
     pub every: Option<Duration>,
 
+    /// Security of handshakes: today (--certificate, --chain, --group), or 2030 (X25519MLKEM768 and certificates with ML-DSA-65, which a
+    /// quantum computer does not break; a table says what they add to today's)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "YEAR",
+        default_value = "today",
+        help_heading = "Security",
+        hide_short_help = true
+    )]
+    pub security: Security,
+
     /// Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, each
     /// with a name
     #[arg(long, value_name = "FILE", help_heading = "Readings")]
@@ -56,6 +70,9 @@ pub struct ChooseArguments {
 
     #[command(flatten, next_help_heading = "Link")]
     pub link: LinkLists,
+
+    #[command(flatten)]
+    pub handshake: Typed<Handshake>,
 
     /// A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its
     /// wait for others in its message, the wake-up of --device, and the connect
@@ -199,6 +216,16 @@ pub enum Reach {
     Http,
     /// An AMQP 1.0 broker
     Amqp,
+}
+
+/// The security of handshakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Security {
+    /// As asked for
+    Today,
+    /// Post-quantum
+    #[value(name = "2030")]
+    Y2030,
 }
 
 /// What stacks are ordered by.

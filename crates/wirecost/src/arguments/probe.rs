@@ -8,6 +8,7 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_security::Start;
 use wirecost_security::dtls::Psk;
+use wirecost_security::provider::Groups;
 use wirecost_stack::url::Url;
 
 use super::login::LoginArguments;
@@ -50,6 +51,20 @@ pub struct ProbeArguments {
     /// Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
     #[arg(long, value_enum, help_heading = "Security")]
     pub tls_version: Option<TlsVersion>,
+
+    /// Groups of the key exchange of TLS and QUIC, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first
+    /// one has the key share, and a server that lacks it asks for another [default: all that the library has]
+    #[arg(
+        long,
+        value_name = "GROUP,...",
+        help_heading = "Security",
+        hide_short_help = true
+    )]
+    pub group: Option<Groups>,
+
+    /// Write the certificates that the server sends to FILE, in PEM: --chain FILE of compare, choose and load takes their sizes
+    #[arg(long, value_name = "FILE", help_heading = "Results", hide_short_help = true)]
+    pub save_chain: Option<PathBuf>,
 
     /// File with the CA certificates to trust, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE", help_heading = "Security")]

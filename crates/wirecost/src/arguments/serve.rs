@@ -6,7 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use wirecost_coap::oscore::Parameters;
 use wirecost_proto::ByteSize;
+use wirecost_scenario::certificates::chain;
+use wirecost_scenario::options::handshake::Handshake;
+use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_security::dtls::Psk;
+use wirecost_security::provider::Groups;
 
 use super::login::{CredentialError, given_or_in_file};
 
@@ -61,6 +65,31 @@ pub struct ServeArguments {
     /// Private key of the certificate in PEM (PKCS #8)
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Security")]
     pub key: Option<PathBuf>,
+
+    /// Key and signatures of the certificate of this run: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS) [default:
+    /// that of --chain, or p256]
+    #[arg(
+        long,
+        value_name = "KEY",
+        conflicts_with = "cert",
+        help_heading = "Security",
+        hide_short_help = true
+    )]
+    pub certificate: Option<KeyKind>,
+
+    /// Certificates that the server sends (TLS), as in wirecost compare --help-all: leaf, intermediate, cross-signed, a profile,
+    /// sizes, or the sizes of a PEM file
+    #[arg(long, value_name = "CHAIN|FILE", default_value = "leaf", value_parser = chain, conflicts_with = "cert", help_heading = "Security", hide_short_help = true)]
+    pub chain: Chain,
+
+    /// Groups of the key exchange that the server accepts, the best first (TLS) [default: all that the library has]
+    #[arg(
+        long,
+        value_name = "GROUP,...",
+        help_heading = "Security",
+        hide_short_help = true
+    )]
+    pub group: Option<Groups>,
 
     /// File for the authority that issues this run's certificate, which clients must trust [default: a temporary file]
     #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "Security")]
@@ -261,6 +290,18 @@ mod tests {
             "00:01:02:03:04:05",
         ] {
             assert!(parse_oscore(wrong).is_err(), "{wrong}");
+        }
+    }
+}
+
+impl ServeArguments {
+    /// The certificates and groups of its handshakes.
+    pub fn handshake(&self) -> Handshake {
+        Handshake {
+            certificate: self.certificate,
+            chain: self.chain,
+            group: self.group,
+            server_group: None,
         }
     }
 }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::table::whole;
 use wirecost_stack::Stack;
 
+use super::rows::Typed;
 use super::{BatteryArguments, FleetArguments, NetworkArguments};
 
 /// `wirecost what-if`.
@@ -46,6 +48,9 @@ pub struct WhatIfArguments {
 
     #[command(flatten, next_help_heading = "Link")]
     pub link: LinkLists,
+
+    #[command(flatten)]
+    pub handshake: Typed<Handshake>,
 
     /// Device whose energy is modelled: a name, or a file
     #[arg(long, value_name = "NAME|FILE", help_heading = "Energy and money")]

@@ -6,6 +6,7 @@ mod file;
 mod matrix;
 mod needs;
 mod page;
+mod quantum;
 mod rows;
 mod sentence;
 mod table;
@@ -25,6 +26,7 @@ use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, LinkConfig, Options};
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::options::life::DEVICES_UNDER_LOSS;
 use wirecost_scenario::options::refusal::About;
 use wirecost_scenario::thresholds::Thresholds;
@@ -34,10 +36,11 @@ use super::command_line;
 use super::cost::files;
 use super::folder::of_command;
 use super::link_flags::links;
-use crate::arguments::{ChooseArguments, of_flags};
+use crate::arguments::{ChooseArguments, Security, of_flags};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
+use quantum::Added;
 use rows::Row;
 use verified::{Verified, verify};
 
@@ -57,6 +60,8 @@ const STACKS: [&str; 9] = [
 /// What a choice is made from.
 struct Inputs<'a> {
     arguments: &'a ChooseArguments,
+    /// The handshakes of today.
+    handshake: Handshake,
     link: LinkConfig,
     device: Option<Device>,
     battery: Option<Battery>,
@@ -71,6 +76,8 @@ struct Decision<'a> {
     inputs: Inputs<'a>,
     rows: Vec<Row>,
     verified: Vec<Verified>,
+    /// What the security of 2030 adds, where it was asked for.
+    added: Vec<Added>,
 }
 
 /// Runs the command.
@@ -101,7 +108,12 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
             Some(name) => out.join(folder_of(index, name)),
             None => out.clone(),
         };
-        let Some((rows, verified)) = decide(&inputs, &options, &folder, interrupt)? else {
+        let Some(Ranking {
+            rows,
+            verified,
+            added,
+        }) = decide(&inputs, &options, &folder, interrupt)?
+        else {
             output::note(format_args!(
                 "interrupted: what was simulated is in {}",
                 out.display()
@@ -113,6 +125,7 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
             inputs,
             rows,
             verified,
+            added,
         };
         write(&decision, &folder)?;
         decisions.push(decision);
@@ -132,8 +145,12 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(ended(&decisions)))
 }
 
-/// Rows in order, and what was verified.
-type Ranking = (Vec<Row>, Vec<Verified>);
+/// Rows in order, what was verified, and what the security of 2030 adds.
+struct Ranking {
+    rows: Vec<Row>,
+    verified: Vec<Verified>,
+    added: Vec<Added>,
+}
 
 /// Simulates the stacks and orders them; `None` if interrupted.
 fn decide(
@@ -142,6 +159,35 @@ fn decide(
     folder: &Path,
     interrupt: Interrupt,
 ) -> Result<Option<Ranking>, Failure> {
+    let Some(rows) = ranked(inputs, options, folder, interrupt)? else {
+        return Ok(None);
+    };
+    let mut added = Vec::new();
+    if inputs.arguments.security == Security::Y2030 {
+        let today = Options {
+            handshake: inputs.handshake,
+            ..options.clone()
+        };
+        let Some(today) = ranked(inputs, &today, &folder.join("today"), interrupt)? else {
+            return Ok(None);
+        };
+        added = quantum::added(&today, &rows);
+    }
+    let verified = verify(inputs, options, &rows, folder, interrupt)?;
+    Ok(Some(Ranking {
+        rows,
+        verified,
+        added,
+    }))
+}
+
+/// The rows of a simulated comparison in order; `None` if interrupted.
+fn ranked(
+    inputs: &Inputs<'_>,
+    options: &Options,
+    folder: &Path,
+    interrupt: Interrupt,
+) -> Result<Option<Vec<Row>>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
     if summary.interrupted {
@@ -149,14 +195,13 @@ fn decide(
     }
     let mut rows = rows::rows(inputs, &summary, &run)?;
     rows::rank(&mut rows, inputs.arguments.by);
-    let verified = verify(inputs, options, &rows, folder, interrupt)?;
-    Ok(Some((rows, verified)))
+    Ok(Some(rows))
 }
 
 /// Writes the choice of a use case into its folder.
 fn write(decision: &Decision<'_>, folder: &Path) -> Result<(), Failure> {
     let run = RunFolder::open(folder);
-    let json = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    let json = table::json(decision);
     run.write_json("choice.json", &json)?;
     let title = match &decision.name {
         Some(name) => name.clone(),
@@ -185,7 +230,7 @@ fn show(decisions: &[Decision<'_>], out: &Path, json: Option<&Path>) -> Result<(
             || matrix::table(decisions, output::width()),
         );
     };
-    let value = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    let value = table::json(decision);
     let explain = decision.inputs.arguments.explain;
     let explained = explain
         .map(|row| explain::text(decision, row, &RunFolder::open(out), output::width()))
@@ -241,8 +286,11 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
     if link.cell.is_some() {
         arguments.network.refuse_timers_of_a_cell()?;
     }
+    let mut handshake = Handshake::default();
+    arguments.handshake.set(&mut handshake)?;
     Ok(Inputs {
         arguments,
+        handshake,
         link: *link,
         beside,
         device,
@@ -252,6 +300,14 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
 }
 
 impl Inputs<'_> {
+    /// The handshakes of the ranking.
+    fn handshake_used(&self) -> Handshake {
+        match self.arguments.security {
+            Security::Today => self.handshake,
+            Security::Y2030 => quantum::of(&self.handshake),
+        }
+    }
+
     /// Whether the link loses packets.
     fn loses(&self) -> bool {
         self.link.up.loss.rate() + self.link.down.loss.rate() > 0.0
@@ -280,6 +336,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     };
     let options = Options {
         engine: Engine::Sim,
+        handshake: inputs.handshake_used(),
         links: vec![inputs.link],
         samples,
         seed: arguments.seed,

@@ -9,7 +9,7 @@ use wirecost_files::Input;
 use wirecost_load::server::system_store;
 use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
-use wirecost_security::certificate::{Identity, authorities_from_pem};
+use wirecost_security::certificate::{Identity, authorities_from_pem, certificates_to_pem};
 use wirecost_stack::run_tag::RunTag;
 use wirecost_stack::url::Family;
 
@@ -21,6 +21,8 @@ use crate::{login, output, progress};
 pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
     let why = "a capture is not text, and it holds secrets";
     output::refuse_stdout("--out", arguments.out.as_deref(), why)?;
+    let why = "the table of the probe goes there";
+    output::refuse_stdout("--save-chain", arguments.save_chain.as_deref(), why)?;
     let options = options(arguments)?;
     let what = format!("probing {}", options.url);
     let probe = progress::waiting(what, || wirecost_probe::run(&options)).map_err(|error| match error {
@@ -33,6 +35,7 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
         || table::table(&probe.report),
     );
     write_capture(arguments, &probe)?;
+    save_chain(arguments, &probe)?;
     printed?;
     for warning in &probe.report.warnings {
         output::note(format_args!("warning: {warning}"));
@@ -85,6 +88,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
             arguments::TlsVersion::V12 => TlsVersion::V12,
             arguments::TlsVersion::V13 => TlsVersion::V13,
         }),
+        groups: arguments.group,
         trusted: trusted(arguments)?,
         identity: identity(arguments)?,
         psk: arguments.psk.clone(),
@@ -140,6 +144,23 @@ fn no_store() -> Failure {
 fn text(path: &Path) -> Result<String, Failure> {
     let read = Input::Pem.text(path);
     read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Writes the certificates of the server, which are public.
+fn save_chain(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
+    let Some(path) = arguments.save_chain.as_deref() else {
+        return Ok(());
+    };
+    if probe.chain.is_empty() {
+        output::note(format_args!(
+            "warning: {} is not written: no certificate of the server was accepted; --insecure takes any",
+            path.display()
+        ));
+        return Ok(());
+    }
+    let text = certificates_to_pem(&probe.chain).map_err(Failure::internal)?;
+    let written = wirecost_files::output::write_named(path, text);
+    written.map_err(|error| output::unwritable("--save-chain", path, &error))
 }
 
 fn write_capture(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {

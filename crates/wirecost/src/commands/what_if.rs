@@ -12,6 +12,7 @@ use wirecost_proto::ByteSize;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::options::content::Contents;
+use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::options::life::{DEVICES_UNDER_LOSS, MOST_READINGS};
 
 use super::cost::files;
@@ -101,8 +102,11 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
         schedules.push(schedule(kept.min(MOST_READINGS)));
     }
     let sizes = today.sizes.iter();
+    let mut handshake = Handshake::default();
+    arguments.handshake.set(&mut handshake)?;
     let options = Options {
         engine: Engine::Sim,
+        handshake,
         contents: Contents::Sizes(sizes.map(|(size, _)| ByteSize::from_bytes(*size)).collect()),
         links: vec![*link],
         samples: match link.up.loss.rate() + link.down.loss.rate() > 0.0 {

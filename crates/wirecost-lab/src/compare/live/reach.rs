@@ -13,6 +13,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, server_address};
 use wirecost_scenario::options::compare::{Options, Running, ServerPath};
 use wirecost_scenario::plan::{Plan, PlannedCell};
+use wirecost_security::provider::Groups;
 use wirecost_security::{Epoch, KeyLog, tls};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
 use wirecost_stack::client::Session;
@@ -31,6 +32,8 @@ pub struct Reached {
     running: Running,
     address: IpAddr,
     trust: tls::Trust,
+    /// The groups that devices offer; `None` offers all.
+    group: Option<Groups>,
     /// The relay, if devices are behind an emulated link.
     relay: Option<Relay>,
     before: Relayed,
@@ -86,6 +89,7 @@ impl Reached {
                 ServerPath::Relay => Some(Relay::start()?),
                 ServerPath::Real => None,
             },
+            group: options.handshake.group,
             before: Relayed::default(),
             running: running.clone(),
             address: reached.address.ip(),
@@ -173,6 +177,7 @@ impl Reached {
         ClientChannels::offering(ClientOffer {
             key_log: key_log.clone(),
             datagram_bytes: options.datagram_bytes,
+            suites: tls::Suites::wide(self.group),
             ..ClientOffer::new(epoch, host, self.trust.clone())
         })
     }

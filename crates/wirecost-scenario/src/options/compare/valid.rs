@@ -45,7 +45,7 @@ impl Options {
         let is_foreign = self.client_certificates && !self.target.is_builtin();
         let why = "it works with the built-in servers: no other server asks for a certificate";
         refuse(About::Key("client_certificates"), is_foreign.then_some(why))?;
-        self.validate_handshake()?;
+        self.handshake.validate(self.target.is_builtin())?;
         self.validate_running()?;
         self.validate_sending()?;
         self.validate_amount()?;

@@ -108,6 +108,9 @@ impl LoadOptions {
         refuse(About::Key("profile"), self.cannot_profile())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
         refuse(About::Key("start"), self.connects_once())?;
+        self.handshake
+            .validate(self.target == LoadTarget::Started(Target::Builtin))?;
+        refuse(About::Key("stack"), self.handshake.refuses(stack))?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",
             Payload::Readings(_) => "readings",

@@ -164,6 +164,7 @@ fn the_alpn_protocol_is_negotiated() {
         version: Some("TLS 1.3"),
         suite: Some("TLS_AES_128_GCM_SHA256".to_owned()),
         group: Some("X25519".to_owned()),
+        is_retried: false,
         protocol: Some(b"mqtt".to_vec()),
         peer_certificates: server_identity().chain().to_vec(),
     };

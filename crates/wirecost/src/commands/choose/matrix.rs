@@ -92,7 +92,7 @@ fn excluded(rows: &[Row]) -> String {
 /// The choices as JSON.
 pub(super) fn json(decisions: &[Decision<'_>]) -> Value {
     let cases = decisions.iter().map(|decision| {
-        let mut choice = table::json(&decision.inputs, &decision.rows, &decision.verified);
+        let mut choice = table::json(decision);
         choice["name"] = json!(decision.name);
         choice
     });

@@ -3,6 +3,8 @@
 use wirecost_proto::shown::money;
 use wirecost_proto::units::counted;
 
+use wirecost_scenario::options::handshake::Handshake;
+
 use super::rows::Row;
 use super::{Decision, Inputs};
 use crate::arguments::By;
@@ -124,7 +126,17 @@ pub(super) fn brief(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
 
 /// What was asked, in the words of the command line.
 pub(super) fn asked(inputs: &Inputs<'_>) -> String {
-    format!("{} over {}", reading(inputs), link(inputs))
+    format!("{} over {}{}", reading(inputs), link(inputs), handshake(inputs))
+}
+
+/// The handshakes, where they are not those of a comparison.
+fn handshake(inputs: &Inputs<'_>) -> String {
+    let used = inputs.handshake_used();
+    if used == Handshake::default() {
+        return String::new();
+    }
+    let (kind, groups) = (used.kind(), used.offered().groups);
+    format!(", TLS with the chain {} ({}) and {groups}", kind.chain, kind.key)
 }
 
 /// The question in a line: a link without a name takes several, and stands among the requirements.

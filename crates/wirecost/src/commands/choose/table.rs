@@ -11,7 +11,7 @@ use wirecost_results::link_text::LinkShown;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
-use super::{Decision, Inputs, Verified, assumptions, sentence, ways};
+use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
 use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by, range_of_years};
@@ -25,6 +25,7 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
         inputs,
         rows,
         verified,
+        added,
         ..
     } = decision;
     let mut text = paragraph(&sentence::paragraph(decision), width);
@@ -43,6 +44,9 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
             ),
             width,
         );
+    }
+    for line in quantum::lines(inputs, added) {
+        text += &paragraph(&line, width);
     }
     text.push('\n');
     text += "the figures and their order rest on:\n";
@@ -272,7 +276,14 @@ pub(super) fn verdict(verified: &Verified) -> String {
 }
 
 /// The choice as JSON.
-pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Value {
+pub(super) fn json(decision: &Decision<'_>) -> Value {
+    let Decision {
+        inputs,
+        rows,
+        verified,
+        added,
+        ..
+    } = decision;
     json!({
         "asked": sentence::asked(inputs),
         "device": inputs.device.as_ref().map(|device| &device.name),
@@ -287,6 +298,7 @@ pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> 
             "equal": verified.difference.as_ref().map(Option::is_none),
             "reason": verified.reason,
         })).collect::<Vec<Value>>(),
+        "post_quantum_adds": quantum::json(added),
     })
 }
 

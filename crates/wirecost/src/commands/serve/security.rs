@@ -4,13 +4,16 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use wirecost_coap::oscore::Context;
-use wirecost_security::certificate::{Authority, Identity, SERVER_NAMES, Usage, authorities_from_pem};
+use wirecost_security::certificate::{
+    Authority, Chain, Identity, Kind, SERVER_NAMES, Usage, authorities_from_pem,
+};
+use wirecost_security::entropy::Entropy;
 use wirecost_security::{Epoch, tls};
 use wirecost_stack::admission::Contexts;
 use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use super::files;
-use crate::arguments::ServeArguments;
+use crate::arguments::{ServeArguments, of_flags};
 use crate::exit::Failure;
 use crate::{login, output};
 
@@ -60,6 +63,7 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
         );
     }
     let has_tls = stack.channel.is_tls() || stack.application == Application::Http3;
+    check_handshake(arguments, has_tls)?;
     if arguments.accept_0rtt && !has_tls {
         let hint =
             "0-RTT is TLS 1.3's: serve mqtt, coap-tcp, amqp, http1 or tcp with --tls, or http3".to_owned();
@@ -73,6 +77,21 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
         );
     }
     Ok(())
+}
+
+/// Refuses certificates and groups that the server cannot have.
+fn check_handshake(arguments: &ServeArguments, has_tls: bool) -> Result<(), Failure> {
+    let asked = [
+        ("--certificate", arguments.certificate.is_some()),
+        ("--chain", arguments.chain != Chain::default()),
+        ("--group", arguments.group.is_some()),
+    ];
+    if let Some((option, _)) = asked.iter().find(|(_, is_asked)| *is_asked && !has_tls) {
+        let message = format_args!("{option} is of no use to {}: it has no TLS", name(arguments));
+        return Err(Failure::usage(message).with_hint("add --tls, or serve http3"));
+    }
+    let checked = arguments.handshake().validate(true);
+    checked.map_err(|refusal| of_flags("serve", &refusal))
 }
 
 /// The server's identity and its admitted clients. `made` is the identity that another process of this server has
@@ -90,7 +109,7 @@ pub(super) fn admitted(
         _ if made.is_some() => (made, None),
         (Some(certificate), Some(key)) => (Some(given(certificate, key, epoch)?), None),
         _ => {
-            let (identity, authority) = generated(address)?;
+            let (identity, authority) = generated(arguments.handshake().kind(), address)?;
             (Some(identity), Some(authority))
         }
     };
@@ -100,7 +119,7 @@ pub(super) fn admitted(
         psks: arguments.psk.clone(),
         oscore: contexts(arguments)?,
         users,
-        suites: tls::Suites::Wide,
+        suites: tls::Suites::wide(arguments.group),
     };
     Ok(Admitted { admission, authority })
 }
@@ -247,13 +266,13 @@ fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failu
 }
 
 /// A certificate for the usual names, and for the address if it is another one.
-fn generated(address: IpAddr) -> Result<(Identity, String), Failure> {
+fn generated(kind: Kind, address: IpAddr) -> Result<(Identity, String), Failure> {
     let (is_any, address) = (address.is_unspecified(), address.to_string());
     let mut names = SERVER_NAMES.to_vec();
     if !is_any && !names.contains(&address.as_str()) {
         names.push(&address);
     }
-    let made = Authority::generate().and_then(|authority| {
+    let made = Authority::of_kind(kind, Entropy::system()).and_then(|authority| {
         let identity = authority.issue(Usage::Server, &names)?;
         Ok((identity, authority.to_pem()?))
     });

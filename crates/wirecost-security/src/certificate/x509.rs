@@ -13,6 +13,8 @@ pub struct Certificate {
     pub issuer: PeerText,
     /// The last day of its validity, as YYYY-MM-DD.
     pub expires: PeerText,
+    /// Whether it is a root: its issuer is its subject. Whoever can check a chain has its root already (RFC 8446, section 4.4.2).
+    pub is_root: bool,
 }
 
 /// The certificate of a server, as the server sent it.
@@ -40,6 +42,7 @@ impl fmt::Display for Certificate {
             subject,
             issuer,
             expires,
+            is_root: _,
         } = self;
         write!(f, "{subject:?}, issued by {issuer:?}, valid until {expires}")
     }
@@ -77,6 +80,7 @@ impl Certificate {
             subject: name(subject),
             issuer: name(issuer),
             expires: validity.date()?.into(),
+            is_root: issuer.0 == subject.0,
         })
     }
 }
@@ -160,8 +164,8 @@ impl<'a> Der<'a> {
 #[cfg(test)]
 mod tests {
     use wirecost_proto::Rng;
-    use wirecost_security::certificate::{Authority, Identity};
 
+    use super::super::{Authority, Identity};
     use super::*;
 
     #[test]
@@ -175,6 +179,7 @@ mod tests {
         );
         let own = Certificate::read(authority.certificate()).expect("readable");
         assert_eq!(own.subject, own.issuer);
+        assert!(own.is_root && !certificate.is_root);
     }
 
     #[test]

@@ -1,0 +1,339 @@
+//! The certificates and groups of handshakes with TLS.
+
+use serde::{Deserialize, Serialize};
+use wirecost_results::resolved::Tree;
+use wirecost_results::value::ValueError;
+use wirecost_security::certificate::{self, Chain, KeyKind};
+use wirecost_security::provider::{Choice, Groups};
+use wirecost_stack::{Application, Channel, Stack};
+
+use super::common::{Certificate, ChainOf, Group, ServerGroup};
+use super::refusal::{About, Checked, refuse};
+use super::row::{Form, Kind, Row, Rows, SharedRow};
+use crate::certificates;
+
+/// The certificates and groups of TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Texts", try_from = "Texts")]
+pub struct Handshake {
+    /// Key and signatures of the certificates; `None` is the key of the chain, which is P-256 where it has none.
+    pub certificate: Option<KeyKind>,
+    /// Certificates that an end sends.
+    pub chain: Chain,
+    /// Groups of devices, the best first; `None` is X25519 with the built-in servers, and with others all groups of the library.
+    pub group: Option<Groups>,
+    /// Groups of the server; `None` if they are the same.
+    pub server_group: Option<Groups>,
+}
+
+impl Handshake {
+    /// The kind of every certificate.
+    pub fn kind(&self) -> certificate::Kind {
+        let of_chain = certificate::Kind::from(self.chain);
+        certificate::Kind {
+            key: self.certificate.unwrap_or(of_chain.key),
+            ..of_chain
+        }
+    }
+
+    /// What devices offer.
+    pub fn offered(&self) -> Choice {
+        Choice {
+            groups: self.group.unwrap_or_default(),
+            key: self.kind().key,
+        }
+    }
+
+    /// What the server accepts.
+    pub fn accepted(&self) -> Choice {
+        let offered = self.offered();
+        Choice {
+            groups: self.server_group.unwrap_or(offered.groups),
+            ..offered
+        }
+    }
+
+    /// Why a stack cannot have such a handshake; `None` if it can, or has none.
+    pub fn refuses(&self, stack: Stack) -> Option<String> {
+        let tls13 = match stack.channel {
+            Channel::Tls13 => true,
+            Channel::Tls12 => false,
+            Channel::Plain if stack.application == Application::Http3 => true,
+            Channel::Dtls13 | Channel::Dtls12 => return self.refuses_dtls(stack),
+            Channel::Plain | Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => return None,
+        };
+        let key = self.kind().key;
+        if !tls13 && key.needs_tls13() {
+            return Some(format!(
+                "{stack} cannot have certificates with {key}: TLS 1.2 has no ML-DSA"
+            ));
+        }
+        let (ours, theirs) = (self.offered().groups, self.accepted().groups);
+        if ours.meets(theirs, tls13) {
+            return None;
+        }
+        let why = match tls13 || !ours.meets(theirs, true) {
+            true => format!("devices have {ours}, the server {theirs}"),
+            false => format!("TLS 1.2 has no ML-KEM, and both ends have {ours} alone"),
+        };
+        Some(format!("{stack} has no common group: {why}"))
+    }
+
+    fn refuses_dtls(&self, stack: Stack) -> Option<String> {
+        let is_own = self.kind() == certificate::Kind::default()
+            && self.offered() == Choice::default()
+            && self.accepted() == Choice::default();
+        (!is_own)
+            .then(|| format!("{stack} has one P-256 leaf and X25519, so far: its library sends no chain"))
+    }
+
+    /// Checks that its options fit each other, and the server: other servers than the built-in ones bring their own certificates and
+    /// groups.
+    ///
+    /// # Errors
+    /// The first option that does not.
+    pub fn validate(&self, is_builtin: bool) -> Checked {
+        let other = self.chain.sizes().zip(self.certificate);
+        let other = other.filter(|(sizes, key)| sizes.key() != *key);
+        let other = other.map(|(sizes, key)| {
+            format!(
+                "it is {key}, and the chain {} has a leaf with {}",
+                self.chain,
+                sizes.key()
+            )
+        });
+        refuse(About::Key("certificate"), other.as_deref())?;
+        let asked = [
+            ("certificate", self.certificate.is_some()),
+            ("chain", self.chain != Chain::default()),
+            ("server_group", self.server_group.is_some()),
+        ];
+        let why =
+            "it works with the built-in servers: other servers have certificates and groups of their own";
+        for (key, is_asked) in asked {
+            refuse(About::Key(key), (is_asked && !is_builtin).then_some(why))?;
+        }
+        Ok(())
+    }
+}
+
+/// The heading of its flags in the help of commands that have no other options by rows.
+const SECURITY: &str = "Security";
+
+impl Rows for Handshake {
+    const ROWS: &'static [Row<Self>] = &[
+        Row::new(
+            (
+                "certificate",
+                Certificate::DOC,
+                Certificate::SPEC.below(SECURITY).further(),
+            ),
+            Some(CertificateKey::KIND),
+            Some(|text, own| {
+                own.certificate = CertificateKey::read(text)?;
+                Ok(())
+            }),
+            |own| CertificateKey::write(&own.certificate),
+        ),
+        Row::new(
+            ("chain", ChainOf::DOC, ChainOf::SPEC.below(SECURITY)),
+            Some(ChainText::KIND),
+            Some(|text, own| {
+                own.chain = ChainText::read(text)?;
+                Ok(())
+            }),
+            |own| ChainText::write(&own.chain),
+        ),
+        Row::new(
+            ("group", Group::DOC, Group::SPEC.below(SECURITY).further()),
+            Some(GroupNames::KIND),
+            Some(|text, own| {
+                own.group = GroupNames::read(text)?;
+                Ok(())
+            }),
+            |own| GroupNames::write(&own.group),
+        ),
+        Row::new(
+            (
+                "server_group",
+                ServerGroup::DOC,
+                ServerGroup::SPEC.below(SECURITY).further(),
+            ),
+            Some(GroupNames::KIND),
+            Some(|text, own| {
+                own.server_group = GroupNames::read(text)?;
+                Ok(())
+            }),
+            |own| GroupNames::write(&own.server_group),
+        ),
+    ];
+
+    fn defaults() -> Self {
+        Self::default()
+    }
+}
+
+/// The texts of a handshake, for other processes.
+#[derive(Serialize, Deserialize)]
+struct Texts {
+    certificate: Option<String>,
+    chain: String,
+    group: Option<String>,
+    server_group: Option<String>,
+}
+
+impl From<Handshake> for Texts {
+    fn from(handshake: Handshake) -> Self {
+        Self {
+            certificate: handshake.certificate.map(|key| key.to_string()),
+            chain: handshake.chain.to_string(),
+            group: handshake.group.map(|groups| groups.to_string()),
+            server_group: handshake.server_group.map(|groups| groups.to_string()),
+        }
+    }
+}
+
+impl TryFrom<Texts> for Handshake {
+    type Error = String;
+
+    fn try_from(texts: Texts) -> Result<Self, String> {
+        let groups = |text: Option<String>| text.map(|text| text.parse::<Groups>()).transpose();
+        Ok(Self {
+            certificate: texts.certificate.map(|text| text.parse()).transpose()?,
+            chain: certificates::chain(&texts.chain)?,
+            group: groups(texts.group)?,
+            server_group: groups(texts.server_group)?,
+        })
+    }
+}
+
+/// The key of the certificates.
+#[derive(Debug)]
+pub struct CertificateKey;
+
+impl Form for CertificateKey {
+    type Value = Option<KeyKind>;
+    const KIND: Kind = Kind::Name(KeyKind::NAMES);
+
+    fn read(text: &str) -> Result<Self::Value, ValueError> {
+        crate::table::parsed(text).map(Some)
+    }
+
+    fn write(key: &Self::Value) -> Option<Tree> {
+        // P-256 is what there is without the option.
+        key.filter(|key| *key != KeyKind::default()).map(Tree::text)
+    }
+}
+
+/// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
+#[derive(Debug)]
+pub struct ChainText;
+
+impl Form for ChainText {
+    type Value = Chain;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Chain, ValueError> {
+        certificates::chain(text).map_err(ValueError::Refused)
+    }
+
+    fn write(chain: &Chain) -> Option<Tree> {
+        Some(Tree::text(chain))
+    }
+}
+
+/// Groups by name, with commas between them, where they need not be given.
+#[derive(Debug)]
+pub struct GroupNames;
+
+impl Form for GroupNames {
+    type Value = Option<Groups>;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Option<Groups>, ValueError> {
+        crate::table::parsed(text).map(Some)
+    }
+
+    fn write(groups: &Option<Groups>) -> Option<Tree> {
+        groups.map(Tree::text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(stack: &str, handshake: Handshake) -> Option<String> {
+        handshake.refuses(stack.parse().expect(stack))
+    }
+
+    #[test]
+    fn a_cell_that_no_version_defines_says_why() {
+        let groups = |text: &str| text.parse::<Groups>().expect(text);
+        let hybrid = Handshake {
+            group: Some(groups("x25519mlkem768")),
+            ..Handshake::default()
+        };
+        let either = Handshake {
+            group: Some(groups("x25519mlkem768,x25519")),
+            ..hybrid
+        };
+        let lacking = Handshake {
+            server_group: Some(groups("p384")),
+            ..either
+        };
+        let dilithium = Handshake {
+            certificate: Some(KeyKind::MlDsa65),
+            ..Handshake::default()
+        };
+        for (stack, handshake, why) in [
+            ("mqtt-qos1+tls1.2", hybrid, Some("TLS 1.2 has no ML-KEM")),
+            ("mqtt-qos1+tls1.2", either, None),
+            ("mqtt-qos1+tls1.3", hybrid, None),
+            (
+                "http3",
+                lacking,
+                Some("devices have x25519mlkem768,x25519, the server p384"),
+            ),
+            ("mqtt-qos1+tls1.2", dilithium, Some("TLS 1.2 has no ML-DSA")),
+            ("coap-con+dtls1.3", dilithium, Some("one P-256 leaf and X25519")),
+            ("coap-con+dtls1.2-psk", lacking, None),
+            ("mqtt-qos1", lacking, None),
+        ] {
+            let said = refused(stack, handshake);
+            assert_eq!(said.is_some(), why.is_some(), "{stack} {handshake:?}: {said:?}");
+            let contains = said.unwrap_or_default().contains(why.unwrap_or_default());
+            assert!(contains, "{stack} {handshake:?}");
+        }
+    }
+
+    #[test]
+    fn a_handshake_survives_its_texts() {
+        for chain in ["leaf", "letsencrypt-ecdsa", "rsa2048:1300+1290"] {
+            let handshake = Handshake {
+                chain: certificates::chain(chain).expect(chain),
+                group: "p256,x25519".parse().ok(),
+                ..Handshake::default()
+            };
+            let texts = serde_json::to_string(&handshake).expect("a text");
+            assert_eq!(serde_json::from_str::<Handshake>(&texts).ok(), Some(handshake));
+        }
+    }
+
+    #[test]
+    fn a_chain_with_another_key_is_refused() {
+        let handshake = Handshake {
+            certificate: Some(KeyKind::P384),
+            chain: certificates::chain("aws").expect("a profile"),
+            ..Handshake::default()
+        };
+        let refusal = handshake.validate(true).expect_err("another key");
+        assert!(
+            refusal
+                .to_string()
+                .contains("the chain aws has a leaf with rsa2048"),
+            "{refusal}"
+        );
+        assert_eq!(handshake.validate(false).is_err(), true);
+    }
+}
