@@ -4,7 +4,7 @@ use wirecost_cost::tariff::Bill;
 use wirecost_cost::{Tariff, Usage};
 use wirecost_energy::evidence::Beside;
 use wirecost_energy::{Battery, Device, Energy, Part, Purposes, Repeated, TooWeak, mean_power};
-use wirecost_proto::calendar::{MONTH_SECONDS, Period};
+use wirecost_proto::calendar::{MONTH_SECONDS, Period, YEAR_SECONDS};
 
 use crate::{Cycle, Fleet, ReadingTime, Traffic};
 
@@ -49,6 +49,22 @@ pub struct Figures {
     pub month_energy: Option<Energy>,
     /// Whether the readings overlap with their tails, so that energy is an upper bound.
     pub overlaps: bool,
+}
+
+impl Figures {
+    /// The messages of one battery's life: as the figures are, and at both ends of their range; `None` without a battery.
+    pub fn messages_of_battery(&self) -> Option<[f64; 3]> {
+        let months = YEAR_SECONDS / MONTH_SECONDS;
+        self.years
+            .map(|years| years.map(|years| years * months * self.messages))
+    }
+
+    /// The energy of a reading above what the device draws without traffic, in joules; `None` without a device.
+    pub fn above_rest(&self, device: &Device) -> Option<f64> {
+        let (each, power) = (self.each?, self.power.as_ref()?.total().joules);
+        let above = (power - device.floor().watts).max(0.0);
+        (power > 0.0).then(|| each.joules * above / power)
+    }
 }
 
 impl Terms<'_> {

@@ -24,6 +24,7 @@
 //! assert_eq!(Energy::default().joules, 0.0);
 //! ```
 
+mod above_rest;
 pub mod account;
 pub mod battery;
 pub mod cell;

@@ -13,7 +13,7 @@ use wirecost_cost::Traffic;
 use wirecost_dissect::Report;
 use wirecost_files::Input;
 use wirecost_proto::BothWays;
-use wirecost_proto::peer_text::visible;
+use wirecost_proto::peer_text::{PeerText, visible};
 use wirecost_results::RunFolder;
 use wirecost_results::link::link_of;
 use wirecost_results::summary::{AllIn, Cell, Cpu, CpuSide, Outcomes, ProgramFigures, Section, Times};
@@ -23,6 +23,7 @@ use wirecost_scenario::selector::to_stored;
 use wirecost_stack::secret::without_passwords;
 
 use crate::compare::sections::of_traffic;
+use crate::link_run::error::doing;
 use crate::link_run::words::{UnclosedQuote, split};
 use crate::link_run::{self, Finished, LinkError, Options, ServerChoice};
 
@@ -74,7 +75,6 @@ pub fn run(
             }
         }
     }
-    warnings.dedup();
     Ok(measured(options, &samples, warnings))
 }
 
@@ -96,6 +96,7 @@ fn once(
     warnings: &mut Vec<Warning>,
 ) -> Result<Sample, Unmeasured> {
     let path = folder.file(&format!("programs/{number:04}"));
+    cleared(&path).map_err(Unmeasured::Ended)?;
     let own = RunFolder::create_with(&path, &["capture"]).map_err(|error| Unmeasured::Ended(error.into()))?;
     let run = link_options(options, words, number, path.join(LOG));
     let mut quiet = |line: &str| {
@@ -104,23 +105,55 @@ fn once(
         }
     };
     let finished = link_run::run(&run, &own, &mut quiet).map_err(|error| missing(options, error))?;
-    let Finished { summary, failure } = finished;
+    let Finished {
+        summary,
+        failure,
+        asked,
+        overrun,
+    } = finished;
+    // Whoever ends wirecost ends the program with it: such a run is none.
+    if let Some(signal) = asked {
+        return Err(Unmeasured::Ended(LinkError::InterruptedProgram(signal)));
+    }
+    if let Some(overrun) = overrun {
+        return Err(Unmeasured::Told(format!("{} {overrun}", options.name())));
+    }
     if let Some(why) = failure {
         return Err(Unmeasured::Told(why));
     }
     if let Some(why) = failed(options, &summary, &path.join(LOG)) {
         return Err(Unmeasured::Told(why));
     }
-    let dropped = summary.dropped_packets > 0;
-    warnings.extend(summary.warnings.into_iter().map(|text| match dropped {
-        true => Warning::invalid(WarningKind::MachineDroppedPackets, text),
-        false => Warning::note(WarningKind::ProgramRemark, text),
-    }));
+    add(warnings, summary.warnings, summary.dropped_packets);
     Ok(sample(
         &summary.report,
         Duration::from_nanos(summary.duration_ns),
         Duration::from_nanos(summary.cpu_ns),
     ))
+}
+
+/// Removes what an earlier command, which was interrupted, left of this run.
+fn cleared(path: &Path) -> Result<(), LinkError> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(doing("remove an earlier run of the program")(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Adds the warnings of a run, each text once. The last one of a run whose packets were dropped tells of them.
+fn add(warnings: &mut Vec<Warning>, texts: Vec<String>, dropped_packets: u64) {
+    let last = texts.len().saturating_sub(1);
+    for (index, text) in texts.into_iter().enumerate() {
+        let warning = match dropped_packets > 0 && index == last {
+            true => Warning::invalid(WarningKind::MachineDroppedPackets, text),
+            false => Warning::note(WarningKind::ProgramRemark, text),
+        };
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
 }
 
 fn link_options(
@@ -146,6 +179,7 @@ fn link_options(
         key_log: None,
         framing: options.framing,
         output: Some(output),
+        time_limit: Some(options.timeout),
         response_body: usize::try_from(options.response_body.bytes()).unwrap_or(usize::MAX),
     }
 }
@@ -175,12 +209,16 @@ fn failed(options: &ProgramOptions, summary: &link_run::LinkSummary, log: &Path)
         (None, 0) => return None,
         (None, code) => format!("ended with exit code {code}"),
     };
-    let said = Input::Log.text(log).unwrap_or_default();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let said = last.map_or_else(
-        || "and said nothing".to_owned(),
-        |line| format!("and said {:?}", visible(&without_passwords(line.trim()))),
-    );
+    let said = match Input::Log.lossy_text(log) {
+        Err(_) => "and said more than can be read".to_owned(),
+        Ok(said) => match said.lines().rev().find(|line| !line.trim().is_empty()) {
+            None => "and said nothing".to_owned(),
+            Some(line) => {
+                let line = PeerText::new(&without_passwords(line.trim()));
+                format!("and said {:?}", line.as_str())
+            }
+        },
+    };
     Some(format!("{} {how} {said}", options.name()))
 }
 
@@ -203,7 +241,7 @@ fn sample(report: &Report, time: Duration, cpu: Duration) -> Sample {
 /// The cell of the program without figures.
 fn named(options: &ProgramOptions) -> Cell {
     Cell {
-        stack: options.name().to_owned(),
+        stack: options.name(),
         start: "cold".to_owned(),
         engine: "live".to_owned(),
         target: match &options.server {

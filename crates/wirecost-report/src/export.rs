@@ -24,6 +24,8 @@
 //! | `framing` | | the link layer whose headers frames have; empty without |
 //! | `frame_up_bytes`, `frame_down_bytes` | B | bytes of connect, a message and close as a sniffer counts them |
 //! | others of the catalogue | | figures whose entry has a column in CSV files |
+//! | `program_time_mean_ns`, `program_cpu_mean_ns` | ns | of a program of another maker: from start to end, and its CPU time |
+//! | `settings` | | what the run has set that is in no name of its cells: `certificate=rsa2048` |
 //! | `phase` | | `connect`, `message`, `keep_alive`, `close` or `delivery` |
 //! | `samples` | | devices that reached the end of the phase |
 //! | `response_kind` | | `to_ack`, `to_reply` or `to_arrival` |
@@ -45,16 +47,19 @@ use wirecost_results::{Cell, Section, Summary};
 
 use crate::csv::{self, Field, field, optional};
 use crate::figures::{count, link_numbers, link_text};
+use crate::settings;
 pub(crate) use markdown::escaped;
 pub use markdown::markdown;
 
 /// The summary as CSV: a header, then one row per cell and phase.
 pub fn csv(summary: &Summary) -> String {
-    let rows: Vec<Vec<Field>> = summary.cells.iter().flat_map(rows).collect();
+    let settings = settings::text(summary);
+    let cells = summary.cells.iter();
+    let rows: Vec<Vec<Field>> = cells.flat_map(|cell| rows(cell, &settings)).collect();
     csv::file(&rows)
 }
 
-fn rows(cell: &Cell) -> Vec<Vec<Field>> {
+fn rows(cell: &Cell, settings: &str) -> Vec<Vec<Field>> {
     let phases = [
         ("connect", &cell.connect),
         ("message", &cell.message),
@@ -66,16 +71,16 @@ fn rows(cell: &Cell) -> Vec<Vec<Field>> {
         .iter()
         .filter_map(|(phase, section)| Some((*phase, section.as_ref()?)));
     let rows: Vec<Vec<Field>> = measured
-        .map(|(phase, section)| row(cell, phase, Some(section)))
+        .map(|(phase, section)| row((cell, settings), phase, Some(section)))
         .collect();
     if rows.is_empty() {
-        return vec![row(cell, "", None)];
+        return vec![row((cell, settings), "", None)];
     }
     rows
 }
 
-fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
-    let mut fields = identity(cell, phase);
+fn row((cell, settings): (&Cell, &str), phase: &str, section: Option<&Section>) -> Vec<Field> {
+    let mut fields = identity(cell, settings, phase);
     fields.extend(section_fields(section));
     for (direction, bytes) in [("up", section.map(|s| &s.up)), ("down", section.map(|s| &s.down))] {
         fields.extend(bytes_fields(direction, bytes));
@@ -83,7 +88,7 @@ fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
     fields
 }
 
-fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
+fn identity(cell: &Cell, settings: &str, phase: &str) -> Vec<Field> {
     let (agreement, all_in) = (cell.agreement.as_ref(), cell.all_in());
     let readings = cell.readings.as_ref();
     let difference = agreement.and_then(|a| a.first_difference.as_ref());
@@ -116,7 +121,16 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
     ]);
     let figures = Metric::csv(Of::Cells);
     fields.extend(figures.map(|(metric, name)| optional(name, metric.of_cell(cell, metric.shown()))));
-    fields.push(field("phase", phase));
+    let program = cell.program.as_ref();
+    fields.extend([
+        optional(
+            "program_time_mean_ns",
+            program.map(|program| program.time_ns.mean),
+        ),
+        optional("program_cpu_mean_ns", program.map(|program| program.cpu_ns.mean)),
+        field("settings", settings),
+        field("phase", phase),
+    ]);
     fields
 }
 

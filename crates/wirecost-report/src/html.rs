@@ -34,6 +34,7 @@ use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled};
 use crate::per::Per;
 use crate::readings;
+use crate::settings;
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -89,7 +90,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         intervals,
         tables: tables(&all),
         differences: differences(&results.summary),
-        readings: readings::lines(&Names::of(&results.summary), &results.summary.cells),
+        readings: beside(&results.summary),
         is_long: results.summary.cells.len() > MANY,
         ladders: Ladders::of(&results.ladders, &all),
         facts: facts::all(results),
@@ -97,6 +98,16 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         layers: Layer::ALL.map(Layer::name),
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)
+}
+
+/// What the tables do not say of readings, settings and programs.
+fn beside(summary: &Summary) -> Vec<String> {
+    let names = Names::of(summary);
+    let readings = readings::lines(&names, &summary.cells);
+    readings
+        .into_iter()
+        .chain(settings::lines(&names, summary))
+        .collect()
 }
 
 /// The templates that pages share.

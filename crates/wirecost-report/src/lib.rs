@@ -47,6 +47,7 @@ pub mod per;
 mod readings;
 pub mod rows;
 pub mod sequence;
+mod settings;
 pub mod standalone;
 pub mod terminal;
 

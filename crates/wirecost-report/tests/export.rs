@@ -7,7 +7,8 @@ use std::path::Path;
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::write_all;
 use wirecost_results::columns::Row as _;
-use wirecost_results::summary::Times;
+use wirecost_results::resolved::Tree;
+use wirecost_results::summary::{ProgramFigures, Times};
 use wirecost_results::{Results, RunFolder, SampleRow, Summary};
 
 #[test]
@@ -18,6 +19,48 @@ fn csv_has_a_row_per_phase_and_as_many_fields_in_each() {
     assert!(fields.iter().all(|count| *count == fields[0]), "{fields:?}");
     // Five stacks connect and close, three only send.
     assert_eq!(fields.len(), 1 + 5 * 3 + 3);
+}
+
+#[test]
+fn runs_that_differ_in_a_setting_differ_in_their_rows() {
+    let usual = common::eight_stacks().summary;
+    let mut other = usual.clone();
+    other.scenario.set("certificate", Tree::text("rsa2048"));
+    other.scenario.set("pipelined_connect", Tree::Bool(true));
+    other.scenario.set("nagle", Tree::Bool(false));
+    let said = "certificate=rsa2048, pipelined_connect=true";
+    let rows = csv(&other);
+    assert!(rows.lines().skip(1).all(|row| row.contains(said)), "{rows}");
+    assert!(!csv(&usual).contains(said));
+    assert!(
+        markdown(&other).contains(&format!("settings: {said}")),
+        "{}",
+        markdown(&other)
+    );
+    assert!(!markdown(&usual).contains("settings: "));
+}
+
+#[test]
+fn a_program_has_its_times_in_its_rows_and_beside_the_table() {
+    let mut summary = common::eight_stacks().summary;
+    let times = |mean: f64| Times {
+        n: 10,
+        mean,
+        ..Times::default()
+    };
+    summary.cells[0].program = Some(ProgramFigures {
+        command: "curl".to_owned(),
+        time_ns: times(210e6),
+        cpu_ns: times(11.7e6),
+    });
+    let text = csv(&summary);
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let at = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let row: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
+    let found = [row[at("program_time_mean_ns")], row[at("program_cpu_mean_ns")]];
+    assert_eq!(found, ["210000000", "11700000"]);
+    let words = "210 ms from start to end, 11.7 ms of CPU, means of 10 runs";
+    assert!(markdown(&summary).contains(words), "{}", markdown(&summary));
 }
 
 #[test]

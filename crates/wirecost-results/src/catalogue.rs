@@ -183,6 +183,8 @@ catalogue! {
         .constant_with(Sections::All);
     /// The energy of connect, messages and close.
     SessionEnergy = Entry::new("session_energy", Quantity::Energy, Shape::MeanAndMin).modelled();
+    /// The energy of a message above what the device draws without traffic.
+    EnergyAboveRest = Entry::new("energy_above_rest", Quantity::Energy, Shape::Mean).modelled();
     /// Payload bits by the time to arrival.
     Goodput = Entry::value("goodput", Quantity::BitRate, |cell| cell.message.as_ref()?.goodput_bps);
 

@@ -26,7 +26,7 @@ use crate::selector::{Labels, PROGRAM};
 use crate::table::{Table, ValueError, flag, parsed, text, time, whole};
 
 /// The keys of a program.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     PROGRAM,
     "server",
     "serve",
@@ -34,12 +34,16 @@ pub const KEYS: [&str; 12] = [
     "response_body",
     "link",
     "count",
+    "timeout",
     "settle",
     "seed",
     "ipv6",
     "framing",
     "engine",
 ];
+
+/// How long a program may run if its scenario does not say so.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A program and its link, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +60,8 @@ pub struct ProgramOptions {
     pub link: LinkConfig,
     /// How many times the program runs.
     pub samples: u32,
+    /// How long a run may take until the program is killed.
+    pub timeout: Duration,
     /// How long the link must be quiet after a run.
     pub settle: Duration,
     /// Seed of the link's decisions.
@@ -77,12 +83,12 @@ pub enum ProgramServer {
 
 impl ProgramOptions {
     /// The name of the program: the last part of its path.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> String {
         program_of(&self.command)
     }
 
     /// The programs that it runs: itself, and a command as its server.
-    pub fn programs(&self) -> Vec<&str> {
+    pub fn programs(&self) -> Vec<String> {
         let server = match &self.server {
             Some(ProgramServer::Command(line)) => Some(program_of(line)),
             Some(ProgramServer::Builtin(_)) | None => None,
@@ -92,10 +98,7 @@ impl ProgramOptions {
 
     /// The dimensions of its cell with their values.
     pub fn labels(&self) -> Labels {
-        let own = [
-            (PROGRAM, self.name().to_owned()),
-            ("engine", Engine::Live.name().to_owned()),
-        ];
+        let own = [(PROGRAM, self.name()), ("engine", Engine::Live.name().to_owned())];
         own.into_iter().chain(labels_of_link(&self.link)).collect()
     }
 
@@ -107,12 +110,13 @@ impl ProgramOptions {
     }
 }
 
-fn program_of(command: &str) -> &str {
-    let word = command.split_whitespace().next().unwrap_or_default();
-    Path::new(word)
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or(word)
+/// The last part of the path of a command line's first word, which is quoted as for a shell.
+fn program_of(command: &str) -> String {
+    let words = shlex::Shlex::new(command).next();
+    // A line that no shell accepts is refused before it is run.
+    let word = words.unwrap_or_else(|| command.split_whitespace().next().unwrap_or_default().to_owned());
+    let name = Path::new(&word).file_name().and_then(|name| name.to_str());
+    name.map_or_else(|| word.clone(), str::to_owned)
 }
 
 /// Reads the scenario of a program.
@@ -171,6 +175,7 @@ pub fn read(node: &Node, folder: Option<&Path>) -> Result<ProgramOptions, Scenar
         response_body: response_body.unwrap_or(ByteSize::from_bytes(0)),
         link,
         samples: table.one("count", samples)?.unwrap_or(10),
+        timeout: table.one("timeout", timeout)?.unwrap_or(TIMEOUT),
         settle: table.one("settle", time)?.unwrap_or(Duration::from_millis(300)),
         seed: table.one("seed", whole)?.unwrap_or(42),
         ipv6: table.one("ipv6", flag)?.unwrap_or_default(),
@@ -182,6 +187,13 @@ fn port(text: &str) -> Result<u16, ValueError> {
     match whole::<u16>(text)? {
         0 => Err(ValueError::form(text, "a port from 1 to 65535")),
         port => Ok(port),
+    }
+}
+
+fn timeout(text: &str) -> Result<Duration, ValueError> {
+    match time(text)? {
+        Duration::ZERO => Err(ValueError::form(text, "a time above 0, e.g. 5min")),
+        time => Ok(time),
     }
 }
 
@@ -216,6 +228,8 @@ struct Resolved {
     response_body: Option<String>,
     link: LinkText,
     count: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<String>,
     settle: String,
     seed: u64,
     ipv6: bool,
@@ -239,6 +253,7 @@ impl Resolved {
             response_body: (body.bytes() > 0).then(|| body.to_string()),
             link: LinkText(options.link),
             count: options.samples,
+            timeout: (options.timeout != TIMEOUT).then(|| DisplayDuration(options.timeout).to_string()),
             settle: DisplayDuration(options.settle).to_string(),
             seed: options.seed,
             ipv6: options.ipv6,
@@ -254,7 +269,7 @@ mod tests {
     use crate::{Edits, Scenario, Work};
 
     const TEXT: &str = "wirecost: 1\nname: a post\nprogram: /usr/bin/curl -d a http://{server}/\nserve: http1+tls1.2\n\
-        response_body: 50B\nlink: {rtt: 66ms}\nframing: ethernet\ncount: 3\n";
+        response_body: 50B\nlink: {rtt: 66ms}\nframing: ethernet\ntimeout: 30s\ncount: 3\n";
 
     fn refusal(text: &str, set: &[String]) -> String {
         let edits = Edits { set, vary: &[] };
@@ -268,7 +283,7 @@ mod tests {
         let Work::Program(options) = &scenario.work else {
             panic!("another kind: {scenario:?}");
         };
-        assert_eq!((options.name(), options.samples), ("curl", 3));
+        assert_eq!((options.name().as_str(), options.samples), ("curl", 3));
         assert_eq!(options.labels()[PROGRAM], "curl");
         let yaml = scenario.to_yaml();
         let again = Scenario::read(&yaml, Edits::default(), ScenarioInputs::NONE);
@@ -276,19 +291,36 @@ mod tests {
     }
 
     #[test]
+    fn a_program_has_the_name_that_its_shell_would_run() {
+        for (command, name) in [
+            ("/usr/bin/curl -s http://{server}/", "curl"),
+            ("'/opt/my tools/a client' --port 1", "a client"),
+            ("\"curl\" -s", "curl"),
+            ("/opt/my\\ tools/send", "send"),
+            ("'curl", "'curl"),
+        ] {
+            assert_eq!(program_of(command), name, "{command}");
+        }
+    }
+
+    #[test]
     fn what_a_program_cannot_have_is_refused_at_its_line() {
         for (more, expected) in [
             (
                 "engine: sim",
-                "a.yaml:9: engine: a program of another maker cannot run in virtual time",
+                "a.yaml:10: engine: a program of another maker cannot run in virtual time",
             ),
             ("server: caddy", "leave out one of them"),
             ("port: 80", "add server"),
             ("stack: tcp", "unknown key \"stack\""),
+            ("timeout: 0s", "a time above 0"),
             ("count: 3.5", "count"),
             ("thresholds: {}", "unknown key \"thresholds\""),
         ] {
-            let text = format!("{TEXT}{more}\n").replace("count: 3\ncount", "count");
+            let text = match more.starts_with("timeout") {
+                true => TEXT.replace("timeout: 30s", more),
+                false => format!("{TEXT}{more}\n").replace("count: 3\ncount", "count"),
+            };
             let said = refusal(&text, &[]);
             assert!(said.contains(expected), "{more}: {said}");
         }

@@ -2,6 +2,7 @@
 //!
 //! - `energy`: of a message on a connection that is there, with its wake-up and its tails; in a cell with an interval, of a
 //!   reading: the mean power of the device's life for the time of an interval, with its share of the connection and all of its rest
+//! - `energy_above_rest`: the same above what the device draws without traffic
 //! - `session_energy`: of connect, messages and close. Its least is that of a session that follows the one before at once:
 //!   without wake-up and tails
 
@@ -99,7 +100,10 @@ pub fn of_cell(
     aggregation: Aggregation,
     name: &str,
 ) -> Result<Spent, NoEnergy> {
-    let device = built_in(name)?;
+    let device = match metric {
+        Metric::EnergyAboveRest => built_in(name)?.above_rest(),
+        _ => built_in(name)?,
+    };
     let file = CellFile::read(folder, &cell.key).map_err(|_| NoEnergy::NoPackets)?;
     let is_session = metric == Metric::SessionEnergy;
     let is_least = aggregation == Aggregation::Min;

@@ -436,7 +436,7 @@ fn folder_name(name: &str) -> String {
 }
 
 /// The part of a name before its first hyphen.
-fn group(id: &str) -> &str {
+pub(crate) fn group(id: &str) -> &str {
     id.split('-').next().unwrap_or(id)
 }
 

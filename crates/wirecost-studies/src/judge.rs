@@ -17,7 +17,7 @@ use wirecost_scenario::ScenarioError;
 
 use crate::amount::{Amount, Dimension};
 use crate::bound::Bound;
-use crate::claims::{Claim, Claims, List, Point, Question, Shape, TextReading};
+use crate::claims::{Claim, Claims, List, Point, Question, Shape, TextReading, group};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
@@ -62,6 +62,9 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The reason of that verdict, in one sentence.
     pub why: String,
+    /// That rows of the claim hold under different readings, if they do: no one reading gives all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under_different: Option<String>,
     /// Why the text cannot mean anything else than its readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_other_reading: Option<String>,
@@ -154,6 +157,11 @@ pub struct FigureRecord {
 }
 
 impl Judged {
+    /// The claim of the publication that it is a part of: the name before the first hyphen.
+    pub fn group(&self) -> &str {
+        group(&self.id)
+    }
+
     /// The point with the gravest verdict; of several, the one whose published number is farthest from its bound.
     pub fn worst_point(&self) -> Option<&JudgedPoint> {
         let gravest = self.points.iter().filter(|point| point.verdict == self.verdict);
@@ -192,6 +200,7 @@ impl Claims {
         };
         let mut judged: Vec<Judged> = self.claims.iter().map(judge).collect::<Result<_, _>>()?;
         count::count(&mut judged);
+        readings::tell_different(&mut judged);
         Ok(judged)
     }
 }
@@ -235,9 +244,8 @@ impl Court<'_> {
                 })
                 .unwrap_or_default(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
-            why: readings::under_different(&points)
-                .or_else(|| gravest.map(|point| point.why.clone()))
-                .unwrap_or_default(),
+            why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
+            under_different: None,
             no_other_reading: self.claim.no_other_reading.clone(),
             suspects: suspects.collect::<Result<_, _>>()?,
             expect: self.claim.expect,
@@ -461,8 +469,12 @@ fn excluded(
     }
     let is_constant = matches!(&reading.question, Question::Trend(trend) if trend.shape == Shape::Constant);
     let first = measured.as_ref().ok()?.figures.first().filter(|_| is_constant)?;
-    let is_below = first.amount.value < bound.amount.value;
-    is_below.then(|| {
+    let is_beyond = match bound.is_upper {
+        true => first.amount.value > bound.amount.value,
+        false => first.amount.value < bound.amount.value,
+    };
+    let is_of_unit = first.amount.dimension == bound.amount.dimension;
+    (is_beyond && is_of_unit).then(|| {
         let why = format!(
             "{} would have to hold throughout, and it takes {}",
             first.amount, bound.text

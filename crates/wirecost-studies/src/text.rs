@@ -134,6 +134,7 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     }
     let reading = |reading: &JudgedReading| format!("{} if read as {}", reading.verdict, reading.sentence());
     details.extend(point.readings.iter().map(reading));
+    details.extend(claim.under_different.clone());
     details.extend(point.engines_differ.clone());
     let like = claim
         .points

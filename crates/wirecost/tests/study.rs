@@ -312,6 +312,31 @@ fn a_full_link_leaves_messages_unserved_and_the_row_says_what_became_of_them() {
 }
 
 #[test]
+fn a_study_of_a_folder_says_how_its_programs_are_allowed() {
+    let home = open_folder();
+    let mine = home.path().join("mine");
+    std::fs::create_dir(&mine).expect("a folder");
+    let claims = "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {a: a.yaml}\nclaims:\n\
+        - {id: A, says: bytes, published: 1kB, value: a/session_bytes mean}\n";
+    std::fs::write(mine.join("claims.yaml"), claims).expect("claims");
+    std::fs::write(mine.join("a.yaml"), "wirecost: 1\nprogram: /bin/true\n").expect("a scenario");
+    let refused = said(wirecost(home.path()).args(["study", "--from", "mine", "--out", "out"]));
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("a: the scenario runs true on this machine"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("hint: add --allow-programs"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn a_baseline_lists_the_verdicts_and_figures_that_changed() {
     let home = open_folder();
     let mine = home.path().join("mine");
@@ -357,6 +382,13 @@ fn a_baseline_lists_the_verdicts_and_figures_that_changed() {
         third.stderr.contains("no verdict and no figure changed"),
         "{}",
         third.stderr
+    );
+    let same = study(&["--out", "again", "--baseline", "./again"]);
+    assert_eq!(same.code, Some(2), "it would be compared with itself");
+    assert!(
+        same.stderr.contains("is the folder of this run"),
+        "{}",
+        same.stderr
     );
     let refused = study(&["--out", "never", "--baseline", "mine"]);
     assert_eq!(refused.code, Some(2));

@@ -105,6 +105,37 @@ fn one_packet_has_the_charge_computed_by_hand() {
 }
 
 #[test]
+fn energy_above_rest_is_what_the_floor_leaves() {
+    let whole = Device {
+        paging: Some(Paging {
+            every: Duration::from_secs(1),
+            listen: Duration::from_millis(10),
+        }),
+        ..device()
+    };
+    let above = whole.above_rest();
+    let spent = |device: &Device| {
+        let mut meter = Meter::new(device);
+        let spans = [span(1_000, Layer::Payload, Phase::Message, Cause::Original)];
+        send(&mut meter, 0, Direction::Up, &spans);
+        send(&mut meter, 60_000, Direction::Down, &spans);
+        meter.finish()
+    };
+    let (all, traffic) = (spent(&whole), spent(&above));
+    assert_eq!(all.total_nanos(), traffic.total_nanos());
+    let seconds = all.total_nanos() as f64 / 1e9;
+    assert_near(
+        traffic.total().joules,
+        all.total().joules - whole.floor().watts * seconds,
+    );
+    assert_near(traffic.purposes().of_part(Part::Rest).joules, 0.0);
+    // Ten per cent of a power are as many watts above the floor as below it.
+    let sends = |device: &Device| device.level(State::Transmit);
+    let reach = |level: Level| level.watts * level.spread;
+    assert_near(reach(sends(&above)), reach(sends(&whole)));
+}
+
+#[test]
 fn a_packet_during_a_tail_starts_the_tail_anew() {
     let device = device();
     let mut meter = Meter::new(&device);

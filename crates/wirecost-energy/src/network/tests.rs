@@ -203,7 +203,11 @@ fn edrx_is_the_rest_without_power_saving_and_the_active_time_with_it() {
         ..Settings::default()
     };
     let alone = with(edrx);
-    assert_eq!(alone.tail_time(), seconds(10), "no active time after the connection");
+    assert_eq!(
+        alone.tail_time(),
+        seconds(10),
+        "no active time after the connection"
+    );
     let mean = 1e-5 * (1.0 - 0.075 / 81.92) + 0.05 * 0.075 / 81.92;
     assert!((alone.floor().watts - mean).abs() < 1e-12);
     let both = with(Settings {
@@ -230,7 +234,10 @@ fn what_is_set_is_in_the_title_and_no_assumed_figure() {
     });
     let set = set.expect("a network has it");
     assert_eq!((set.title.as_str(), set.assumed()), ("; set: T3324 8 s", (1, 2)));
-    assert_eq!(set.provenance[0].source, None, "the connection is as the file has it");
+    assert_eq!(
+        set.provenance[0].source, None,
+        "the connection is as the file has it"
+    );
 }
 
 #[test]

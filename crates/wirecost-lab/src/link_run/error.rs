@@ -73,6 +73,9 @@ pub enum LinkError {
     /// A signal asked this process to end before the program had started.
     #[error("ended by signal {0} before the program had started")]
     Interrupted(i32),
+    /// A signal asked this process to end while the program ran, whose run is then none.
+    #[error("ended by signal {0} while the program ran; the same command with --resume makes its runs again")]
+    InterruptedProgram(i32),
 }
 
 impl From<EnvironmentError> for LinkError {
@@ -101,7 +104,7 @@ fn last_words(log_tail: &str) -> String {
 }
 
 /// Adds the failed action to a system call's error.
-pub(super) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
+pub(crate) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
     move |source| LinkError::Emulation(EmulationError::Io { what, source })
 }
 

@@ -46,6 +46,7 @@ pub use error::LinkError;
 use error::doing;
 use keys::KeyFile;
 pub use options::{Options, ServerChoice};
+pub use program::Overrun;
 use server::Serving;
 pub use summary::LinkSummary;
 use words::Places;
@@ -63,6 +64,10 @@ pub struct Finished {
     pub summary: LinkSummary,
     /// Why the capture is incomplete, if it is.
     pub failure: Option<String>,
+    /// The signal by which this process was asked to end while the program ran or the link settled. It was meant for the program, too.
+    pub asked: Option<i32>,
+    /// Why the program was killed, if it took more than its options allow.
+    pub overrun: Option<Overrun>,
 }
 
 /// Runs the program. `note` receives lines for the user. Call it from the main thread, before any other starts.
@@ -107,7 +112,12 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     }
     let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
     folder.write_secret_json("link.json", &summary)?;
-    Ok(Finished { summary, failure })
+    Ok(Finished {
+        summary,
+        failure,
+        asked: ended.asked,
+        overrun: ended.overrun,
+    })
 }
 
 /// Both sides and the link, which records everything in the results folder.

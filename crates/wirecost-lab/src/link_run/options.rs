@@ -12,6 +12,8 @@ use wirecost_scenario::options::refusal::{Checked, Refusal};
 use wirecost_stack::Stack;
 use wirecost_wire::ipv6;
 
+/// The most bytes that a program may write into the file of its output.
+pub const MOST_OUTPUT: u64 = 10_000_000;
 /// The longest settle time.
 const LONGEST_SETTLE: Duration = Duration::from_secs(3_600);
 
@@ -42,8 +44,11 @@ pub struct Options {
     pub key_log: Option<PathBuf>,
     /// The link layer whose headers are counted beside the IP bytes.
     pub framing: Framing,
-    /// A file for what the program says, which then has no input; `None` leaves it those of this process.
+    /// A file for what the program says, which then has no input; `None` leaves it those of this process. A program that says more than
+    /// [`MOST_OUTPUT`] is killed.
     pub output: Option<PathBuf>,
+    /// How long the program may run until it is killed; `None` sets no end.
+    pub time_limit: Option<Duration>,
     /// The body of the built-in HTTP server's answer to a message, in bytes.
     pub response_body: usize,
 }

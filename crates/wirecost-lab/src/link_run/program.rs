@@ -11,10 +11,12 @@ use wirecost_live::emulation::Emulation;
 use wirecost_live::process::foreground::{Foreground, StartError};
 use wirecost_live::process::usage;
 use wirecost_live::signals::{Caught, Relay};
-use wirecost_proto::units::counted;
+use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_proto::{ByteSize, Instant};
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use super::error::doing;
+use super::options::MOST_OUTPUT;
 use super::server::Serving;
 use super::words::Places;
 use super::{LinkError, Options, RESIDENT, keys};
@@ -35,6 +37,21 @@ pub struct Ended {
     pub cpu: Duration,
     /// Warnings for the reader of the figures.
     pub warnings: Vec<String>,
+    /// The signal by which this process was asked to end, if it was.
+    pub asked: Option<i32>,
+    /// Why the program was killed, if it was.
+    pub overrun: Option<Overrun>,
+}
+
+/// What a program took too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Overrun {
+    /// Time.
+    #[error("still ran after {}", DisplayDuration(*.0))]
+    Time(Duration),
+    /// Output, in bytes.
+    #[error("wrote more than {} of output", ByteSize::from_bytes(*.0))]
+    Output(u64),
 }
 
 impl Ended {
@@ -67,6 +84,8 @@ pub fn run(
         emulation,
         server,
         warnings: Vec::new(),
+        asked: None,
+        overrun: None,
         note,
     };
     if let Some(refusal) = program.looseness() {
@@ -74,9 +93,11 @@ pub fn run(
             "{refusal}: what the program starts outlives a wirecost that is killed by SIGKILL"
         ));
     }
-    let status = watch.until_end(&mut program, relay)?;
-    // The signal that ended the program was meant for the program.
-    relay.forget().map_err(doing("take signals"))?;
+    let status = watch.until_end(options, started, &mut program, relay)?;
+    // The signal that ended the program was meant for the program, and arrives here after its end.
+    while let Some(caught) = relay.next(Duration::ZERO).map_err(doing("take signals"))? {
+        watch.note_signal(caught);
+    }
     let duration = emulation.clock.now().saturating_since(started);
     let cpu = cpu()?.saturating_sub(cpu_before);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
@@ -88,13 +109,17 @@ pub fn run(
             "{processes} that the program had left running ended with it"
         ));
     }
-    settle(options, emulation, relay)?;
+    if let Some(caught) = settle(options, emulation, relay)? {
+        watch.note_signal(caught);
+    }
     watch.look();
     Ok(Ended {
         status,
         duration,
         cpu,
         warnings: watch.warnings,
+        asked: watch.asked,
+        overrun: watch.overrun,
     })
 }
 
@@ -128,18 +153,38 @@ struct Watch<'a> {
     emulation: &'a Emulation,
     server: &'a mut Serving,
     warnings: Vec<String>,
+    asked: Option<i32>,
+    overrun: Option<Overrun>,
     note: &'a mut dyn FnMut(&str),
 }
 
 impl Watch<'_> {
-    /// Waits for the program's end. Passes on signals that the terminal has not sent to it.
-    fn until_end(&mut self, program: &mut Foreground, relay: &Relay) -> Result<ExitStatus, LinkError> {
+    /// Waits for the program's end. Passes on signals that the terminal has not sent to it, and kills it once it took too much.
+    fn until_end(
+        &mut self,
+        options: &Options,
+        started: Instant,
+        program: &mut Foreground,
+        relay: &Relay,
+    ) -> Result<ExitStatus, LinkError> {
         loop {
             if let Some(status) = program.exit_status() {
                 return Ok(status);
             }
             self.look();
+            if self.overrun.is_none() {
+                let took = self.emulation.clock.now().saturating_since(started);
+                self.overrun = overrun(options, took);
+                if self.overrun.is_some()
+                    && let Err(error) = program.kill()
+                {
+                    self.warn(format!("the program could not be killed: {error}"));
+                }
+            }
             let caught = relay.next(TICK).map_err(doing("take signals"))?;
+            if let Some(caught) = caught {
+                self.note_signal(caught);
+            }
             if let Some(Caught::Asked {
                 signal,
                 by_terminal: false,
@@ -148,6 +193,13 @@ impl Watch<'_> {
             {
                 self.warn(format!("the program could not be sent signal {signal}: {error}"));
             }
+        }
+    }
+
+    /// Keeps the first signal by which this process was asked to end.
+    fn note_signal(&mut self, caught: Caught) {
+        if let Caught::Asked { signal, .. } = caught {
+            self.asked.get_or_insert(signal);
         }
     }
 
@@ -168,22 +220,31 @@ impl Watch<'_> {
     }
 }
 
-/// Waits until the link has been quiet for the settle time, or until a signal ends the wait.
-fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<(), LinkError> {
+/// What the program took too much of in this time, if it did.
+fn overrun(options: &Options, took: Duration) -> Option<Overrun> {
+    if let Some(limit) = options.time_limit.filter(|limit| took > *limit) {
+        return Some(Overrun::Time(limit));
+    }
+    let said = std::fs::metadata(options.output.as_deref()?).ok()?.len();
+    (said > MOST_OUTPUT).then_some(Overrun::Output(MOST_OUTPUT))
+}
+
+/// Waits until the link has been quiet for the settle time, or until a signal ends the wait, which is returned.
+fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<Option<Caught>, LinkError> {
     let quiet_for = options.settle;
     let give_up = emulation.clock.now() + quiet_for * PATIENCE_IN_SETTLES + options.link.rtt() * 2;
     loop {
         let now = emulation.clock.now();
         let quiet_at = emulation.activity.last(RESIDENT) + quiet_for;
         if now >= quiet_at.min(give_up) {
-            return Ok(());
+            return Ok(None);
         }
         let pause = quiet_at.min(give_up).saturating_since(now);
         let caught = relay
             .next(pause.min(TICK).max(Duration::from_millis(1)))
             .map_err(doing("take signals"))?;
         if matches!(caught, Some(Caught::Asked { .. })) {
-            return Ok(());
+            return Ok(caught);
         }
     }
 }

@@ -78,7 +78,7 @@ impl Serving {
         match &options.server {
             None => Ok(Self::Nothing),
             Some(ServerChoice::Command(line)) => {
-                let launch = launch(&places.fill(line), folder, key_log)?;
+                let launch = launch(line, places, folder, key_log)?;
                 Ok(Self::Command {
                     line: line.clone(),
                     process: ServerProcess::start(&launch, &emulation.server)?,
@@ -232,8 +232,14 @@ impl Watch {
 }
 
 /// The server's command, with the environment of this process except for wirecost's own variables.
-fn launch(line: &str, folder: &RunFolder, key_log: Option<&Path>) -> Result<Launch, LinkError> {
-    let mut words = split(line)?.into_iter();
+fn launch(
+    line: &str,
+    places: &Places,
+    folder: &RunFolder,
+    key_log: Option<&Path>,
+) -> Result<Launch, LinkError> {
+    // A path with blanks stays one word.
+    let mut words = split(line)?.into_iter().map(|word| places.fill(&word));
     let program = words.next().ok_or(LinkError::NoServer)?;
     let ours = std::env::vars_os().filter_map(|(name, value)| {
         let pair = (name.into_string().ok()?, value.into_string().ok()?);

@@ -108,6 +108,14 @@ impl Foreground {
         calls::kill(pid, signal)
     }
 
+    /// Kills the program, unless it has ended. What it started is left to [`end_leftovers`](Self::end_leftovers).
+    ///
+    /// # Errors
+    /// The program has changed its user, and this process may not signal it.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.signal(libc::SIGKILL)
+    }
+
     /// Ends the background processes of a program that has ended, and takes the terminal back. Returns how many there
     /// were. `keep` are children of this process that the program did not start.
     ///

@@ -11,7 +11,7 @@ use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::per::Per;
 use crate::rows::Rows;
-use crate::{conclusion, explain, figures, number, readings};
+use crate::{conclusion, explain, figures, number, readings, settings};
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
@@ -33,6 +33,7 @@ pub fn markdown(summary: &Summary) -> String {
     let explanations: String = explanations
         .iter()
         .chain(&readings::lines(names, &summary.cells))
+        .chain(&settings::lines(names, summary))
         .map(|text| format!("\n- {}\n", escaped(text)))
         .collect();
     let varying = summary

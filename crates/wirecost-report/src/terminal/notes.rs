@@ -14,7 +14,7 @@ use crate::columns::Column;
 use crate::groups::{Group, heading};
 use crate::names::{INVALID, Names, distinct, is_modelled};
 use crate::number::{self, plain};
-use crate::{explain, figures, readings};
+use crate::{explain, figures, readings, settings};
 
 /// The largest number of lines of one kind.
 const MOST: usize = 12;
@@ -101,6 +101,7 @@ impl Notes<'_> {
             varying_connects(run, names),
             explain::lines(names, &run.cells),
             readings::lines(names, &run.cells),
+            settings::lines(names, run),
             shortfalls(run, names),
             full_queues(run, names),
             warnings(run, names),

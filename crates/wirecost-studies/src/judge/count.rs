@@ -38,11 +38,17 @@ pub(super) fn count(judged: &mut [Judged]) {
     }
 }
 
-/// The verdict of a number by all its rows: the kindest of those that decide it.
+/// The verdict of a number by all its rows: the kindest of those that decide it. A row that leaves the number open has a reading, or a
+/// measurement, that nothing excludes: then it is not impossible, whatever the other rows say.
 fn of_rows(verdicts: &[Verdict]) -> Verdict {
     let all = verdicts.iter().copied();
-    let decided = all.clone().filter(|verdict| verdict.is_decided());
-    decided.max().or_else(|| all.min()).unwrap_or(Verdict::NotRun)
+    let open = || all.clone().filter(|verdict| !verdict.is_decided()).min();
+    let decided = all.clone().filter(|verdict| verdict.is_decided()).max();
+    match decided {
+        Some(Verdict::Impossible) => open().unwrap_or(Verdict::Impossible),
+        Some(verdict) => verdict,
+        None => open().unwrap_or(Verdict::NotRun),
+    }
 }
 
 /// Every number with its verdict, in the order of the claims.
@@ -83,6 +89,10 @@ mod tests {
             (vec![Impossible, Differs], Differs),
             (vec![Impossible, Impossible], Impossible),
             (vec![Contradicted, NotRun], Contradicted),
+            // One row has something that no bound excludes.
+            (vec![Impossible, Undecidable], Undecidable),
+            (vec![Impossible, NotRun], NotRun),
+            (vec![Impossible, Undecidable, Differs], Differs),
             (vec![Undecidable, NotRun], Undecidable),
             (vec![NotRun], NotRun),
         ] {

@@ -48,11 +48,10 @@ fn position(series: &[(String, Figure)], at: &Position) -> Result<Figure, Missin
     let (Some((_, first)), Some(place)) = (series.first(), places.first()) else {
         return Err(Missing::NotRun("the run has no values".to_owned()));
     };
-    let replications = series
-        .iter()
-        .map(|(_, figure)| figure.samples.len())
-        .min()
-        .unwrap_or(0);
+    // Samples that are no replications, such as the times of single messages, do not belong to one another.
+    let are_replicated = series.iter().all(|(_, figure)| figure.is_replicated);
+    let lengths = series.iter().map(|(_, figure)| figure.samples.len());
+    let replications = lengths.min().filter(|_| are_replicated).unwrap_or(0);
     let values = |replication: usize| -> Vec<f64> {
         let value = |(_, figure): &(String, Figure)| figure.samples.get(replication).copied();
         series
@@ -75,8 +74,12 @@ fn position(series: &[(String, Figure)], at: &Position) -> Result<Figure, Missin
     Ok(Figure {
         amount: Amount::new(mean(&samples), dimension),
         interval: None,
-        is_exact: samples.iter().all(|sample| *sample == samples[0]),
-        is_median: false,
+        is_exact: match replications {
+            0 => series.iter().all(|(_, figure)| figure.is_exact),
+            _ => samples.iter().all(|sample| *sample == samples[0]),
+        },
+        // One figure of each value, whose own spread is left out, tells no order.
+        is_median: replications == 0,
         samples,
         ..first.clone()
     }
@@ -124,6 +127,33 @@ fn falls_below(places: &[f64], values: &[f64], limit: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_replications_are_looked_at_one_by_one() {
+        let series = |is_replicated: bool| {
+            let of = |at: &str, samples: [f64; 2]| {
+                let figure = Figure {
+                    samples: samples.to_vec(),
+                    is_replicated,
+                    ..crate::judge::rules::tests::figure(1.0, 0.1)
+                };
+                (at.to_owned(), figure)
+            };
+            [
+                of("1/s", [3.0, 1.0]),
+                of("2/s", [2.0, 2.0]),
+                of("3/s", [1.0, 1.0]),
+            ]
+        };
+        let replicated = position(&series(true), &Position::Peak).expect("a position");
+        assert_eq!(replicated.samples, [1.0, 2.0], "a peak in each replication");
+        // The times of single messages: one message at each load, whichever it was, is no curve.
+        let single = position(&series(false), &Position::Peak).expect("a position");
+        assert_eq!(
+            (single.samples.len(), single.is_exact, single.interval),
+            (1, false, None)
+        );
+    }
 
     #[test]
     fn a_curve_has_a_peak_and_a_fall() {

@@ -3,9 +3,11 @@
 //! A published number is impossible only if every reading is. One reading under which it comes out is enough to reproduce it; one that
 //! nothing here measures, and that no bound excludes, leaves it undecidable.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::Outcome;
+use super::{Judged, JudgedPoint, Outcome};
 use crate::amount::Published;
 use crate::claims::TextReading;
 use crate::verdict::Verdict;
@@ -86,24 +88,51 @@ pub(super) fn why(all: &[Read<'_>], decisive: usize, why: &str) -> String {
     }
 }
 
-/// What is to be said of a claim whose points hold, but not under one reading of its text.
-pub(super) fn under_different(points: &[super::JudgedPoint]) -> Option<String> {
-    let holds = |point: &super::JudgedPoint, name: &str| {
-        let found = point.readings.iter().find(|reading| reading.name == name);
-        found.is_some_and(|reading| reading.verdict == Verdict::Reproduced)
-    };
-    let [first, others @ ..] = points else { return None };
-    let all_hold = points
-        .iter()
-        .all(|point| point.verdict == Verdict::Reproduced && !point.readings.is_empty());
-    if others.is_empty() || !all_hold {
-        return None;
+/// Says of the rows of one claim that hold, but not under one reading of its text, that they do. Rows of one claim have the same part of
+/// their names before the first hyphen, and name the same readings.
+pub(super) fn tell_different(judged: &mut [Judged]) {
+    let mut rows: BTreeMap<(String, Vec<String>), Vec<usize>> = BTreeMap::new();
+    for (index, claim) in judged.iter().enumerate() {
+        let names = |point: &JudgedPoint| {
+            point
+                .readings
+                .iter()
+                .map(|reading| reading.name.clone())
+                .collect()
+        };
+        let names: Vec<String> = claim.points.first().map(names).unwrap_or_default();
+        if !names.is_empty() {
+            rows.entry((claim.group().to_owned(), names))
+                .or_default()
+                .push(index);
+        }
     }
-    let fits_all = |name: &str| points.iter().all(|point| holds(point, name));
-    if first.readings.iter().any(|reading| fits_all(&reading.name)) {
-        return None;
+    for ((_, names), rows) in rows {
+        let holding = rows
+            .into_iter()
+            .filter(|at| judged[*at].verdict == Verdict::Reproduced);
+        let holding: Vec<usize> = holding.collect();
+        let points = || holding.iter().flat_map(|at| &judged[*at].points);
+        if names.iter().any(|name| points().all(|point| holds(point, name))) || points().count() < 2 {
+            continue;
+        }
+        let ids: Vec<&str> = holding.iter().map(|at| judged[*at].id.as_str()).collect();
+        let subject = match ids.as_slice() {
+            [_] => "its points hold".to_owned(),
+            [first @ .., last] => format!("{} and {last} hold", first.join(", ")),
+            [] => continue,
+        };
+        let text =
+            format!("{subject} under different readings: no one reading of the text gives all of them");
+        for at in holding {
+            judged[at].under_different = Some(text.clone());
+        }
     }
-    Some("its points hold under different readings: no one reading of the text gives all of them".to_owned())
+}
+
+fn holds(point: &JudgedPoint, name: &str) -> bool {
+    let found = point.readings.iter().find(|reading| reading.name == name);
+    found.is_some_and(|reading| reading.verdict == Verdict::Reproduced)
 }
 
 /// The readings that the claim names.

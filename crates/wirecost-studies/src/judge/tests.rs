@@ -270,6 +270,25 @@ fn of_readings_that_all_differ_the_nearest_decides() {
 }
 
 #[test]
+fn rows_of_a_claim_that_hold_under_different_readings_say_so() {
+    let row = |id: &str, published: u32| {
+        format!(
+            "- {{id: {id}, says: a, published: {published}, \
+             readings: [{{name: short, arithmetic: 1 + 1}}, {{name: long, arithmetic: 4 + 4}}]}}\n"
+        )
+    };
+    let rows =
+        judged(&(row("H2-wifi", 8) + &row("H2-ethernet", 2) + &row("H2-other", 5) + &row("H3-wifi", 8)));
+    let told: Vec<_> = rows
+        .iter()
+        .map(|claim| claim.under_different.as_deref())
+        .collect();
+    let text =
+        "H2-wifi and H2-ethernet hold under different readings: no one reading of the text gives all of them";
+    assert_eq!(told, [Some(text), Some(text), None, None]);
+}
+
+#[test]
 fn points_that_hold_under_different_readings_say_so() {
     let claim = |second: &str| {
         format!(
@@ -279,14 +298,14 @@ fn points_that_hold_under_different_readings_say_so() {
     };
     let differ = judged(&claim("2 + 2"));
     assert_eq!(differ[0].verdict, Verdict::Reproduced);
+    let text = "its points hold under different readings: no one reading of the text gives all of them";
+    assert_eq!(differ[0].under_different.as_deref(), Some(text));
     assert!(
-        differ[0]
-            .why
-            .starts_with("its points hold under different readings"),
-        "{}",
-        differ[0].why
+        crate::text::table(&differ, 200).contains(text),
+        "a reader sees it"
     );
     let alike = judged(&claim("4 + 4"));
+    assert_eq!(alike[0].under_different, None);
     assert!(
         alike[0].why.starts_with("it holds under this reading, once: "),
         "{}",

@@ -23,6 +23,7 @@ pub(super) struct ClaimView<'a> {
     why: String,
     points: Vec<PointView<'a>>,
     suspects: Vec<String>,
+    under_different: String,
     no_other_reading: String,
     apart: String,
     figures: Vec<FigureView<'a>>,
@@ -56,6 +57,11 @@ impl<'a> ClaimView<'a> {
             points: if has_more { points } else { Vec::new() },
             suspects: claim.suspects.iter().map(suspect).collect(),
             apart: apart(claim),
+            under_different: claim
+                .under_different
+                .as_deref()
+                .map(|text| sentence(&capitalised(text)))
+                .unwrap_or_default(),
             no_other_reading: claim
                 .no_other_reading
                 .as_deref()
@@ -92,6 +98,10 @@ pub(super) fn why(point: &JudgedPoint) -> String {
     match (bound, &point.bound_from, formula(point)) {
         (Some(bound), Some(from), _) if *from == point.why => {
             sentence(&format!("No {side} than {bound} is possible: {from}"))
+        }
+        // Under every reading: the bound of the kindest stands beside how it comes about.
+        (Some(bound), ..) if !point.readings.is_empty() => {
+            sentence(&format!("No {side} than {bound} is possible {}", point.why))
         }
         (_, _, Some(formula)) if point.why.is_empty() => sentence(&format!("Arithmetic gives {formula}")),
         // A stack's name may begin it.

@@ -65,10 +65,13 @@ pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
 /// Claims with a point of this verdict, once each.
 fn of_verdict(judged: &[Judged], verdict: Verdict) -> Vec<&str> {
     let meant = numbers(judged).filter(|(_, _, found)| *found == verdict);
-    let mut names: Vec<&str> = meant
-        .map(|(claim, ..)| claim.id.split('-').next().unwrap_or(&claim.id))
-        .collect();
-    names.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for (claim, ..) in meant {
+        let name = claim.id.split('-').next().unwrap_or(&claim.id);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names
 }
 
@@ -84,7 +87,8 @@ mod tests {
             - {id: L4-x, says: a, published: 1ms, bound: {flights: [SYN], rtt: 5ms}}\n\
             - {id: L4-y, says: b, published: 2ms, bound: {flights: [SYN], rtt: 5ms}}\n\
             - {id: S, says: c, published: 3, arithmetic: 1 + 2}\n\
-            - {id: N, says: d, published: 3ms, value: a/response_time mean}\n";
+            - {id: N, says: d, published: 3ms, value: a/response_time mean}\n\
+            - {id: L4-z, says: b, published: 2ms, bound: {flights: [SYN], rtt: 5ms}}\n";
         let claims = Claims::read(claims).expect("claims");
         let judged = claims
             .judge(&Evidence::default(), &BTreeMap::new())
@@ -92,8 +96,8 @@ mod tests {
         assert_eq!(
             paragraph(&judged),
             [
-                "3 of 4 published numbers and statements could be judged.",
-                "2 cannot have been measured as described, because a physical bound excludes them: L4.",
+                "4 of 5 published numbers and statements could be judged.",
+                "3 cannot have been measured as described, because a physical bound excludes them: L4.",
                 "1 come out here too: S.",
                 "Not run: 1 (no results of the run \"a\").",
             ]

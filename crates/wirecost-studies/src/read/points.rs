@@ -7,7 +7,7 @@ use wirecost_scenario::node::{Node, Value};
 use wirecost_scenario::table::{Table, meant, text};
 
 use super::{at, bounds, list};
-use crate::amount::Published;
+use crate::amount::{Dimension, Published};
 use crate::arithmetic::compute;
 use crate::bound::Bound;
 use crate::claims::{Curves, Explored, Limit, Point, Position, Question, Shape, Suspect, TextReading, Trend};
@@ -57,7 +57,7 @@ fn readings(claim: &Node, published: Option<&Published>) -> Result<Vec<TextReadi
     let Some(node) = claim.get(READINGS) else {
         return Ok(vec![TextReading {
             name: String::new(),
-            question: question(claim, claim)?,
+            question: asked(claim, claim, published)?,
             bound: bound(claim, published)?,
         }]);
     };
@@ -84,7 +84,7 @@ fn reading(claim: &Node, node: &Node, published: Option<&Published>) -> Result<T
     Ok(TextReading {
         name: table.required("name", text)?,
         question: match has_question {
-            true => question(claim, node)?,
+            true => asked(claim, node, published)?,
             false => Question::Unmeasured,
         },
         bound: bound(node, published)?,
@@ -198,7 +198,14 @@ fn substituted(node: &Node, values: &[(String, String)]) -> Node {
     Node::at(&node.place, value)
 }
 
-/// What is measured by `node`, which is the claim or one of its readings.
+/// What is measured by `node`, which is the claim or one of its readings, in the unit of the published number.
+fn asked(claim: &Node, node: &Node, published: Option<&Published>) -> Result<Question, ScenarioError> {
+    let question = question(claim, node)?;
+    check_unit(node, &question, published)?;
+    Ok(question)
+}
+
+/// What is measured by `node`.
 fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
     let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, node.get(key)?)));
     let question = match asked.next() {
@@ -215,7 +222,7 @@ fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
         Some(("trend", node)) => trend(node)?,
         Some(("limit", node)) => limit(node)?,
         Some(("curves", node)) => curves(node)?,
-        Some(("model", node)) => model(claim, node)?,
+        Some(("model", node)) => model(node)?,
         Some((_, node)) => {
             let text = node
                 .scalar()
@@ -241,8 +248,36 @@ fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
     Ok(question)
 }
 
-/// An expression of figures and powers, in the unit of the published number.
-fn model(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
+/// The published number has the unit of what is measured for it.
+fn check_unit(claim: &Node, question: &Question, published: Option<&Published>) -> Result<(), ScenarioError> {
+    let (key, unit) = match question {
+        Question::Ratio(_) => ("ratio", Dimension::NONE),
+        Question::Arithmetic { result, .. } => ("arithmetic", result.dimension),
+        Question::Model(model) => ("model", model.dimension),
+        Question::Value(of) => ("value", Dimension::of(of.metric.quantity_of(of.aggregation))),
+        Question::Order(_)
+        | Question::Trend(_)
+        | Question::Limit(_)
+        | Question::Curves(_)
+        | Question::Unmeasured => {
+            return Ok(());
+        }
+    };
+    match published.filter(|published| published.amount.dimension != unit) {
+        None => Ok(()),
+        Some(published) => {
+            let message = format!("{key}: it has another unit than the published {published}");
+            let hint = match question {
+                Question::Model(_) => "[energy] / V is a charge, and [energy] / time a power",
+                _ => "a published number has the unit of what is measured for it",
+            };
+            Err(at(claim, message).with_hint(hint))
+        }
+    }
+}
+
+/// An expression of figures and powers.
+fn model(node: &Node) -> Result<Question, ScenarioError> {
     let text = node
         .scalar()
         .ok_or_else(|| at(node, "model: an expression is expected"))?;
@@ -250,13 +285,6 @@ fn model(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
         at(node, format!("model: {error}"))
             .with_hint("for example model: \"2 Ah * 5 V / [idle of raspberry-pi-2b-3g]\"")
     })?;
-    let published = claim.get("published");
-    let published = published.map(|node| list(node).and_then(<[Node]>::first).unwrap_or(node));
-    let published = published.and_then(|node| Published::read(&node.scalar()?).ok());
-    if let Some(published) = published.filter(|published| published.amount.dimension != model.dimension) {
-        let message = format!("model: {text:?} has another unit than the published {published}");
-        return Err(at(node, message).with_hint("[energy] / V is a charge, and [energy] / time a power"));
-    }
     Ok(Question::Model(Box::new(model)))
 }
 
@@ -269,7 +297,11 @@ pub(super) fn reference(node: &Node) -> Result<Reference, ScenarioError> {
 
 fn ratio(node: &Node) -> Result<Question, ScenarioError> {
     match list(node) {
-        Some([one, other]) => Ok(Question::Ratio(Box::new([reference(one)?, reference(other)?]))),
+        Some([one, other]) => {
+            let both = [reference(one)?, reference(other)?];
+            of_one_unit(node, "ratio", &both)?;
+            Ok(Question::Ratio(Box::new(both)))
+        }
         _ => Err(at(node, "ratio: two figures are expected")),
     }
 }
@@ -277,11 +309,21 @@ fn ratio(node: &Node) -> Result<Question, ScenarioError> {
 fn order(node: &Node) -> Result<Question, ScenarioError> {
     let nodes = list(node).filter(|nodes| nodes.len() >= 2);
     let nodes = nodes.ok_or_else(|| at(node, "order: at least two figures are expected, the least first"))?;
-    nodes
-        .iter()
-        .map(reference)
-        .collect::<Result<_, _>>()
-        .map(Question::Order)
+    let all = nodes.iter().map(reference).collect::<Result<Vec<_>, _>>()?;
+    of_one_unit(node, "order", &all)?;
+    Ok(Question::Order(all))
+}
+
+/// Figures that are compared with one another are in one unit.
+fn of_one_unit(node: &Node, key: &str, all: &[Reference]) -> Result<(), ScenarioError> {
+    let unit = |of: &Reference| Dimension::of(of.metric.quantity_of(of.aggregation));
+    match all.iter().find(|other| unit(other) != unit(&all[0])) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("{key}: {} and {other} have different units", all[0]);
+            Err(at(node, message).with_hint("figures of one unit can be compared"))
+        }
+    }
 }
 
 fn trend(node: &Node) -> Result<Question, ScenarioError> {
@@ -310,7 +352,10 @@ fn trend(node: &Node) -> Result<Question, ScenarioError> {
     };
     let (of, by) = match references(of)?.as_slice() {
         [of] => (of.clone(), None),
-        [of, by] => (of.clone(), Some(by.clone())),
+        [one, by] => {
+            of_one_unit(of, "trend.of", &[one.clone(), by.clone()])?;
+            (one.clone(), Some(by.clone()))
+        }
         _ => {
             return Err(at(
                 of,
@@ -373,8 +418,16 @@ fn curves(node: &Node) -> Result<Question, ScenarioError> {
                 .with_hint("write peak, mean, or the value that the curves fall below: at: 95%")
         })?),
     };
+    let of = nodes.iter().map(reference).collect::<Result<Vec<_>, _>>()?;
+    of_one_unit(node, "curves", &of)?;
+    if let Position::Below(limit) = &position {
+        let unit = Dimension::of(of[0].metric.quantity_of(of[0].aggregation));
+        if limit.amount.dimension != unit {
+            return Err(table.error("at", format!("{limit} has another unit than {}", of[0])));
+        }
+    }
     Ok(Question::Curves(Box::new(Curves {
-        of: nodes.iter().map(reference).collect::<Result<_, _>>()?,
+        of,
         over: table.required("over", text)?,
         at: position,
     })))

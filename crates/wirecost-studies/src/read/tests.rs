@@ -127,6 +127,36 @@ fn errors_have_their_line_and_a_hint() {
             "line 6: the claim measures nothing",
             "give one of value",
         ),
+        (
+            "- {id: A, says: x, published: 2, ratio: [publish/response_time mean, publish/session_bytes mean]}",
+            "line 6: ratio: publish/response_time mean and publish/session_bytes mean have different units",
+            "",
+        ),
+        (
+            "- {id: A, says: x, published: 2ms, ratio: [publish/response_time mean, publish/response_time p(50)]}",
+            "line 6: ratio: it has another unit than the published 2ms",
+            "",
+        ),
+        (
+            "- {id: A, says: x, order: [publish/response_time mean, publish/session_bytes mean]}",
+            "line 6: order: publish/response_time mean and publish/session_bytes mean have",
+            "",
+        ),
+        (
+            "- {id: A, says: x, for: {a: [1, 2]}, published: [1 B, 2 ms], arithmetic: $a * 1 B}",
+            "line 6: arithmetic: it has another unit than the published 2 ms",
+            "",
+        ),
+        (
+            "- {id: A, says: x, for: {a: [1, 2]}, published: [1 mAh, 2 ms], model: \"[idle of esp32s3-wifi] * 1 s / 1 V\"}",
+            "line 6: model: it has another unit than the published 2 ms",
+            "[energy] / V",
+        ),
+        (
+            "- {id: A, says: x, curves: {of: [publish/response_time mean, publish/response_time p(50)], over: size, at: 95%}}",
+            "line 6: curves.at: 95% has another unit",
+            "",
+        ),
     ] {
         let (error, told) = refused(claims);
         assert!(error.starts_with(expected), "{error}\n{expected}");

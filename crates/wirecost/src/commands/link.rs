@@ -38,7 +38,7 @@ pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
         }
     };
     let finished = link_run::run(&options, &folder, &mut note);
-    let Finished { summary, failure } = finished.map_err(|error| {
+    let Finished { summary, failure, .. } = finished.map_err(|error| {
         folder.remove_if_nothing_measured();
         failed(error, &folder)
     })?;
@@ -69,6 +69,7 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
         key_log: arguments.keylog.clone(),
         framing: arguments.framing,
         output: None,
+        time_limit: None,
         response_body: 0,
     })
 }
@@ -194,7 +195,7 @@ pub fn failed(error: LinkError, folder: &RunFolder) -> Failure {
              --server-timeout",
         ),
         LinkError::Program { source, .. } => not_run(message, source.kind()),
-        LinkError::Interrupted(signal) => {
+        LinkError::Interrupted(signal) | LinkError::InterruptedProgram(signal) => {
             Failure::new(u8::try_from(128 + signal).unwrap_or(exit::INTERRUPTED), message)
         }
         LinkError::Builtin(_) | LinkError::Credentials(_) => Failure::new(exit::INTERNAL, message),

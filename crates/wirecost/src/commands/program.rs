@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use wirecost_lab::program_run;
 use wirecost_live::provenance::Before;
 use wirecost_proto::units::counted;
-use wirecost_report::{number, terminal};
+use wirecost_report::terminal;
 use wirecost_results::assemble::{Collected, Part};
 use wirecost_results::cell_times::CellTimes;
 use wirecost_results::folder::FOLDERS;
@@ -161,28 +161,10 @@ fn show(arguments: &RunArguments, summary: &Summary, folder: &RunFolder) -> Resu
     output::table_or_json(
         arguments.output.json.as_deref(),
         || serde_json::to_string_pretty(summary),
-        || terminal::table_of(summary, &layout, arguments.output.table.contents()) + &ran(summary),
+        || terminal::table_of(summary, &layout, arguments.output.table.contents()),
     )?;
     if !arguments.output.quiet {
         output::note(format_args!("report:  {}", folder.file("report.html").display()));
     }
     Ok(())
-}
-
-/// How long the program ran, and its CPU time.
-fn ran(summary: &Summary) -> String {
-    let figures = summary
-        .cells
-        .iter()
-        .filter_map(|cell| Some((cell, cell.program.as_ref()?)));
-    let line = |(cell, figures): (&Cell, &wirecost_results::summary::ProgramFigures)| {
-        format!(
-            "{}: {} from start to end, {} of CPU, means of {}\n",
-            cell.stack,
-            number::duration(figures.time_ns.mean),
-            number::duration(figures.cpu_ns.mean),
-            counted(figures.time_ns.n, "run")
-        )
-    };
-    figures.map(line).collect()
 }

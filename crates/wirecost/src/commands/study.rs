@@ -54,12 +54,14 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
             .check_selectors(arguments.quick)
             .map_err(|error| error.in_file(&claims_file(arguments)))?;
         output::note(format_args!("{}", list::head(&study, arguments.quick)));
-        let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
         let out = match (&root, names.len()) {
             (Some(root), 1) => root.clone(),
             (Some(root), _) => root.join(name),
-            (None, _) => default(),
+            (None, _) => PathBuf::from("runs").join(format!("study-{}", study.claims.study)),
         };
+        if let Some(old) = baseline_of(arguments, name, names.len()) {
+            baseline::check_apart(&old, &out)?;
+        }
         let evidence = evidence(&study, &out, arguments, interrupt)?;
         let judged = claims::judge(&study.claims, &evidence, &claims_file(arguments))?;
         let one = Done {
@@ -238,8 +240,14 @@ pub fn make(
         .find_map(|line| line.strip_prefix("error: "));
     let why = why.unwrap_or("the run ended without results").to_owned();
     if output.status.code() == Some(i32::from(exit::USAGE)) {
-        return Err(Failure::usage(format!("{}: {why}", run.name))
-            .with_hint("take another folder with --out if this one has another run, such as a quick one"));
+        let hint = match may_run_programs {
+            true => "take another folder with --out if this one has another run, such as a quick one",
+            false => {
+                "add --allow-programs if the run names a program and you trust the study; take another folder with --out if \
+                 this one has another run, such as a quick one"
+            }
+        };
+        return Err(Failure::usage(format!("{}: {why}", run.name)).with_hint(hint));
     }
     // A run that lacked its server, or privileges, looks like an interrupted one: the reason is its own.
     let lacks = [exit::PRIVILEGE, exit::UNREACHABLE].map(i32::from);

@@ -230,6 +230,37 @@ fn a_capture_has_the_bytes_that_tshark_counts() {
 }
 
 #[test]
+fn a_device_that_is_always_on_spends_little_above_its_rest() {
+    let home = open_folder();
+    let arguments = "compare coap-con --engine sim -n 1 --size 128B --interval 10s --messages-per-connection 20 --out run";
+    let compared = said(wirecost(home.path()).args(arguments.split(' ')));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let of = |device: &str| {
+        let rows = rows(
+            home.path(),
+            &format!("run --device {device} --battery 2000mAh@3.3V"),
+        );
+        let row = rows[0].clone();
+        let each = number(&row["joules_each"]["joules"]);
+        assert_near(number(&row["mah_each"]), each / 3.3 / 3.6);
+        // A message every ten seconds for as long as the battery lasts.
+        let messages = number(&row["battery_years"]["years"]) * 31_536_000.0 / 10.0;
+        let told = number(&row["messages_per_battery"]["messages"]);
+        assert!((told / messages - 1.0).abs() < 1e-6, "{told}, {messages}");
+        [each, number(&row["joules_each_above_rest"])]
+    };
+    let [asleep, asleep_above] = of("esp32s3-wifi");
+    let [on, on_above] = of("esp32s3-wifi-on");
+    // The receiver of 88 mA at 3.3 V for ten seconds, and next to nothing of traffic.
+    assert!(on > 2.9 && on_above < 0.01 * on, "{on}, {on_above}");
+    assert!(
+        asleep < on && asleep_above > 0.3 * asleep,
+        "{asleep}, {asleep_above}"
+    );
+    assert!(on_above < asleep_above, "no tails: {on_above}, {asleep_above}");
+}
+
+#[test]
 fn published_microjoules_are_below_what_the_airtime_needs() {
     let home = open_folder();
     let arguments = "compare coap-con --engine sim -n 1 --size 128B --out run";

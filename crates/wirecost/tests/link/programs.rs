@@ -102,6 +102,84 @@ fn a_program_without_figures_says_why_it_has_none() {
 }
 
 #[test]
+#[ignore = "needs root"]
+fn a_program_that_takes_too_much_is_killed() {
+    for (program, more, why) in [
+        ("sleep 600", "timeout: 400ms\n", "sleep still ran after 400ms"),
+        ("yes", "", "yes wrote more than 10 MB of output"),
+        (
+            "sh -c 'trap \"\" TERM INT; while :; do sleep 1; done'",
+            "timeout: 400ms\n",
+            "sh still ran after 400ms",
+        ),
+    ] {
+        let home = Home::new();
+        let ran = run(&home, program, more, &["--out", "run"]);
+        assert_code(&ran, 13);
+        assert_eq!(only_cell(&home).not_run.as_deref(), Some(why));
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_reason_of_a_failure_is_short_and_can_be_shown() {
+    let long = "sh -c 'head -c 5000 /dev/zero | tr \"\\0\" x; exit 3'";
+    let not_text = "sh -c 'printf \"caf\\351\\n\"; exit 3'";
+    for (program, begins) in [
+        (
+            long,
+            format!("sh ended with exit code 3 and said \"{}", "x".repeat(150)),
+        ),
+        (not_text, "sh ended with exit code 3 and said \"caf".to_owned()),
+    ] {
+        let home = Home::new();
+        let ran = run(&home, program, "", &["--out", "run"]);
+        assert_code(&ran, 13);
+        let why = only_cell(&home).not_run.expect("a reason");
+        assert!(why.starts_with(&begins) && why.len() < 300, "{why}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn an_interrupted_run_is_none_and_can_be_made_again() {
+    let home = Home::new();
+    // It takes the signal for an order to end well: its run would look like one that ended by itself.
+    let go = home.path().join("go");
+    let program = format!(
+        "sh -c 'touch {{folder}}/started; trap \"exit 0\" TERM; while test ! -e {}; do sleep 0.05; done'",
+        go.display()
+    );
+    home.write("a.yaml", &scenario(&program, ""));
+    let mut command = wirecost(home.path());
+    let mut child = command
+        .args(["run", "a.yaml", "--allow-programs", "--out", "run"])
+        .spawn()
+        .expect("wirecost");
+    let started = home.file("programs/0001/started");
+    while !started.exists() && child.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    assert!(
+        std::process::Command::new("kill")
+            .arg(&pid)
+            .status()
+            .expect("kill")
+            .success()
+    );
+    assert_eq!(child.wait().expect("its end").code(), Some(128 + 15));
+    assert!(
+        !home.file("summary.json").exists(),
+        "a run that was interrupted has no figures"
+    );
+    std::fs::write(go, "").expect("a file");
+    let again = run(&home, &program, "", &["--resume", "run"]);
+    assert_code(&again, 0);
+    assert_eq!(only_cell(&home).program.expect("figures").time_ns.n, 2);
+}
+
+#[test]
 fn a_program_runs_only_where_the_user_allows_it() {
     let home = open_folder();
     std::fs::write(home.path().join("a.yaml"), scenario("curl http://{server}/", "")).expect("a file");

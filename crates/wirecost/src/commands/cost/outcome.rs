@@ -67,6 +67,11 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         "bytes_once": traffic.bytes_each(),
         "readings_of_once": readings.map(|cycle| cycle.readings),
         "joules_each": figures.each.map(energy_json),
+        "joules_each_above_rest": terms.device.and_then(|device| figures.above_rest(device)),
+        "mah_each": terms.device.and_then(|device| figures.each.map(|each| each.joules / device.volts / 3.6)),
+        "messages_per_battery": figures.messages_of_battery().map(|[messages, low, high]| json!({
+            "messages": messages, "low": low, "high": high,
+        })),
         "once": readings.and_then(|cycle| cycle.account.as_ref()).map(account_json),
         "mean_power_w": figures.power.as_ref().map(purposes_json),
         "energy_is_upper_bound": figures.overlaps,

@@ -318,6 +318,7 @@ fn footer(
             "packets"
         };
         notes.push(modelled_by(device, what));
+        notes.extend(charges(device, source, outcomes));
     }
     if let Some(tariff) = terms.tariff {
         notes.push(priced_by(tariff));
@@ -354,6 +355,30 @@ pub const fn range_of_years(beside: Option<Beside>) -> &'static str {
         Some(_) => "the range that the measurements of its chip leave",
         None => "the range of the spread of the powers",
     }
+}
+
+/// The charge of a reading, and the messages of a battery; nothing where too many rows would be told.
+fn charges(device: &Device, source: &Source, outcomes: &[Figures]) -> Option<String> {
+    const MOST_ROWS: usize = 4;
+    let alike = alike(source);
+    let each = source.traffic.iter().zip(outcomes).map(|(traffic, outcome)| {
+        let charge = outcome.each?.joules / device.volts / 3.6;
+        let above = outcome.above_rest(device)? * 1e3;
+        let messages = outcome
+            .messages_of_battery()
+            .map(|[messages, ..]| format!(", {} messages a battery", number(messages)));
+        Some(format!(
+            "{} {} mAh ({} mJ above rest){}",
+            own_label(traffic, alike),
+            number(charge),
+            number(above),
+            messages.unwrap_or_default()
+        ))
+    });
+    let each = each.collect::<Option<Vec<String>>>()?;
+    (1..=MOST_ROWS)
+        .contains(&each.len())
+        .then(|| format!("each time*: {}", each.join("; ")))
 }
 
 /// What the times of readings are, where there are any.

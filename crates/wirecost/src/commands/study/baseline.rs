@@ -21,7 +21,20 @@ pub(super) fn check(old: &Path) -> Result<(), Failure> {
     )
 }
 
-/// The changelog, a line for each change; `is_whole` says that all claims were judged. Of a folder that keeps no figures, such as docs/studies, only verdicts are compared.
+/// Refuses the folder of this run as its own baseline: the new verdicts would take the place of the old ones before they are compared.
+pub(super) fn check_apart(old: &Path, new: &Path) -> Result<(), Failure> {
+    let same = |one: &Path, other: &Path| Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
+    if same(old, new) != Some(true) {
+        return Ok(());
+    }
+    Err(
+        Failure::usage(format!("--baseline: {} is the folder of this run", old.display()))
+            .with_hint("write this run to another folder with --out, or copy the earlier one"),
+    )
+}
+
+/// The changelog, a line for each change; `is_whole` says that all claims were judged. Of a folder that keeps no figures, such as docs/studies,
+/// only verdicts are compared.
 pub(super) fn changelog(
     old: &Path,
     new: &Path,
