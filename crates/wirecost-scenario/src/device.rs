@@ -20,10 +20,6 @@ use crate::table::{Table, meant, parsed, text, whole};
 pub const BUILT_IN: [(&str, &str); 7] = [
     ("esp32s3-wifi", include_str!("../../../devices/esp32s3-wifi.yaml")),
     (
-        "esp32s3-wifi-on",
-        include_str!("../../../devices/esp32s3-wifi-on.yaml"),
-    ),
-    (
         "nbiot-tr45820",
         include_str!("../../../devices/nbiot-tr45820.yaml"),
     ),
@@ -42,6 +38,10 @@ pub const BUILT_IN: [(&str, &str); 7] = [
     (
         "raspberry-pi-2b-ethernet",
         include_str!("../../../devices/raspberry-pi-2b-ethernet.yaml"),
+    ),
+    (
+        "esp32s3-wifi-on",
+        include_str!("../../../devices/esp32s3-wifi-on.yaml"),
     ),
 ];
 
@@ -64,7 +64,7 @@ pub fn known(name: &str) -> Result<&'static str, ValueError> {
 }
 
 /// What a name of [`known`] is.
-const NAMES: &str = "a device: esp32s3-wifi, esp32s3-wifi-on, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g or raspberry-pi-2b-ethernet";
+const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet or esp32s3-wifi-on";
 
 const KEYS: [&str; 14] = [
     "wirecost_device",

@@ -23,6 +23,9 @@ pub struct Margins {
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
+    /// The verdict before a measurement of the publication was held against our model: of readings that are all modelled otherwise, the
+    /// one that would be kindest decides.
+    pub of_model: Verdict,
     /// Why, in one sentence.
     pub why: String,
     /// Our result as text.
@@ -39,6 +42,7 @@ impl Outcome {
     pub(super) fn new(verdict: Verdict, why: String, ours: String) -> Self {
         Self {
             verdict,
+            of_model: verdict,
             why,
             ours,
             value: None,

@@ -66,7 +66,12 @@ pub(super) fn decisive(all: &[Read<'_>], published: Option<&Published>) -> usize
     let kindest = all.iter().enumerate().rev().max_by(|(_, one), (_, other)| {
         let by_nearness = nearness(one).partial_cmp(&nearness(other));
         let by_nearness = by_nearness.unwrap_or(std::cmp::Ordering::Equal);
-        one.verdict.cmp(&other.verdict).then(by_nearness)
+        let of_model = |read: &Read<'_>| match read.verdict {
+            Verdict::ModelledOtherwise => read.measured.as_ref().ok().map(|outcome| outcome.of_model),
+            _ => None,
+        };
+        let by_model = of_model(one).cmp(&of_model(other));
+        one.verdict.cmp(&other.verdict).then(by_model).then(by_nearness)
     });
     kindest.map_or(0, |(index, _)| index)
 }
@@ -151,4 +156,47 @@ pub(super) fn listed(all: &[Read<'_>]) -> Vec<JudgedReading> {
         }
     };
     named.map(judged).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Question;
+    use crate::judge::rules::tests::figure;
+
+    #[test]
+    fn of_readings_that_are_all_modelled_otherwise_the_kindest_model_decides() {
+        let reading = TextReading {
+            name: "a mode of the radio".to_owned(),
+            question: Question::Unmeasured,
+            bound: None,
+        };
+        let modelled = crate::model::Modelled {
+            device: "a",
+            mostly: "tails",
+            share: 1.0,
+        };
+        let read = |verdict| {
+            let figure = crate::evidence::Figure {
+                model: Some(modelled),
+                ..figure(1.0, 0.1)
+            };
+            let outcome = Outcome::new(verdict, String::new(), String::new()).of(vec![figure]);
+            let outcome = outcome.against(Some("by a current clamp"));
+            Read {
+                reading: &reading,
+                verdict: outcome.verdict,
+                measured: Ok(outcome),
+                why: String::new(),
+            }
+        };
+        let all = [
+            Verdict::Contradicted,
+            Verdict::NotSeparable,
+            Verdict::Contradicted,
+        ]
+        .map(read);
+        assert!(all.iter().all(|read| read.verdict == Verdict::ModelledOtherwise));
+        assert_eq!(decisive(&all, None), 1);
+    }
 }

@@ -106,7 +106,7 @@ fn a_program_without_figures_says_why_it_has_none() {
 fn a_program_that_takes_too_much_is_killed() {
     for (program, more, why) in [
         ("sleep 600", "timeout: 400ms\n", "sleep still ran after 400ms"),
-        ("yes", "", "yes wrote more than 10 MB of output"),
+        ("yes", "", "yes wrote more than 10MB of output"),
         (
             "sh -c 'trap \"\" TERM INT; while :; do sleep 1; done'",
             "timeout: 400ms\n",

@@ -25,9 +25,16 @@ fn a_server_that_ends_before_it_listens_is_quoted() {
 fn a_server_that_ends_while_the_program_runs_is_a_warning() {
     need_program("python3", "python3");
     let home = Home::new();
-    let server = "python3 -c 'import socket, sys, time\n\
-                  s = socket.create_server((\"{server}\", 7)); time.sleep(1); sys.exit(\"enough\")'";
-    let said = home.run_with(server, "-q", &["sh", "-c", "sleep 3; exit 5"]);
+    // It ends once the program runs, however busy the machine is.
+    let server = "python3 -c 'import os, socket, sys, time\n\
+                  s = socket.create_server((\"{server}\", 7))\n\
+                  while not os.path.exists(\"{folder}/runs\"): time.sleep(0.05)\n\
+                  sys.exit(\"enough\")'";
+    let said = home.run_with(
+        server,
+        "-q",
+        &["sh", "-c", "touch {folder}/runs; sleep 3; exit 5"],
+    );
     assert_code(&said, 5);
     let warning = "the server ended with exit status: 1 while the program ran, its last words: enough";
     assert_eq!(said.line("warning: "), Some(warning));
