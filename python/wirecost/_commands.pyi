@@ -35,8 +35,8 @@ def compare(
     ipv6: bool = False,  # Use IPv6 between devices and server
     client_certificates: bool = False,  # Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
     dtls_cookie: bool = False,  # DTLS servers request a cookie first, which costs one more round trip
-    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3)  [d
-    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), or cross-signed (these and the
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
@@ -126,6 +126,10 @@ def load(
     reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --co
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
     pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
     keep_alive: Values | None = None,  # MQTT keep-alive interval; 0s turns it off  [default: 1min]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
@@ -248,11 +252,13 @@ def probe(
     cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server, for tests only
     psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
+    group: Values | None = None,  # Groups of the key exchange of TLS and QUIC, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the fir
     cert: Values | None = None,  # Certificate of the client in PEM, if the server requires one
     key: Values | None = None,  # Private key of the client in PEM
     connection_id: bool = False,  # Ask for a connection ID (RFC 9146); the probe fails if the server grants none
     no_resumption: bool = False,  # Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message
     out: Values | None = None,  # Write the packets to FILE (pcapng), with the secrets that decrypt them
+    save_chain: Values | None = None,  # Write the certificates that the server sends to FILE, in PEM: --chain FILE of compare, choose and load takes their size
     no_keys: bool = False,  # Leave the secrets of the connection out of the capture, for a capture that you share
 ) -> dict[str, Any]: ...
 
@@ -264,6 +270,11 @@ def pcap(
 
 def choose(
     *stacks: str,
+    security: Values | None = None,  # Security of handshakes: today (--certificate, --chain, --group), or 2030 (X25519MLKEM768 and certificates with ML-DSA-65,
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     size: Values | None = None,  # Payload of a reading  [default: 48B]
     readings: Values | None = None,  # Readings of a sensor that a message carries, instead of --size: time, sensor, temperature, humidity and battery from a se
     every: Values | None = None,  # Time from one reading to the next; a message with several --readings leaves when its last one is there
@@ -346,6 +357,10 @@ def cost(
 
 def what_if(
     capture: str | Path, *stacks: str,
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
     client: Values | None = None,  # The device, by its address [default: the one with the most bytes]
     every: Values | None = None,  # Time from one reading to the next [default: the median in the capture]

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wirecost_files::Input;
 use wirecost_proto::ByteSize;
-use wirecost_security::certificate::{Chain, KeyKind, Sizes, presented};
+use wirecost_security::certificate::{Chain, KeyKind, Sizes};
+use wirecost_security::presented::presented;
 
 use crate::catalog::Catalog;
 use crate::error::ScenarioError;
@@ -46,14 +47,14 @@ pub struct Profile {
     /// What it is.
     pub title: String,
     /// The certificates that are sent, the server's own first.
-    pub certificates: Vec<Certificate>,
+    pub certificates: Vec<SizedCertificate>,
     /// The key of the server, and the sizes.
     pub sizes: Sizes,
 }
 
 /// A certificate of a profile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Certificate {
+pub struct SizedCertificate {
     /// Whose it is.
     pub of: String,
     /// Its bytes in DER.
@@ -82,7 +83,7 @@ pub fn read(file: &str) -> Result<Profile, ScenarioError> {
     for node in list {
         let entry = Table::new(node, "certificates.", &["of", "bytes"])?;
         let bytes = figures.required(&entry, ("certificates.", "bytes"), parsed::<ByteSize>)?;
-        certificates.push(Certificate {
+        certificates.push(SizedCertificate {
             of: entry.required("of", text)?,
             bytes: usize::try_from(bytes.value.bytes()).unwrap_or(usize::MAX),
             is_sourced: bytes.is_sourced,

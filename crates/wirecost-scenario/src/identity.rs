@@ -144,7 +144,7 @@ mod tests {
                 continue;
             };
             let mut changed = plain.clone();
-            read(kind.example(), &mut changed).expect(row.key);
+            read(row.example(kind), &mut changed).expect(row.key);
             match row.spec.changes {
                 Changes::Figures | Changes::Dimension => {
                     assert_ne!(key(&changed), key(&plain), "{}", row.key)

@@ -22,6 +22,7 @@
 //!   to receive
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units;
 //!   [`catalog`]: how their names and those of links are found
+//! - [`certificates`]: the chains of public servers, by name or from a file
 //! - [`measurement`]: files of published measurements, which models are judged by
 //! - [`battery`]: files of kinds of cells
 //! - [`spent`]: the energy of a cell, modelled from them

@@ -18,7 +18,6 @@
 mod key;
 mod kind;
 mod pem;
-mod presented;
 mod sized;
 pub mod x509;
 
@@ -31,7 +30,6 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose
 use self::key::Key;
 pub(crate) use self::key::sign_digest;
 pub use self::kind::{Chain, KeyKind, Kind, Sizes};
-pub use self::presented::presented;
 use self::sized::{sign, sign_sized};
 use crate::entropy::{Entropy, NoEntropy};
 

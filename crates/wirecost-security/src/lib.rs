@@ -11,6 +11,7 @@
 //! - [`entropy`]: the source of keys: the system or a seed
 //! - [`interleave`]: merges the inner endpoint's spans with the bytes of records
 //! - [`pinned`]: TLS between two processes of one run
+//! - [`presented`]: the sizes of a chain of certificates that a server presents
 //! - [`provider`]: the cryptography of TLS and QUIC, with constant sizes and optionally a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`tls`]: TLS 1.2 and 1.3 as layers
@@ -32,6 +33,7 @@ pub mod key_log;
 pub mod layer;
 pub mod object;
 pub mod pinned;
+pub mod presented;
 pub mod provider;
 pub mod start;
 pub mod tls;

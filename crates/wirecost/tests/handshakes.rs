@@ -91,7 +91,16 @@ fn a_cell_that_no_version_defines_is_not_run_with_its_reason() {
 fn a_wrong_handshake_is_refused_in_one_sentence() {
     for (arguments, why) in [
         ("--certificate rsa1024", "rsa1024"),
-        ("--chain root", "root"),
+        ("--chain root", "unknown profile of certificates \"root\""),
+        ("--chain ./nowhere.pem", "cannot use ./nowhere.pem"),
+        (
+            "--chain p256:40000+30000",
+            "more than the 65471 B that a handshake can carry",
+        ),
+        (
+            "--chain aws --certificate p384",
+            "the chain aws has a leaf with rsa2048",
+        ),
         ("--group x448", "unknown group \"x448\""),
         ("--group p256,p256", "p256 is named twice"),
         (
@@ -107,4 +116,145 @@ fn a_wrong_handshake_is_refused_in_one_sentence() {
         assert_eq!(code, Some(2), "{arguments}: {said}");
         assert!(said.contains(why), "{arguments}: {said}");
     }
+}
+
+#[test]
+fn a_profile_costs_the_bytes_of_its_certificates() {
+    let of = |chain: &str| connects(&format!("mqtt-qos1+tls1.3 --mtu 9000 --chain {chain}"))[0].1;
+    // RFC 8446 section 4.4.2: a certificate has 5 B before it.
+    let more = of("p256:1000+699+5000") - of("letsencrypt-ecdsa");
+    assert!(
+        (5_005..5_005 + 3 * 60).contains(&more),
+        "{more} B: the certificate, and headers of its packets"
+    );
+    let named = cells("mqtt-qos1+tls1.3 --chain aws");
+    let sized = cells("mqtt-qos1+tls1.3 --chain rsa2048:1500+1122+1174+1145");
+    assert_eq!(named[0].connect, sized[0].connect);
+}
+
+/// What a command prints that ends well.
+fn printed(home: &std::path::Path, line: &str) -> String {
+    let out = said(wirecost(home).args(line.split_whitespace()));
+    assert_eq!(out.code, Some(0), "{line}: {}", out.stderr);
+    out.stdout
+}
+
+/// The bytes that the server of a simulated load with two connections sends.
+fn sent_in_load(home: &std::path::Path, more: &str) -> u64 {
+    let line = format!(
+        "load mqtt-qos1+tls1.3 --engine sim --connection per-message -c 1 -r 1/s -d 2s -q --out run{} --json - {more}",
+        more.len()
+    );
+    let summary: serde_json::Value = serde_json::from_str(&printed(home, &line)).expect("JSON");
+    let phases = summary["loads"][0]["phases"].as_array().expect("phases");
+    let down = phases
+        .iter()
+        .filter_map(|phase| phase["socket_bytes_down"].as_u64());
+    down.sum()
+}
+
+#[test]
+fn a_load_has_the_handshakes_of_a_comparison() {
+    let home = open_folder();
+    let plain = sent_in_load(home.path(), "");
+    let public = sent_in_load(home.path(), "--chain aws --group x25519mlkem768");
+    assert!(public > plain + 5_000, "{plain} B, then {public} B");
+    let line =
+        "load mqtt-qos1+tls1.3 --engine sim -c 1 -r 1/s -d 1s -q --out no --group p256 --server-group x25519";
+    let out = said(wirecost(home.path()).args(line.split_whitespace()));
+    assert_eq!(out.code, Some(2), "{}", out.stderr);
+    assert!(out.stderr.contains("no common group"), "{}", out.stderr);
+}
+
+#[test]
+fn choose_says_what_post_quantum_security_adds() {
+    let home = open_folder();
+    let line = "choose mqtt-qos1+tls1.3 coap-con+oscore coap-con+dtls1.3 --every 15min --rtt 50ms --start cold --keep-alive 0s -n 1 \
+                --security 2030 -q --out run --json -";
+    let json: serde_json::Value = serde_json::from_str(&printed(home.path(), line)).expect("JSON");
+    let added = json["post_quantum_adds"].as_array().expect("a list");
+    let of = |stack: &str, way: &str| {
+        let found = added.iter().find(|one| {
+            one["stack"] == stack && one["way"].as_str().is_some_and(|text| text.starts_with(way))
+        });
+        found.unwrap_or_else(|| panic!("{stack} {way}: {added:?}"))
+    };
+    let each = of("mqtt-qos1+tls1.3", "a connection each")["bytes_per_reading"]
+        .as_f64()
+        .expect("bytes");
+    assert!(each > 10_000.0, "{each}");
+    let kept = of("mqtt-qos1+tls1.3", "persistent")["bytes_per_reading"]
+        .as_f64()
+        .expect("bytes");
+    assert!(kept > 50.0 && kept < each / 50.0, "{kept}");
+    let dtls = of("coap-con+dtls1.3", "")["not_known"]
+        .as_str()
+        .expect("a reason");
+    assert!(dtls.contains("one P-256 leaf and X25519"), "{dtls}");
+    assert!(
+        added.iter().all(|one| one["stack"] != "coap-con+oscore"),
+        "it has no handshake"
+    );
+}
+
+/// A server of this program, which ends with this value.
+struct Server(std::process::Child, u16);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn serve(home: &std::path::Path, more: &str) -> Server {
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let line = format!("serve mqtt --tls --listen 127.0.0.1:{port} --ca-out ca.pem -q {more}");
+    let mut command = wirecost(home);
+    command.args(line.split_whitespace());
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null());
+    let server = Server(command.spawn().expect("a server"), port);
+    common::eventually("the server listens", || {
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    server
+}
+
+fn fact(report: &serde_json::Value, about: &str) -> String {
+    let facts = report["facts"].as_array().expect("facts");
+    let found = facts.iter().find(|fact| fact["about"] == about);
+    found.map_or_else(String::new, |fact| {
+        fact["text"].as_str().expect("a text").to_owned()
+    })
+}
+
+#[test]
+fn probe_names_what_a_server_chose_and_saves_its_chain() {
+    let home = open_folder();
+    let server = serve(home.path(), "--chain letsencrypt-rsa --group p256");
+    let url = format!("mqtts://localhost:{}/test", server.1);
+    let line = format!("probe {url} --cacert ca.pem -4 --json - --group x25519,p256 --save-chain chain.pem");
+    let report: serde_json::Value = serde_json::from_str(&printed(home.path(), &line)).expect("JSON");
+    let tls = fact(&report, "TLS");
+    assert!(tls.contains("secp256r1 after a HelloRetryRequest"), "{tls}");
+    let chain = fact(&report, "chain");
+    assert!(
+        chain.starts_with("2590 B of certificates: ") && chain.contains("1300 B"),
+        "{chain}"
+    );
+    assert_eq!(fact(&report, "not needed"), "");
+    // The chain of the file costs what the profile costs.
+    let run = printed(
+        home.path(),
+        "compare mqtt-qos1+tls1.3 --engine sim -n 1 -q --out run --chain chain.pem --json -",
+    );
+    assert!(run.contains("rsa2048:1300+1290"), "the scenario has the sizes");
+    let line = format!("probe {url} --cacert ca.pem -4 --group x25519 --no-resumption");
+    let out = said(wirecost(home.path()).args(line.split_whitespace()));
+    assert_eq!(out.code, Some(12), "{}", out.stderr);
+    assert!(!home.path().join("no.pem").exists());
 }

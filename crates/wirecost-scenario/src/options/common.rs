@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use wirecost_proto::ByteSize;
+use wirecost_results::resolved::Tree;
+use wirecost_results::value::ValueError;
+use wirecost_security::certificate::{Chain, KeyKind};
+use wirecost_security::provider::Groups;
 
-use super::handshake::{CertificateKey, ChainText, GroupNames};
-use super::row::{Seconds, SharedRow, Spec, Value};
+use super::row::{Form, Kind, Seconds, SharedRow, Spec, Value};
+use crate::certificates;
 
 /// Declares `NAME: FORM = DEFAULT => SPEC;`, whose comment is the help.
 macro_rules! common {
@@ -54,15 +58,67 @@ common! {
     ReadingInQuery: bool = false => Spec::FILE;
     /// Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [default:
     /// that of the chain, or p256].
-    Certificate: CertificateKey = None => Spec::FILE.takes("KEY").default_said();
+    LeafKey: CertificateKey = None => Spec::FILE.takes("KEY").default_said();
     /// Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the
     /// authority above by an older one), a profile (letsencrypt-ecdsa, letsencrypt-rsa, aws, azure, private-ca), sizes as in
     /// p256:1000+699, or the sizes of a PEM file.
-    ChainOf: ChainText = wirecost_security::certificate::Chain::Leaf => Spec::FILE.takes("CHAIN|FILE");
+    ChainOf: ChainText = Chain::Leaf => Spec::FILE.takes("CHAIN|FILE");
     /// Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the
     /// key share (TLS and HTTP/3) [default: x25519; all with a server that runs already].
     Group: GroupNames = None => Spec::FILE.takes("GROUP,...").default_said();
     /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
     /// with a HelloRetryRequest.
     ServerGroup: GroupNames = None => Spec::FILE.takes("GROUP,...");
+}
+
+/// The key of the certificates.
+#[derive(Debug)]
+pub struct CertificateKey;
+
+impl Form for CertificateKey {
+    type Value = Option<KeyKind>;
+    const KIND: Kind = Kind::Name(KeyKind::NAMES);
+
+    fn read(text: &str) -> Result<Self::Value, ValueError> {
+        crate::table::parsed(text).map(Some)
+    }
+
+    fn write(key: &Self::Value) -> Option<Tree> {
+        // P-256 is what there is without the option.
+        key.filter(|key| *key != KeyKind::default()).map(Tree::text)
+    }
+}
+
+/// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
+#[derive(Debug)]
+pub struct ChainText;
+
+impl Form for ChainText {
+    type Value = Chain;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Chain, ValueError> {
+        certificates::chain(text).map_err(ValueError::Refused)
+    }
+
+    fn write(chain: &Chain) -> Option<Tree> {
+        Some(Tree::text(chain))
+    }
+}
+
+/// Groups by name, with commas between them, where they need not be given.
+#[derive(Debug)]
+pub struct GroupNames;
+
+impl Form for GroupNames {
+    type Value = Option<Groups>;
+    const KIND: Kind = Kind::Text;
+
+    fn read(text: &str) -> Result<Option<Groups>, ValueError> {
+        crate::table::parsed(text).map(Some)
+    }
+
+    fn write(groups: &Option<Groups>) -> Option<Tree> {
+        groups.map(Tree::text)
+    }
 }

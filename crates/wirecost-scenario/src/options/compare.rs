@@ -24,8 +24,8 @@ pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
 use crate::options::common::{
-    Certificate, ChainOf, Chunk, Group, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery,
-    RequestHeaders, Resource, ResponseBody, Seed, ServerGroup, Timeout,
+    ChainOf, Chunk, Group, Ipv6, KeepAlive, LeafKey, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders,
+    Resource, ResponseBody, Seed, ServerGroup, Timeout,
 };
 pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
@@ -115,7 +115,7 @@ options! {
         option dtls_cookie: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
         /// The certificates and groups of TLS.
         field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
-        common certificate at handshake.certificate: Certificate => Certificate::SPEC.below(CONNECTIONS).further();
+        common certificate at handshake.certificate: LeafKey => LeafKey::SPEC.below(CONNECTIONS).further();
         common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();

@@ -1,15 +1,13 @@
 //! The certificates and groups of handshakes with TLS.
 
 use serde::{Deserialize, Serialize};
-use wirecost_results::resolved::Tree;
-use wirecost_results::value::ValueError;
 use wirecost_security::certificate::{self, Chain, KeyKind};
 use wirecost_security::provider::{Choice, Groups};
 use wirecost_stack::{Application, Channel, Stack};
 
-use super::common::{Certificate, ChainOf, Group, ServerGroup};
+use super::common::{CertificateKey, ChainOf, ChainText, Group, GroupNames, LeafKey, ServerGroup};
 use super::refusal::{About, Checked, refuse};
-use super::row::{Form, Kind, Row, Rows, SharedRow};
+use super::row::{Form, Row, Rows, SharedRow};
 use crate::certificates;
 
 /// The certificates and groups of TLS.
@@ -92,7 +90,7 @@ impl Handshake {
     ///
     /// # Errors
     /// The first option that does not.
-    pub fn validate(&self, is_builtin: bool) -> Checked {
+    pub fn validate(&self, server: ServerOf) -> Checked {
         let other = self.chain.sizes().zip(self.certificate);
         let other = other.filter(|(sizes, key)| sizes.key() != *key);
         let other = other.map(|(sizes, key)| {
@@ -106,12 +104,17 @@ impl Handshake {
         let asked = [
             ("certificate", self.certificate.is_some()),
             ("chain", self.chain != Chain::default()),
+            // Devices may offer what they like to a server that runs already.
+            ("group", self.group.is_some() && server != ServerOf::Running),
             ("server_group", self.server_group.is_some()),
         ];
         let why =
             "it works with the built-in servers: other servers have certificates and groups of their own";
         for (key, is_asked) in asked {
-            refuse(About::Key(key), (is_asked && !is_builtin).then_some(why))?;
+            refuse(
+                About::Key(key),
+                (is_asked && server != ServerOf::Own).then_some(why),
+            )?;
         }
         Ok(())
     }
@@ -125,8 +128,8 @@ impl Rows for Handshake {
         Row::new(
             (
                 "certificate",
-                Certificate::DOC,
-                Certificate::SPEC.below(SECURITY).further(),
+                LeafKey::DOC,
+                LeafKey::SPEC.below(SECURITY).further(),
             ),
             Some(CertificateKey::KIND),
             Some(|text, own| {
@@ -173,6 +176,17 @@ impl Rows for Handshake {
     }
 }
 
+/// Whose server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerOf {
+    /// A built-in one.
+    Own,
+    /// One of other makers, which wirecost starts.
+    Started,
+    /// One that runs already.
+    Running,
+}
+
 /// The texts of a handshake, for other processes.
 #[derive(Serialize, Deserialize)]
 struct Texts {
@@ -204,58 +218,6 @@ impl TryFrom<Texts> for Handshake {
             group: groups(texts.group)?,
             server_group: groups(texts.server_group)?,
         })
-    }
-}
-
-/// The key of the certificates.
-#[derive(Debug)]
-pub struct CertificateKey;
-
-impl Form for CertificateKey {
-    type Value = Option<KeyKind>;
-    const KIND: Kind = Kind::Name(KeyKind::NAMES);
-
-    fn read(text: &str) -> Result<Self::Value, ValueError> {
-        crate::table::parsed(text).map(Some)
-    }
-
-    fn write(key: &Self::Value) -> Option<Tree> {
-        // P-256 is what there is without the option.
-        key.filter(|key| *key != KeyKind::default()).map(Tree::text)
-    }
-}
-
-/// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
-#[derive(Debug)]
-pub struct ChainText;
-
-impl Form for ChainText {
-    type Value = Chain;
-    const KIND: Kind = Kind::Text;
-
-    fn read(text: &str) -> Result<Chain, ValueError> {
-        certificates::chain(text).map_err(ValueError::Refused)
-    }
-
-    fn write(chain: &Chain) -> Option<Tree> {
-        Some(Tree::text(chain))
-    }
-}
-
-/// Groups by name, with commas between them, where they need not be given.
-#[derive(Debug)]
-pub struct GroupNames;
-
-impl Form for GroupNames {
-    type Value = Option<Groups>;
-    const KIND: Kind = Kind::Text;
-
-    fn read(text: &str) -> Result<Option<Groups>, ValueError> {
-        crate::table::parsed(text).map(Some)
-    }
-
-    fn write(groups: &Option<Groups>) -> Option<Tree> {
-        groups.map(Tree::text)
     }
 }
 
@@ -327,13 +289,18 @@ mod tests {
             chain: certificates::chain("aws").expect("a profile"),
             ..Handshake::default()
         };
-        let refusal = handshake.validate(true).expect_err("another key");
+        let refusal = handshake.validate(ServerOf::Own).expect_err("another key");
         assert!(
             refusal
                 .to_string()
                 .contains("the chain aws has a leaf with rsa2048"),
             "{refusal}"
         );
-        assert_eq!(handshake.validate(false).is_err(), true);
+        let group = Handshake {
+            group: "p256".parse().ok(),
+            ..Handshake::default()
+        };
+        assert!(group.validate(ServerOf::Started).is_err());
+        assert!(group.validate(ServerOf::Running).is_ok());
     }
 }

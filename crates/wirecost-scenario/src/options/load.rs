@@ -40,8 +40,8 @@ use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
 use crate::options::common::{
-    Certificate, ChainOf, Chunk, Group, Ipv6, KeepAlive, Nagle, PipelinedConnect, ReadingInQuery,
-    RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
+    ChainOf, Chunk, Group, Ipv6, KeepAlive, LeafKey, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders,
+    ResponseBody, Seed, ServerGroup, Timeout,
 };
 use crate::options::compare::below_ipv6;
 use crate::options::handshake::Handshake;
@@ -113,7 +113,7 @@ options! {
         common pipelined_connect: PipelinedConnect => PipelinedConnect::SPEC.below(CONNECTIONS).further();
         /// The certificates and groups of TLS.
         field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
-        common certificate at handshake.certificate: Certificate => Certificate::SPEC.below(CONNECTIONS).further();
+        common certificate at handshake.certificate: LeafKey => LeafKey::SPEC.below(CONNECTIONS).further();
         common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();

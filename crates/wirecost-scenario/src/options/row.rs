@@ -81,7 +81,7 @@ impl Kind {
 #[cfg(test)]
 impl Kind {
     /// A value that is no default.
-    pub(crate) fn example(self) -> &'static str {
+    fn example(self) -> &'static str {
         match self {
             Self::Flag => "true",
             Self::Number | Self::Count | Self::Scaled => "7",
@@ -90,6 +90,18 @@ impl Kind {
             Self::Text => "1h",
             Self::File => "other",
             Self::Name(names) => names.last().copied().unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl<O: Rows> Row<O> {
+    /// A value that is no default.
+    pub(crate) fn example(&self, kind: Kind) -> &'static str {
+        match self.key {
+            "group" | "server_group" => "p384",
+            "chain" => "intermediate",
+            _ => kind.example(),
         }
     }
 }

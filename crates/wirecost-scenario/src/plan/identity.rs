@@ -212,7 +212,6 @@ mod tests {
     use crate::options::compare::{Schedule, SharedLink};
     use crate::options::content::{Contents, ReadingsLists};
     use crate::options::row;
-    use crate::options::row::Kind;
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
@@ -248,12 +247,7 @@ mod tests {
             let (Some(read), Some(kind)) = (row.read, row.kind) else {
                 continue;
             };
-            let example = match kind {
-                Kind::Text if row.key.ends_with("group") => "p384",
-                Kind::Text if row.key == "chain" => "intermediate",
-                kind => kind.example(),
-            };
-            let changed = keys(|options| read(example, options).expect(row.key));
+            let changed = keys(|options| read(row.example(kind), options).expect(row.key));
             match row.spec.changes {
                 Changes::Figures => assert_ne!(changed, plain, "{}", row.key),
                 Changes::Nothing | Changes::Dimension => assert_eq!(changed, plain, "{}", row.key),

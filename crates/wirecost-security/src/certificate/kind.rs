@@ -60,7 +60,7 @@ impl KeyKind {
     ];
 
     /// The kind of a public key, in the form of its certificate (SubjectPublicKeyInfo, RFC 5280 section 4.1).
-    pub(super) fn of_public(der: &[u8]) -> Option<Self> {
+    pub(crate) fn of_public(der: &[u8]) -> Option<Self> {
         // Bytes of the whole, and the identifiers of algorithm and curve: RFC 5480, RFC 8017, RFC 8410, RFC 9881.
         let forms: [(usize, &[u8], Self); 7] = [
             (91, &[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7], Self::P256),

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::aws_lc_rs::kx_group;
 
@@ -55,18 +54,6 @@ impl Group {
         }
     }
 
-    /// Its code point (RFC 8446 section 4.2.7).
-    pub(super) const fn named(self) -> NamedGroup {
-        match self {
-            Self::X25519 => NamedGroup::X25519,
-            Self::P256 => NamedGroup::secp256r1,
-            Self::P384 => NamedGroup::secp384r1,
-            Self::X25519MlKem768 => NamedGroup::X25519MLKEM768,
-            Self::MlKem768 => NamedGroup::MLKEM768,
-            Self::MlKem1024 => NamedGroup::MLKEM1024,
-        }
-    }
-
     pub(super) fn of_library(self) -> &'static dyn SupportedKxGroup {
         match self {
             Self::X25519 => kx_group::X25519,
@@ -76,15 +63,6 @@ impl Group {
             Self::MlKem768 => kx_group::MLKEM768,
             Self::MlKem1024 => kx_group::MLKEM1024,
         }
-    }
-}
-
-impl Group {
-    /// The group of a code point, if it has a name here.
-    pub fn of_code(code: u16) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|group| u16::from(group.named()) == code)
     }
 }
 

@@ -31,7 +31,7 @@ pub fn seeded(choice: Choice, rng: Rng) -> Arc<CryptoProvider> {
         match curve_of(group) {
             Some(curve) => Box::leak(Box::new(Group {
                 curve,
-                name: group.named(),
+                name: group.of_library().name(),
                 stream: stream.clone(),
             })),
             None => group.of_library(),

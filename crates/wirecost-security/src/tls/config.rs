@@ -335,9 +335,10 @@ impl Versions {
 
     /// The provider with the groups that the versions need.
     fn suit(self, provider: Arc<CryptoProvider>, suites: Suites) -> Arc<CryptoProvider> {
-        match self {
-            Self::Tls13 => provider,
-            Self::Tls12 | Self::Both => provider::with_certificate_curve(&provider, suites.choice().key),
+        match (self, suites) {
+            // Who names the groups means these alone.
+            (_, Suites::WideWith(_)) | (Self::Tls13, _) => provider,
+            (Self::Tls12 | Self::Both, _) => provider::with_certificate_curve(&provider, suites.choice().key),
         }
     }
 }

@@ -6,6 +6,7 @@ mod faults;
 mod handshakes;
 mod messages;
 mod sizes;
+mod witnesses;
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -11,11 +11,15 @@ const HEADINGS: [(&str, &[&str]); 9] = [
             "Requirements",
             "Energy and money",
             "Link",
+            "Security",
             "Measurement",
             "Results",
         ],
     ),
-    ("what-if", &["Capture", "Energy and money", "Link", "Results"]),
+    (
+        "what-if",
+        &["Capture", "Energy and money", "Link", "Security", "Results"],
+    ),
     (
         "compare",
         &[

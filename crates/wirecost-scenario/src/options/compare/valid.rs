@@ -8,8 +8,11 @@ use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
-use super::{Contents, Engine, Medium, Options, Reconnect, Schedule, ServerPath, SharedLink, below_ipv6};
+use super::{
+    Contents, Engine, Medium, Options, Reconnect, Schedule, ServerPath, SharedLink, Target, below_ipv6,
+};
 use crate::options::content::Content;
+use crate::options::handshake::ServerOf;
 use crate::options::refusal::{About, Checked, Refusal, refuse};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
@@ -45,7 +48,12 @@ impl Options {
         let is_foreign = self.client_certificates && !self.target.is_builtin();
         let why = "it works with the built-in servers: no other server asks for a certificate";
         refuse(About::Key("client_certificates"), is_foreign.then_some(why))?;
-        self.handshake.validate(self.target.is_builtin())?;
+        self.handshake
+            .validate(match (self.target.is_builtin(), self.target == Target::Running) {
+                (true, _) => ServerOf::Own,
+                (false, true) => ServerOf::Running,
+                (false, false) => ServerOf::Started,
+            })?;
         self.validate_running()?;
         self.validate_sending()?;
         self.validate_amount()?;

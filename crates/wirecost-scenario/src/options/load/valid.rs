@@ -8,6 +8,7 @@ use wirecost_security::Start;
 use wirecost_stack::target::Target;
 use wirecost_stack::{Application, Channel, Pattern};
 
+use crate::options::handshake::ServerOf;
 use crate::options::load::{
     Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
 };
@@ -108,8 +109,11 @@ impl LoadOptions {
         refuse(About::Key("profile"), self.cannot_profile())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
         refuse(About::Key("start"), self.connects_once())?;
-        self.handshake
-            .validate(self.target == LoadTarget::Started(Target::Builtin))?;
+        self.handshake.validate(match &self.target {
+            LoadTarget::Started(Target::Builtin) => ServerOf::Own,
+            LoadTarget::Started(_) => ServerOf::Started,
+            LoadTarget::Url(_) => ServerOf::Running,
+        })?;
         refuse(About::Key("stack"), self.handshake.refuses(stack))?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",

@@ -36,25 +36,33 @@ const SERVER_KEY_EXCHANGE: [(KeyKind, u64); 4] = [
 /// How far a size may be from that of another library: a signature's DER form varies by 2 B.
 const TOLERANCE: u64 = 3;
 
-struct Ends {
-    client: ClientOptions,
-    server: ServerOptions,
+pub(super) struct Ends {
+    pub(super) client: ClientOptions,
+    pub(super) server: ServerOptions,
     /// Bytes of the server's chain in a Certificate message.
     chain_bytes: u64,
+    /// Bytes of its certificates alone.
+    pub(super) certificates: u64,
 }
 
-fn ends(kind: Kind, [client, server]: [Groups; 2], versions: Versions) -> Ends {
+fn ends(kind: Kind, groups: [Groups; 2], versions: Versions) -> Ends {
     let authority = Authority::of_kind(kind, Entropy::seeded(Rng::new(3))).expect("an authority");
     let identity = Identity::generate(&authority).expect("a server");
-    let choice = |groups| {
-        Suites::Chosen(Choice {
-            groups,
-            key: kind.key,
-        })
-    };
+    ends_of(kind.key, (&authority, identity), groups, versions)
+}
+
+/// Both ends with the certificates of an authority, whose keys take their time.
+pub(super) fn ends_of(
+    key: KeyKind,
+    (authority, identity): (&Authority, Identity),
+    [client, server]: [Groups; 2],
+    versions: Versions,
+) -> Ends {
+    let choice = |groups| Suites::Chosen(Choice { groups, key });
     // RFC 8446 section 4.4.2: three bytes of length, and two of extensions, which TLS 1.2 lacks.
     let entry = if versions == Versions::Tls12 { 3 } else { 5 };
-    let chain_bytes = identity.chain().iter().map(|der| der.len() as u64 + entry).sum();
+    let certificates: u64 = identity.chain().iter().map(|der| der.len() as u64).sum();
+    let chain_bytes = certificates + entry * identity.chain().len() as u64;
     let trust = Trust::Authorities(vec![authority.certificate().to_vec()]);
     Ends {
         client: ClientOptions {
@@ -67,6 +75,7 @@ fn ends(kind: Kind, [client, server]: [Groups; 2], versions: Versions) -> Ends {
             ..ServerOptions::new(epoch(), identity)
         },
         chain_bytes,
+        certificates,
     }
 }
 

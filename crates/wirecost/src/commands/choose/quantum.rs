@@ -63,19 +63,24 @@ pub(super) fn added(today: &[Row], later: &[Row]) -> Vec<Added> {
         let same = later
             .iter()
             .find(|other| other.stack == row.stack && other.way == row.way);
+        // A stack that was not run has one row, without a way.
+        let not_run = later
+            .iter()
+            .find(|other| other.stack == row.stack && other.figures.is_none());
         added.push(Added {
             stack: row.stack.to_string(),
-            more: more(row, same),
+            more: more(row, same, not_run),
             way,
         });
     }
     added
 }
 
-fn more(today: &Row, later: Option<&Row>) -> Result<More, String> {
+fn more(today: &Row, later: Option<&Row>, instead: Option<&Row>) -> Result<More, String> {
     let Some(old) = &today.figures else {
         return Err(today.fails.join("; "));
     };
+    let later = later.or(instead);
     let Some((row, new)) = later.and_then(|row| Some((row, row.figures.as_ref()?))) else {
         let why = later.map(|row| row.fails.join("; "));
         return Err(why.unwrap_or_else(|| "not run".to_owned()));

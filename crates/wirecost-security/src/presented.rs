@@ -7,7 +7,7 @@ use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::ParsedCertificate;
 
-use super::{Error, KeyKind, Sizes, pem, x509};
+use crate::certificate::{Error, KeyKind, Sizes, authorities_from_pem, x509};
 use crate::object::time::{SECONDS_OF_A_DAY, date_of};
 use crate::provider;
 use crate::tls::fault::certificate::complaint;
@@ -19,7 +19,7 @@ use crate::tls::fault::certificate::complaint;
 /// A sentence: there is no certificate, one has expired or is not the issuer of the one before it, or no such chain can be made. No
 /// private key of the text is in it.
 pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
-    let chain = match pem::read_certificates(text) {
+    let chain = match authorities_from_pem(text) {
         Err(Error::NoCertificate) if text.contains("PRIVATE KEY-----") => {
             return Err("it has a private key and no certificate".to_owned());
         }
@@ -64,8 +64,8 @@ pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Authority, Chain, Identity, Kind, VALID_FROM, VALID_UNTIL};
     use super::*;
+    use crate::certificate::{Authority, Chain, Identity, Kind, VALID_FROM, VALID_UNTIL};
     use crate::entropy::Entropy;
 
     const DAY: Duration = Duration::from_secs(86_400);
