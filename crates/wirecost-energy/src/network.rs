@@ -79,7 +79,10 @@ impl fmt::Display for Impossible {
             }
             Self::Listening { listen, every } => {
                 let [listen, every] = [listen, every].map(|time| exact(*time));
-                write!(f, "the device listens {listen} each time, and so not every {every}")
+                write!(
+                    f,
+                    "the device listens {listen} each time, and so not every {every}"
+                )
             }
             Self::TxPower(most) => write!(f, "the device sends at 0 dBm to {most} dBm"),
             Self::Absent(what) => write!(f, "the device has no {what}"),
@@ -138,7 +141,9 @@ impl Device {
         }
         if let Some(active) = settings.active {
             had(Timer::Active, active)?;
-            let index = self.reachable().ok_or(Impossible::Absent("active time before power saving"))?;
+            let index = self
+                .reachable()
+                .ok_or(Impossible::Absent("active time before power saving"))?;
             self.tails[index].time = active;
             self.is_set("tails.time", index);
         }
@@ -231,7 +236,9 @@ impl Device {
         let Some(period) = self.updates.filter(|period| !period.is_zero()) else {
             return 0;
         };
-        let active = self.reachable().map_or(Duration::ZERO, |index| self.tails[index].time);
+        let active = self
+            .reachable()
+            .map_or(Duration::ZERO, |index| self.tails[index].time);
         let wake = self.wake.map_or(Duration::ZERO, |wake| wake.time);
         let silent = rest.saturating_add(active).saturating_add(wake);
         u32::try_from(silent.as_nanos() / (period + wake).as_nanos()).unwrap_or(u32::MAX)

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wirecost_energy::Timer;
-use wirecost_energy::network::exact;
 use wirecost_energy::measurement::{
     Address, Does, Measured, Point, Publication, Radio, Settings, Use, WifiMode,
 };
+use wirecost_energy::network::exact;
 use wirecost_proto::ByteSize;
 use wirecost_results::value::ValueError;
 
-use crate::electric::{CURRENTS, above_zero, POWERS, decibel_milliwatts, quantity, voltage};
+use crate::electric::{CURRENTS, POWERS, above_zero, decibel_milliwatts, quantity, voltage};
 use crate::error::{Place, ScenarioError};
 use crate::figure::versioned;
 use crate::node::{Node, Value};
@@ -158,10 +158,7 @@ fn judged(point: &Point, table: &Table<'_>) -> Result<(), ScenarioError> {
             point.charge().is_some(),
             "an event is judged by its charge, or by its energy with the voltage of its supply",
         ),
-        Use::State => (
-            point.current().is_some(),
-            "a state is judged by its mean current",
-        ),
+        Use::State => (point.current().is_some(), "a state is judged by its mean current"),
         Use::Component => (true, ""),
     };
     match is_there || !point.is_judged() {
@@ -258,10 +255,12 @@ fn beacons(text: &str) -> Result<u32, ValueError> {
 /// A time above 0.
 fn period(text: &str) -> Result<Duration, ValueError> {
     let period = time(text)?;
-    (!period.is_zero()).then_some(period).ok_or_else(|| ValueError::Range {
-        range: "above 0",
-        got: text.to_owned(),
-    })
+    (!period.is_zero())
+        .then_some(period)
+        .ok_or_else(|| ValueError::Range {
+            range: "above 0",
+            got: text.to_owned(),
+        })
 }
 
 /// A quantity above 0: predictions are compared by their ratio.
@@ -386,7 +385,10 @@ mod tests {
             let error = read("some", &POINT.replace(from, to)).expect_err(to);
             error.in_file("some.yaml").to_string()
         };
-        assert_eq!(refused("5mC", "0mC"), "some.yaml:11: points.measured: must be above 0, got 0mC");
+        assert_eq!(
+            refused("5mC", "0mC"),
+            "some.yaml:11: points.measured: must be above 0, got 0mC"
+        );
         assert_eq!(
             refused("charge\n    measured: 5mC", "energy\n    measured: 5mJ"),
             "some.yaml:11: points.measured: an event is judged by its charge, or by its energy with the voltage of its supply"
@@ -397,7 +399,16 @@ mod tests {
         );
         let beacons = refused("active: 8s", "dtim: 0");
         assert_eq!(beacons, "some.yaml:13: points.dtim: must be above 0, got 0");
-        assert!(read("some", &POINT.replace("charge\n    measured: 5mC", "energy\n    measured: 5mJ\n    not_judged: no supply")).is_ok());
+        assert!(
+            read(
+                "some",
+                &POINT.replace(
+                    "charge\n    measured: 5mC",
+                    "energy\n    measured: 5mJ\n    not_judged: no supply"
+                )
+            )
+            .is_ok()
+        );
     }
 
     #[test]

@@ -44,7 +44,9 @@ fn sending_takes_about_what_the_maker_measured_at_each_power() {
         ("nordicps-m-up", "nrf9160-lte-m", &[0.0, 10.0, 23.0][..]),
         ("nordicps-nb-up", "nrf9160-nb-iot", &[0.0, 10.0]),
     ];
-    let each = both.iter().flat_map(|(id, name, powers)| powers.iter().map(move |dbm| (id, name, *dbm)));
+    let each = both
+        .iter()
+        .flat_map(|(id, name, powers)| powers.iter().map(move |dbm| (id, name, *dbm)));
     for (id, name, dbm) in each {
         let at = |point: &Point| point.id.starts_with(id) && point.settings.tx_power == Some(dbm);
         let point = points().into_iter().find(at).expect("a point");

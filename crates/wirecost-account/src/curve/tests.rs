@@ -1,6 +1,6 @@
-use wirecost_energy::radio::{Cellular, Radio};
 use wirecost_energy::Level;
 use wirecost_energy::device::{Tail, Wake};
+use wirecost_energy::radio::{Cellular, Radio};
 use wirecost_proto::Layer;
 
 use super::*;

@@ -84,10 +84,7 @@ pub(super) fn rows(publications: &[Publication]) -> Vec<Row> {
             };
             if let Some((class, x, amperes)) = of() {
                 let of = (class, point.device.as_str(), point.board.as_deref());
-                series
-                    .entry(of)
-                    .or_default()
-                    .push((point, x, amperes));
+                series.entry(of).or_default().push((point, x, amperes));
             }
         }
         for ((class, ..), points) in series {
@@ -128,7 +125,10 @@ fn held_out(publication: &str, class: Class, points: &[(&Point, f64, f64)]) -> V
                 .map(|line| line.at(*x))
                 .ok_or("two settings: none can be held out"),
             because: match (rises, outside) {
-                (true, _) => Some(format!("{} takes more current: no falling model meets it", less(class))),
+                (true, _) => Some(format!(
+                    "{} takes more current: no falling model meets it",
+                    less(class)
+                )),
                 (false, true) => Some("outside the fitted settings".to_owned()),
                 (false, false) => None,
             },

@@ -203,7 +203,11 @@ fn edrx_is_the_rest_without_power_saving_and_the_active_time_with_it() {
         ..Settings::default()
     };
     let alone = with(edrx);
-    assert_eq!(alone.tail_time(), seconds(10), "no active time after the connection");
+    assert_eq!(
+        alone.tail_time(),
+        seconds(10),
+        "no active time after the connection"
+    );
     let mean = 1e-5 * (1.0 - 0.075 / 81.92) + 0.05 * 0.075 / 81.92;
     assert!((alone.floor().watts - mean).abs() < 1e-12);
     let both = with(Settings {
@@ -230,7 +234,10 @@ fn what_is_set_is_in_the_title_and_no_assumed_figure() {
     });
     let set = set.expect("a network has it");
     assert_eq!((set.title.as_str(), set.assumed()), ("; set: T3324 8 s", (1, 2)));
-    assert_eq!(set.provenance[0].source, None, "the connection is as the file has it");
+    assert_eq!(
+        set.provenance[0].source, None,
+        "the connection is as the file has it"
+    );
 }
 
 #[test]
@@ -281,5 +288,29 @@ proptest! {
     fn energy_never_falls_with_bytes(bytes in 1..2_000_u32, more in 0..2_000_u32) {
         let of = |bytes| spent(&modem(), bytes, &[0]).total().joules;
         prop_assert!(of(bytes + more) >= of(bytes));
+    }
+
+    #[test]
+    fn energy_never_falls_with_the_packets_of_a_handshake_or_with_repetitions(
+        packets in 1..20_u64, more in 0..20_u64, rtt_ms in 1..500_u64, repetitions in 1..64_u64, further in 0..64_u64,
+    ) {
+        let of = |packets: u64| {
+            let times: Vec<u64> = (0..packets).map(|at| at * rtt_ms).collect();
+            spent(&modem(), 100, &times).total().joules
+        };
+        prop_assert!(of(packets + more) >= of(packets));
+        let repeated = |repetitions_up| {
+            let radio = Radio::NbIot(crate::radio::NbIot {
+                tones: wirecost_nbiot::tables::Tones::Twelve,
+                i_tbs_up: 4,
+                repetitions_up,
+                i_tbs_down: 4,
+                repetitions_down: 1,
+                link_bytes: 7,
+                grant: Duration::from_millis(30),
+            });
+            spent(&Device { radio, ..modem() }, 100, &[0]).total().joules
+        };
+        prop_assert!(repeated(repetitions + further) >= repeated(repetitions));
     }
 }

@@ -30,21 +30,21 @@ pub fn device_in(
     let device = device(name)?;
     let beside = beside(&device);
     let set = device.set(&network.settings());
-    set.map(|device| (Some(device), beside)).map_err(|impossible| match impossible {
-        Impossible::Timer(..) => {
-            Failure::usage(impossible).with_hint("give the time that is named: a network encodes no other")
-        }
-        Impossible::NoSaving { .. } => Failure::usage(impossible)
-            .with_hint("give a longer time to the next update, or a shorter active time, with --psm"),
-        Impossible::Listening { .. } => {
-            Failure::usage(format!("{name}: {impossible}")).with_hint("give a longer cycle")
-        }
-        Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))
-            .with_hint("give a power of that range with --tx-power"),
-        Impossible::Absent(_) => Failure::usage(format!("{name}: {impossible}")).with_hint(
-            "leave the option out, or write a device file that has it (wirecost devices NAME --out FILE)",
-        ),
-    })
+    set.map(|device| (Some(device), beside))
+        .map_err(|impossible| match impossible {
+            Impossible::Timer(..) => Failure::usage(impossible)
+                .with_hint("give the time that is named: a network encodes no other"),
+            Impossible::NoSaving { .. } => Failure::usage(impossible)
+                .with_hint("give a longer time to the next update, or a shorter active time, with --psm"),
+            Impossible::Listening { .. } => {
+                Failure::usage(format!("{name}: {impossible}")).with_hint("give a longer cycle")
+            }
+            Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))
+                .with_hint("give a power of that range with --tx-power"),
+            Impossible::Absent(_) => Failure::usage(format!("{name}: {impossible}")).with_hint(
+                "leave the option out, or write a device file that has it (wirecost devices NAME --out FILE)",
+            ),
+        })
 }
 
 /// How far a device is from what was measured of its chip.
