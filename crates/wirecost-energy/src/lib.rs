@@ -30,6 +30,7 @@ pub mod battery;
 pub mod cell;
 pub mod device;
 pub mod evidence;
+pub mod fit;
 pub mod measurement;
 pub mod meter;
 pub mod network;

@@ -10,6 +10,8 @@ pub use fault::{Fault, Quantity, TraceError};
 
 /// The longest time between two samples, in intervals of the samples.
 pub const MAX_GAP_INTERVALS: f64 = 10.0;
+/// The most lines above the header.
+pub const MOST_LINES_ABOVE: u64 = 40;
 /// The largest time, in seconds, and the largest current and voltage, in amperes and volts, that a file may have.
 const MAX_SECONDS: f64 = 1e10;
 const MAX_VALUE: f64 = 1e4;
@@ -43,32 +45,60 @@ pub struct Sample {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reader {
-    volts: Option<f64>,
-    columns: Option<Columns>,
-    /// Lines read.
-    lines: u64,
-    /// The first empty line: a file may only end with empty lines.
-    empty: Option<u64>,
+    rows: Rows,
     samples: Vec<Sample>,
 }
 
-impl Reader {
-    /// A reader of a file; `volts` is the voltage of a file that has none.
-    pub const fn new(volts: Option<f64>) -> Self {
+/// Reads the lines of a meter's CSV file one by one, and keeps none.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    volts: Option<f64>,
+    columns: Option<Columns>,
+    /// Why the first line is no header. A meter may write lines about itself above it.
+    no_header: Option<TraceError>,
+    /// Lines read.
+    lines: u64,
+    /// The line of the header.
+    header: u64,
+    /// The first empty line below the header: a file may only end with empty lines.
+    empty: Option<u64>,
+    /// Seconds of the last sample.
+    last: f64,
+    /// The name of the column of a marker.
+    marker: Option<String>,
+    /// The marker of the last sample, and when it rose.
+    is_marked: bool,
+    rises: Vec<f64>,
+}
+
+impl Rows {
+    /// Of a file; `volts` is the voltage of a file that has none, `marker` the name of a column that is 1 where the device sends.
+    pub const fn new(volts: Option<f64>, marker: Option<String>) -> Self {
         Self {
             volts,
             columns: None,
+            no_header: None,
             lines: 0,
+            header: 0,
             empty: None,
-            samples: Vec::new(),
+            last: f64::NEG_INFINITY,
+            marker,
+            is_marked: true,
+            rises: Vec::new(),
         }
     }
 
-    /// Reads the next line, with or without its line end. The first one names the columns.
+    /// Seconds at which the marker rises.
+    pub fn rises(&self) -> &[f64] {
+        &self.rises
+    }
+
+    /// Reads the next line, with or without its line end; `None` where it has no sample. The first line that names a column of time and one
+    /// of current is the header; at most [`MOST_LINES_ABOVE`] lines stand above it.
     ///
     /// # Errors
     /// A column, its unit or the voltage is missing; a value is no number, or its time goes back.
-    pub fn line(&mut self, line: &str) -> Result<(), TraceError> {
+    pub fn line(&mut self, line: &str) -> Result<Option<Sample>, TraceError> {
         self.lines += 1;
         let at = |fault| TraceError {
             line: self.lines,
@@ -76,12 +106,21 @@ impl Reader {
         };
         let line = line.trim();
         let Some(columns) = &self.columns else {
-            self.columns = Some(Columns::read(line, self.volts).map_err(at)?);
-            return Ok(());
+            match Columns::read(line, self.volts, self.marker.as_deref()) {
+                Ok(columns) => (self.columns, self.header) = (Some(columns), self.lines),
+                Err(fault @ (Fault::NoColumn(_) | Fault::NoSamples)) if self.lines <= MOST_LINES_ABOVE => {
+                    self.no_header.get_or_insert(at(fault));
+                }
+                Err(fault @ (Fault::NoColumn(_) | Fault::NoSamples)) => {
+                    return Err(self.no_header.clone().unwrap_or(at(fault)));
+                }
+                Err(fault) => return Err(at(fault)),
+            }
+            return Ok(None);
         };
         if line.is_empty() {
             self.empty.get_or_insert(self.lines);
-            return Ok(());
+            return Ok(None);
         }
         if let Some(line) = self.empty {
             return Err(TraceError {
@@ -90,15 +129,52 @@ impl Reader {
             });
         }
         let sample = columns.sample(line).map_err(at)?;
-        if let Some(before) = self.samples.last()
-            && sample.seconds < before.seconds
-        {
+        if sample.seconds < self.last {
             return Err(at(Fault::TimeGoesBack {
-                from: before.seconds,
+                from: self.last,
                 to: sample.seconds,
             }));
         }
-        self.samples.push(sample);
+        let is_marked = columns.is_marked(line).map_err(at)?;
+        if is_marked && !self.is_marked {
+            self.rises.push(sample.seconds);
+        }
+        self.is_marked = is_marked;
+        self.last = sample.seconds;
+        Ok(Some(sample))
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// It has no header.
+    pub fn finish(self) -> Result<(), TraceError> {
+        match (self.columns, self.no_header) {
+            (None, Some(no_header)) => Err(no_header),
+            (None, None) => Err(TraceError {
+                line: 0,
+                fault: Fault::NoSamples,
+            }),
+            (Some(_), _) => Ok(()),
+        }
+    }
+}
+
+impl Reader {
+    /// A reader of a file; `volts` is the voltage of a file that has none.
+    pub const fn new(volts: Option<f64>) -> Self {
+        Self {
+            rows: Rows::new(volts, None),
+            samples: Vec::new(),
+        }
+    }
+
+    /// Reads the next line, with or without its line end.
+    ///
+    /// # Errors
+    /// As [`Rows::line`].
+    pub fn line(&mut self, line: &str) -> Result<(), TraceError> {
+        self.samples.extend(self.rows.line(line)?);
         Ok(())
     }
 
@@ -108,10 +184,12 @@ impl Reader {
     /// It has no header, no two samples at different times, or a gap of more than [`MAX_GAP_INTERVALS`].
     pub fn finish(self) -> Result<Trace, TraceError> {
         let whole = |fault| TraceError { line: 0, fault };
+        let header = self.rows.header;
+        self.rows.finish()?;
         if self.samples.is_empty() {
             return Err(whole(Fault::NoSamples));
         }
-        // The sample at index i is on line i + 2: the header is on line 1, and no line between them is empty.
+        // The sample at index i is on the line i + 1 below the header, and no line between them is empty.
         let times = self.samples.iter().map(|sample| sample.seconds);
         let steps: Vec<f64> = times
             .clone()
@@ -126,7 +204,7 @@ impl Reader {
         let interval = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
         if let Some(index) = steps.iter().position(|step| *step > interval * MAX_GAP_INTERVALS) {
             return Err(TraceError {
-                line: index as u64 + 3,
+                line: header + index as u64 + 2,
                 fault: Fault::Gap {
                     seconds: steps[index],
                     intervals: steps[index] / interval,

@@ -45,6 +45,7 @@ pub mod nbiot;
 pub mod number;
 pub mod per;
 mod readings;
+pub mod residual;
 pub mod rows;
 pub mod sequence;
 mod settings;

@@ -289,4 +289,28 @@ proptest! {
         let of = |bytes| spent(&modem(), bytes, &[0]).total().joules;
         prop_assert!(of(bytes + more) >= of(bytes));
     }
+
+    #[test]
+    fn energy_never_falls_with_the_packets_of_a_handshake_or_with_repetitions(
+        packets in 1..20_u64, more in 0..20_u64, rtt_ms in 1..500_u64, repetitions in 1..64_u64, further in 0..64_u64,
+    ) {
+        let of = |packets: u64| {
+            let times: Vec<u64> = (0..packets).map(|at| at * rtt_ms).collect();
+            spent(&modem(), 100, &times).total().joules
+        };
+        prop_assert!(of(packets + more) >= of(packets));
+        let repeated = |repetitions_up| {
+            let radio = Radio::NbIot(crate::radio::NbIot {
+                tones: wirecost_nbiot::tables::Tones::Twelve,
+                i_tbs_up: 4,
+                repetitions_up,
+                i_tbs_down: 4,
+                repetitions_down: 1,
+                link_bytes: 7,
+                grant: Duration::from_millis(30),
+            });
+            spent(&Device { radio, ..modem() }, 100, &[0]).total().joules
+        };
+        prop_assert!(repeated(repetitions + further) >= repeated(repetitions));
+    }
 }

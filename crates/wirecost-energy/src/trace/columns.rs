@@ -33,6 +33,8 @@ pub(super) struct Columns {
     time: Column,
     current: Column,
     voltage: Voltage,
+    /// The index of the column of a marker.
+    marker: Option<usize>,
 }
 
 /// A column's name in lower case, and its unit.
@@ -65,8 +67,8 @@ impl<'a> Heading<'a> {
 }
 
 impl Columns {
-    /// Reads the header. `volts` is the voltage of a file without one.
-    pub(super) fn read(header: &str, volts: Option<f64>) -> Result<Self, Fault> {
+    /// Reads the header. `volts` is the voltage of a file without one, `marker` the name of a column that is 1 where the device sends.
+    pub(super) fn read(header: &str, volts: Option<f64>, marker: Option<&str>) -> Result<Self, Fault> {
         let header = header.trim_start_matches(['\u{feff}', '#']);
         if header.is_empty() {
             return Err(Fault::NoSamples);
@@ -83,11 +85,36 @@ impl Columns {
                 return Err(Fault::TwoVoltages(headings[column.index].text.to_owned()));
             }
         };
+        let index = |name: &str| {
+            let found = headings
+                .iter()
+                .position(|heading| heading.text.eq_ignore_ascii_case(name));
+            found.ok_or_else(|| Fault::NoMarker(name.to_owned()))
+        };
         Ok(Self {
             time,
             current,
             voltage,
+            marker: marker.map(index).transpose()?,
         })
+    }
+
+    /// Whether the marker is set in a line; never without one.
+    pub(super) fn is_marked(&self, line: &str) -> Result<bool, Fault> {
+        let Some(index) = self.marker else {
+            return Ok(false);
+        };
+        match line
+            .split(',')
+            .nth(index)
+            .unwrap_or_default()
+            .trim()
+            .trim_matches('"')
+        {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            other => Err(Fault::NoBit(other.to_owned())),
+        }
     }
 
     /// Reads the line of a sample.

@@ -43,6 +43,10 @@ pub enum Fault {
     NoVoltage,
     /// There is a column of voltage, and a voltage for all samples.
     TwoVoltages(String),
+    /// There is no column of the marker.
+    NoMarker(String),
+    /// The marker is neither 0 nor 1.
+    NoBit(String),
     /// An empty line between samples.
     EmptyLine,
     /// A line has no value for a quantity.
@@ -82,6 +86,8 @@ impl fmt::Display for Fault {
             }
             Self::NoVoltage => f.write_str("no column of voltage"),
             Self::TwoVoltages(column) => write!(f, "column {column:?} has the voltage already"),
+            Self::NoMarker(name) => write!(f, "no column {name:?} for the marker"),
+            Self::NoBit(text) => write!(f, "the marker is 0 or 1, not {text:?}"),
             Self::EmptyLine => f.write_str("an empty line between samples"),
             Self::NoValue(quantity) => write!(f, "no {}", quantity.name()),
             Self::NotANumber(quantity, text) => write!(f, "{} {text:?} is not a number", quantity.name()),

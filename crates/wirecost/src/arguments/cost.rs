@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::electric;
@@ -19,14 +20,20 @@ use super::{BatteryArguments, FleetArguments, NetworkArguments};
     of another one the lives of its devices are simulated, with a reading every --interval: for stacks with a connection a new one for \
     each reading, and a persistent one for a day.\n\n\
     wirecost devices and wirecost tariffs list the names, and write one to start from. A name with a dot or a slash is a file.\n\n\
-    --meter reads CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
+    cost --fit TRACE --capture CAPTURE --device BASE > mine.yaml makes a device file from a power meter.\n\n\
+    --meter and --fit read CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
     units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \
     14 the capture ends inside a packet (the figures cover the packets before it), or most of it cannot be read."
 )]
 pub struct CostArguments {
     /// Capture file (pcap or pcapng; - reads standard input), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims or a folder of measurements
-    #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
+    #[arg(
+        value_name = "CAPTURE|RUN|CLAIMS",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
     pub source: PathBuf,
 
     /// Device whose energy is modelled: a name, or a file
@@ -74,7 +81,7 @@ pub struct CostArguments {
     pub meter: Option<PathBuf>,
 
     /// Voltage of the supply, for a meter's file without one, e.g. 3.3V
-    #[arg(long, value_name = "VOLTS", requires = "meter", value_parser = volts)]
+    #[arg(long, value_name = "VOLTS", value_parser = volts)]
     pub volts: Option<f64>,
 
     /// Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
@@ -84,6 +91,24 @@ pub struct CostArguments {
     /// The device's first wake-up begins where the measured current first rises this much above the rest
     #[arg(long, value_name = "CURRENT", default_value = "20mA", requires = "meter", value_parser = amperes)]
     pub marker_rise: f64,
+
+    /// Power meter's file of the same time as --capture: print the file of --device with the powers and times of the trace in place of its
+    /// own. Reads what --meter reads, with gaps, and .ppk2 files
+    #[arg(long, value_name = "TRACE", requires_all = ["device", "capture"], conflicts_with_all = ["meter", "check", "battery", "tariff", "interval", "json"])]
+    pub fit: Option<PathBuf>,
+
+    /// Capture of the device's packets while the meter measured, for --fit
+    #[arg(long, value_name = "CAPTURE", requires = "fit")]
+    pub capture: Option<PathBuf>,
+
+    /// Digital channel of the meter that the device raises when it sends the first packet of a burst, e.g. D0 [default: the bursts' pattern
+    /// aligns trace and capture]
+    #[arg(long, value_name = "NAME", requires = "fit")]
+    pub marker_channel: Option<String>,
+
+    /// Also draw the mean burst, measured and fitted, and their difference into an SVG file
+    #[arg(long, value_name = "FILE", requires = "fit")]
+    pub residual: Option<PathBuf>,
 
     /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of
     /// measurements predict each point by a fit that has not seen it

@@ -4,6 +4,7 @@ pub mod capture;
 mod cells;
 mod check;
 pub mod files;
+mod fit;
 pub mod lives;
 mod loads;
 mod machine;
@@ -26,6 +27,17 @@ use traffic::Source;
 
 /// Runs the command.
 pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
+    if let Some(trace) = &arguments.fit {
+        return fit::run(arguments, trace);
+    }
+    if arguments.source.as_os_str().is_empty() {
+        return Err(Failure::usage("cost needs a capture, a results folder or a file of claims")
+            .with_hint("wirecost cost CAPTURE --device nrf9160-lte-m, or cost --fit TRACE --capture CAPTURE --device BASE"));
+    }
+    if arguments.volts.is_some() && arguments.meter.is_none() {
+        return Err(Failure::usage("--volts is about the file of a power meter")
+            .with_hint("give it with --meter or --fit"));
+    }
     if arguments.check {
         return match arguments.source.is_dir() {
             true => measurements::run(arguments),

@@ -180,7 +180,7 @@ fn wrong_measurements_are_refused_with_file_and_line() {
         ),
         (
             "quantity: current, measured: 5mA, active: 9s}",
-            "no network has an active time (T3324) of 9s",
+            "no network has an active time (T3324) of 9 s",
         ),
         (
             "quantity: current, measured: 5mA, edrx: 80s}",

@@ -5,6 +5,7 @@ mod check;
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
+mod fit;
 mod loads;
 mod measured;
 mod named;

@@ -226,10 +226,13 @@ fn trace(path: &Path, volts: Option<f64>) -> Result<Trace, Failure> {
 }
 
 /// What to do about a fault.
-const fn hint(fault: &Fault) -> &'static str {
+pub const fn hint(fault: &Fault) -> &'static str {
     match fault {
         Fault::NoVoltage => "give the voltage of the supply with --volts 3.3V",
         Fault::TwoVoltages(_) => "leave out --volts",
+        Fault::NoMarker(_) | Fault::NoBit(_) => {
+            "export each digital channel as a column of its own, D0 to D7, and name one with --marker-channel"
+        }
         Fault::NoUnit(_) | Fault::UnknownUnit(..) => {
             "write the unit in parentheses after the name, e.g. Current(uA)"
         }

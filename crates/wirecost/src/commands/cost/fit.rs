@@ -1,0 +1,228 @@
+//! `--fit`: a device file from the trace of a power meter and the capture of the same time.
+
+mod file;
+mod ppk2;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use wirecost_cost::{ObservedPacket, Observer};
+use wirecost_energy::fit::align::Misaligned;
+use wirecost_energy::fit::bins::{Binner, Bins};
+use wirecost_energy::fit::{self, Clock, Fitted, Packet, Refused};
+use wirecost_energy::trace::{Rows, TraceError};
+use wirecost_files::lines::Lines;
+use wirecost_files::{FileFault, Input};
+use wirecost_proto::Instant;
+use wirecost_proto::units::counted;
+use wirecost_report::residual;
+use wirecost_scenario::device;
+
+use super::measured::hint;
+use super::table::number;
+use super::{capture, files};
+use crate::arguments::CostArguments;
+use crate::commands::captures;
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Seconds of a mean year of the calendar.
+const JULIAN_YEAR: u64 = 31_557_600;
+
+/// A trace, and when its marker rises.
+struct Read {
+    bins: Bins,
+    markers: Vec<f64>,
+}
+
+/// Prints the device file, and says on stderr what it rests on.
+pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure> {
+    if !arguments.source.as_os_str().is_empty() {
+        return Err(
+            Failure::usage("--fit reads the capture of --capture, and nothing else")
+                .with_hint("leave out the file without an option"),
+        );
+    }
+    let (Some(capture), Some(name)) = (&arguments.capture, &arguments.device) else {
+        return Err(Failure::usage("--fit needs --capture and --device"));
+    };
+    output::check_files(&[("--residual", arguments.residual.as_deref())])?;
+    let (base, text) = files::read(Input::Device, &device::CATALOG, name, device::read)?;
+    let (packets, year) = packets(arguments, capture)?;
+    let read = read(trace, arguments)?;
+    let clock = match arguments.marker_channel {
+        Some(_) => Clock::Marker(&read.markers),
+        None => Clock::Pattern,
+    };
+    let shown = trace.display();
+    let fitted = fit::fit(&read.bins, &packets, &base, clock)
+        .map_err(|refused| Failure::usage(format!("{shown}: {refused}")).with_hint(hint_of(&refused)))?;
+    let source = format!("{shown} beside {}, {year}", capture.display());
+    let text = file::with(&text, &fitted, (&source, read.bins.volts));
+    // What is printed can be read again.
+    device::read("fitted", &text).map_err(|error| Failure::from(error.in_file(&shown.to_string())))?;
+    output::text(text);
+    for line in said(&fitted, &read.bins, arguments.marker_channel.as_deref()) {
+        output::note(line);
+    }
+    if let Some(path) = &arguments.residual {
+        let milliamperes = |watts: f64| watts / read.bins.volts * 1e3;
+        let points = fitted
+            .mean_burst
+            .iter()
+            .map(|[at, measured, modelled]| [*at, milliamperes(*measured), milliamperes(*modelled)]);
+        let svg = residual::draw(&points.collect::<Vec<[f64; 3]>>());
+        wirecost_files::output::write_named(path, svg)
+            .map_err(|error| output::unwritable("--residual", path, &error))?;
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// What to do about a refusal.
+const fn hint_of(refused: &Refused) -> &'static str {
+    match refused {
+        Refused::TooFew(_) => "capture and measure at least three messages, with rest between them",
+        Refused::Misaligned(Misaligned::Ambiguous { .. }) => {
+            "wire a digital channel of the meter to the device and name it with --marker-channel, or send at uneven times"
+        }
+        Refused::Misaligned(Misaligned::Apart { .. }) | Refused::Unexplained(_) => {
+            "give the trace and the capture of one device and one time, or name the device with --client"
+        }
+        Refused::NoWakeUp | Refused::NoTail(_) => {
+            "begin with a device file that has the states of your device (wirecost devices NAME --out FILE)"
+        }
+    }
+}
+
+/// The packets of the only device of a capture, and the year of the first one.
+fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<Packet>, u64), Failure> {
+    let (_, sightings) = capture::open(path, arguments.keylog.as_deref())?;
+    let shown = captures::name(path);
+    let devices = sightings.devices();
+    let address = match arguments.client {
+        Some(client) if devices.contains_key(&client) => client,
+        Some(client) => return Err(capture::no_client(&shown, client, &sightings)),
+        None => match devices.keys().collect::<Vec<_>>()[..] {
+            [only] => *only,
+            _ => {
+                let count = counted(devices.len() as u64, "device");
+                return Err(
+                    Failure::usage(format!("a meter measures one device, and {shown} has {count}"))
+                        .with_hint("name one with --client"),
+                );
+            }
+        },
+    };
+    let mut packets = Packets::default();
+    sightings.tell(address, &mut packets);
+    let since_1970 = packets.first.map_or(0, |first| first.as_nanos() / 1_000_000_000);
+    Ok((packets.all, 1970 + since_1970 / JULIAN_YEAR))
+}
+
+/// Keeps packets with their seconds since the first one.
+#[derive(Default)]
+struct Packets {
+    first: Option<Instant>,
+    all: Vec<Packet>,
+}
+
+impl Observer for Packets {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        let first = *self.first.get_or_insert(packet.at);
+        self.all.push(Packet {
+            at: packet.at.saturating_since(first).as_secs_f64(),
+            direction: packet.direction,
+            bytes: packet.wire_bytes(),
+        });
+    }
+}
+
+/// Reads a trace, sample by sample.
+fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
+    let shown = path.display();
+    let unreadable = |error: FileFault| {
+        Failure::usage(format!("cannot read {shown}: {error}"))
+            .with_hint("give the CSV export of a power meter, as text in UTF-8, or a .ppk2 file")
+    };
+    let file = Input::Trace.open(path).map_err(unreadable)?;
+    let (bins, markers) = match path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("ppk2"))
+    {
+        true => {
+            let again = Input::Trace.open(path).map_err(unreadable)?;
+            ppk2::read([file, again], arguments)
+                .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
+        }
+        false => {
+            let mut rows = Rows::new(arguments.volts, arguments.marker_channel.clone());
+            let mut binner = Binner::default();
+            let wrong = |error: TraceError| {
+                let place = match error.line {
+                    0 => shown.to_string(),
+                    line => format!("{shown}:{line}"),
+                };
+                Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
+            };
+            for line in Lines::new(file) {
+                if let Some(sample) = rows.line(&line.map_err(unreadable)?).map_err(wrong)? {
+                    binner.add(sample);
+                }
+            }
+            let markers = rows.rises().to_vec();
+            rows.finish().map_err(wrong)?;
+            (binner.finish(), markers)
+        }
+    };
+    let bins = bins.ok_or_else(|| {
+        Failure::usage(format!("{shown}: no two samples at different times"))
+            .with_hint("export the trace with a line for each sample")
+    })?;
+    if let Some(channel) = arguments.marker_channel.as_deref().filter(|_| markers.is_empty()) {
+        return Err(
+            Failure::usage(format!("{shown}: the marker {channel} never rises"))
+                .with_hint("leave out --marker-channel: then the bursts' pattern aligns trace and capture"),
+        );
+    }
+    Ok(Read { bins, markers })
+}
+
+/// What the file rests on.
+fn said(fitted: &Fitted, bins: &Bins, marker: Option<&str>) -> Vec<String> {
+    let mut lines = vec![format!(
+        "fitted to {}; {} left out; {:.1} % of the charge above rest is not explained",
+        counted(fitted.bursts as u64, "burst"),
+        fitted.left_out,
+        fitted.unexplained * 100.0
+    )];
+    lines.push(match (fitted.delay, marker) {
+        (Some(delay), Some(channel)) => format!(
+            "clocks: {channel} rises {} s after the capture's time of a burst, and its first frame comes {} ms after that",
+            number(fitted.shift),
+            number(delay * 1e3)
+        ),
+        _ => format!(
+            "clocks: by the pattern of the bursts; the trace is {} s ahead of the capture, in which the delay of the capture is: it is not known",
+            number(fitted.shift)
+        ),
+    });
+    let averaged = match bins.is_averaged {
+        true => ", each the mean of several samples: the trace is long",
+        false => "",
+    };
+    lines.push(format!(
+        "trace: {} bins of {} ms{averaged}; {} left out; {} V in the mean",
+        bins.len(),
+        number(bins.width * 1e3),
+        counted(bins.gaps, "gap"),
+        number(bins.volts)
+    ));
+    let alone = fitted.figures.iter().filter(|figure| figure.is_charge_alone);
+    lines.extend(alone.map(|figure| {
+        format!(
+            "{} is shorter than two samples: its charge alone is fitted, and its power is that over the time of the model",
+            file::name(figure.of)
+        )
+    }));
+    lines
+}
