@@ -466,6 +466,7 @@ def nbiot(
     set: Values | None = None,  # One parameter of the network, by its path: levels.ce0.npdcch_rmax=16; may be given several times
     vary: Values | None = None,  # Several values of a parameter of the network, for every point with each of them; may be given several times
     fit: Values | None = None,  # A point that settings of the network are searched for: 'served(tcp,400B,2/s)=95%', delay_p50 or delay_p95, > or < instead of =
+    statement: Values | None = None,  # What is measured in the settings that --fit finds, and asked of none: 'served(tcp,25B,3/s)<90%', or with another figure
     free: Values | None = None,  # Parameters of the network that are free in --fit, with their bounds, and the one that is solved for the first point with =
     fits: Values | None = None,  # Settings that --fit tries: a Latin hypercube of the free parameters [default: 60]
     seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10]

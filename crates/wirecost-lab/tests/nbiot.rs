@@ -55,11 +55,6 @@ fn every_stack_faces_the_same_reports() {
         .collect();
     assert!(reports[0][0] > 5 && reports[0][0] != reports[0][1], "{reports:?}");
     assert!(reports.iter().all(|other| *other == reports[0]), "{reports:?}");
-    let depths: Vec<Option<f64>> = points
-        .iter()
-        .map(|point| point.runs[0].lowest_served_path_gain_db)
-        .collect();
-    assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Settings of a network are found under which given points come out.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wirecost_lab::nbiot::fit::{Fit, FitError, TriedSetting, nearest};
-use wirecost_scenario::fit::{FitPoint, FreeParameters};
+use wirecost_scenario::fit::{FitPoint, FitStatement, FreeParameters};
 use wirecost_scenario::options::nbiot::NbiotOptions;
+use wirecost_scenario::parameter;
 
 /// One cell whose points take 30 s of reports.
 fn asked() -> NbiotOptions {
@@ -22,13 +24,25 @@ fn points(texts: &[&str]) -> Vec<FitPoint> {
 
 fn measured(points: &[FitPoint], free: &str, settings: usize) -> Vec<TriedSetting> {
     let free = FreeParameters::read(free).expect("free parameters");
-    let fit = Fit {
-        points,
-        free: &free,
-        asked: &asked(),
-        settings,
-    };
+    let asked = asked();
+    let fit = fit(points, &free, &asked, settings);
     fit.measure(2, &mut |_| {}, &|| false).expect("settings")
+}
+
+fn fit<'a>(
+    points: &'a [FitPoint],
+    free: &'a FreeParameters,
+    asked: &'a NbiotOptions,
+    settings: usize,
+) -> Fit<'a> {
+    Fit {
+        points,
+        free,
+        asked,
+        statements: &[],
+        settings,
+        stopped: AtomicBool::new(false),
+    }
 }
 
 #[test]
@@ -96,12 +110,8 @@ fn ranges_that_meet_in_an_impossible_network_are_refused_with_their_line() {
     let free = "wirecost: 1\nfree:\n  coverage.mcl_ce1_db: {from: 140, to: 160}\n  coverage.mcl_ce2_db: {from: 140, to: 160}\n";
     let free = FreeParameters::read(free).expect("free parameters");
     let given = points(&["served(coap-con,25B,1/s)=20%"]);
-    let fit = Fit {
-        points: &given,
-        free: &free,
-        asked: &asked(),
-        settings: 20,
-    };
+    let asked = asked();
+    let fit = fit(&given, &free, &asked, 20);
     let Err(FitError::Free(error)) = fit.sample() else {
         panic!("levels in the wrong order");
     };
@@ -121,12 +131,8 @@ fn every_parameter_has_one_value_in_each_part_of_its_range() {
     );
     let free = free.expect("free parameters");
     let given = points(&["served(coap-con,25B,1/s)=20%"]);
-    let fit = Fit {
-        points: &given,
-        free: &free,
-        asked: &asked(),
-        settings: 10,
-    };
+    let asked = asked();
+    let fit = fit(&given, &free, &asked, 10);
     let sample = fit.sample().expect("settings");
     let mut parts: Vec<u32> = sample
         .iter()
@@ -138,4 +144,70 @@ fn every_parameter_has_one_value_in_each_part_of_its_range() {
         .iter()
         .filter(|values| values["rlc.max_retransmissions"] == "1");
     assert_eq!(ones.count(), 5);
+}
+
+#[test]
+fn statements_are_judged_where_the_points_are_met() {
+    let asked = asked();
+    let given = points(&["served(coap-con,25B,1/s)>90%", "served(coap-con,25B,2/s)>90%"]);
+    let statements = [
+        "served(coap-con,25B,2/s)>90%",
+        "delay_p95(coap-con,25B,2/s)<delay_p50(coap-con,25B,2/s)",
+    ];
+    let statements = statements.map(|text| text.parse::<FitStatement>().expect(text));
+    let free = "wirecost: 1\nfree: {levels.ce0.npdcch_g: [2, 64]}";
+    let free = FreeParameters::read(free).expect("free parameters");
+    let fit = Fit {
+        statements: &statements,
+        ..fit(&given, &free, &asked, 2)
+    };
+    for setting in fit.measure(1, &mut |_| {}, &|| false).expect("settings") {
+        match setting.values["levels.ce0.npdcch_g"].as_str() {
+            "2" => assert_eq!(setting.holds, [Some(true), Some(false)], "{setting:#?}"),
+            // About seven DCIs a second do not fit into two search spaces a second.
+            _ => assert_eq!(
+                (setting.measured[1], &setting.holds[..]),
+                (None, &[None, None][..])
+            ),
+        }
+    }
+}
+
+#[test]
+fn a_stopped_fit_has_whole_settings_and_no_other() {
+    let asked = asked();
+    let given = points(&["served(coap-con,25B,2/s)>90%"]);
+    let free =
+        FreeParameters::read("wirecost: 1\nfree: {levels.ce0.npdcch_g: [2, 4]}").expect("free parameters");
+    let stopped = fit(&given, &free, &asked, 8).measure(1, &mut |_| {}, &|| true);
+    let stopped = stopped.expect("what was measured");
+    assert!(stopped.len() < 8, "{}", stopped.len());
+    let whole = fit(&given, &free, &asked, 8).measure(1, &mut |_| {}, &|| false);
+    assert_eq!(stopped[..], whole.expect("settings")[..stopped.len()]);
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused_before_a_run() {
+    let mut asked = asked();
+    let refused = |given: &[FitPoint], free: &str, asked: &NbiotOptions| {
+        let free = FreeParameters::read(free).expect("free parameters");
+        let fit = fit(given, &free, asked, 2);
+        fit.measure(1, &mut |_| {}, &|| false).expect_err("a refusal")
+    };
+    // An end of the solved parameter's range that no network can have.
+    let solved = "wirecost: 1\nsolved: {coverage.mcl_ce1_db: {from: 140, to: 160}}";
+    let FitError::Free(error) = refused(&points(&["served(tcp,25B,2/s)=90%"]), solved, &asked) else {
+        panic!("levels in the wrong order");
+    };
+    assert_eq!(error.line(), Some(2));
+    let above = points(&["served(tcp,25B,2/s)>90%"]);
+    let nothing = refused(&above, solved, &asked);
+    assert!(
+        matches!(nothing, FitError::NothingToSolve("coverage.mcl_ce1_db")),
+        "{nothing}"
+    );
+    asked.network = parameter::set(&asked.network, "bearer.pdn_type", "non-ip").expect("a value");
+    let error = refused(&above, "wirecost: 1\nfree: {npdcch.failure: [0.1]}", &asked);
+    let expected = "no run can decide served(tcp,25B,2/s)>90%: tcp: ";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }

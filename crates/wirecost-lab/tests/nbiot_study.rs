@@ -81,8 +81,12 @@ fn the_first_time_out_of_tcp_acts_by_its_syn() {
 fn where_nothing_is_lost_every_stack_and_load_reaches_the_same_depth() {
     let mut options = options(&["coap-non", "coap-con", "tcp"]);
     options.sizes = vec![ByteSize::from_bytes(25)];
-    options.loads = vec![0.5, 1.0, 2.0];
+    // 100 devices of every load are the same ones.
+    options.loads = vec![1.0, 2.0];
+    options.duration = Duration::from_secs(150);
     options.seeds = 2;
+    // Nobody is out of reach.
+    options.network.radio.indoor_loss_db = 0.0;
     let points = summary(&options).points;
     let depths = points.iter().map(|point| {
         assert_eq!(point.served.mean, 1.0, "{} at {}/s", point.stack, point.load);
@@ -91,6 +95,12 @@ fn where_nothing_is_lost_every_stack_and_load_reaches_the_same_depth() {
             .collect::<Vec<_>>()
     });
     let depths: Vec<Vec<(Option<f64>, Option<f64>)>> = depths.collect();
+    assert!(
+        depths[0]
+            .iter()
+            .all(|(gain, deep)| gain.is_some() && *deep == Some(1.0)),
+        "{depths:?}"
+    );
     assert_ne!(depths[0][0], depths[0][1], "seeds have devices of their own");
     assert!(depths.iter().all(|other| *other == depths[0]), "{depths:?}");
 }

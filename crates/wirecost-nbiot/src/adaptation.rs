@@ -79,6 +79,9 @@ impl Receivers {
         let blocks = match self.fading {
             FadingModel::None => 1e4,
             FadingModel::BlockRayleigh => (subframes as f64 / self.coherence).max(1.0),
+            FadingModel::TypicalUrban => {
+                (subframes as f64 / self.coherence).max(1.0) / crate::fading::taps::variance()
+            }
         };
         let points = FadingPoints::new(Diversity {
             shape: branches * blocks,

@@ -1,5 +1,7 @@
 //! Block Rayleigh fading of the way between a device and its serving cell.
 
+pub mod taps;
+
 use wirecost_proto::{BothWays, Direction, Rng};
 
 use crate::config::{FadingModel, RadioConfig};
@@ -56,11 +58,20 @@ impl Fading {
             let from = start.max(block * self.coherence);
             let to = end.max(start + 1).min((block + 1) * self.coherence);
             let power: f64 = (0..branches)
-                .map(|branch| exponential(stream.at(block * branches + branch)))
+                .map(|branch| self.power(stream, block * branches + branch))
                 .sum();
             sum += power * to.saturating_sub(from) as f64;
         }
         sum * share / interval.len().max(1) as f64
+    }
+
+    /// The power of a branch in a coherence block, of mean 1.
+    fn power(&self, stream: Rng, index: u64) -> f64 {
+        match self.model {
+            FadingModel::None => 1.0,
+            FadingModel::BlockRayleigh => exponential(stream.at(index)),
+            FadingModel::TypicalUrban => taps::power(stream, index),
+        }
     }
 }
 

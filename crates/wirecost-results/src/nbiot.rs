@@ -167,7 +167,7 @@ pub struct Point {
     /// Bits of reports that were served within the deadline, per second and cell.
     pub cell_throughput_bit_s: Estimate,
     /// Path gain that 1 % of the served devices are below, in dB, of the devices that are the same at every load: the mean over
-    /// replications.
+    /// replications; `null` where these are fewer than 100.
     pub lowest_served_path_gain_db: Option<Estimate>,
     /// Share served of the 5 % with the lowest path gains, of the devices that are the same at every load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -364,7 +364,8 @@ pub struct RunFigures {
     pub device_throughput_bit_s: Option<f64>,
     /// Bits of served reports per second and cell.
     pub cell_throughput_bit_s: f64,
-    /// Path gain that 1 % of the served devices are below, in dB, of the devices that are the same at every load.
+    /// Path gain that 1 % of the served devices are below, in dB, of the devices that are the same at every load; `null` where these are
+    /// fewer than 100.
     pub lowest_served_path_gain_db: Option<f64>,
     /// Share served of the 5 % of these devices with the lowest path gains.
     #[serde(default, skip_serializing_if = "Option::is_none")]

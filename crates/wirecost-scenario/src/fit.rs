@@ -48,9 +48,31 @@ impl FitFigure {
         ("delay_p95", Self::DelayP95),
     ];
 
+    const fn is_share(self) -> bool {
+        matches!(self, Self::Served)
+    }
+
+    /// How near a value is met, unless the point says it.
+    fn near(self, value: f64) -> f64 {
+        match self {
+            Self::Served => NEAR_SHARE,
+            Self::DelayP50 | Self::DelayP95 => (NEAR_DELAY * value).max(1e-9),
+        }
+    }
+
+    fn read(self, text: &str) -> Result<f64, String> {
+        match self {
+            Self::Served => share(text.trim()),
+            Self::DelayP50 | Self::DelayP95 => parse_duration(text.trim())
+                .map(|time| time.as_secs_f64())
+                .map_err(|error| error.to_string()),
+        }
+    }
+
     /// Its value as it is shown: `94.4 %`, `1.2 s`.
     pub fn text(self, value: f64) -> String {
         match self {
+            _ if !value.is_finite() => "no report arrives".to_owned(),
             Self::Served => format!("{:.1} %", 100.0 * value),
             Self::DelayP50 | Self::DelayP95 => format!("{value:.3} s"),
         }
@@ -68,9 +90,9 @@ pub enum Demand {
     Below,
 }
 
-/// A point that a cell must meet: `served(tcp,400B,2/s)=95%`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FitPoint {
+/// A figure of a curve at a load: `served(tcp,400B,2/s)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitMeasure {
     /// The figure.
     pub figure: FitFigure,
     /// The stack.
@@ -79,6 +101,43 @@ pub struct FitPoint {
     pub size: ByteSize,
     /// Reports per second and cell.
     pub load: f64,
+}
+
+impl FitMeasure {
+    /// Reads what stands before the sign of a point, and returns what stands from the sign on.
+    fn read(text: &str) -> Result<(Self, &str), String> {
+        let form = || format!("a point is {FORM}, for example served(tcp,400B,2/s)=95%");
+        let (name, rest) = text.trim().split_once('(').ok_or_else(form)?;
+        let (inside, rest) = rest.split_once(')').ok_or_else(form)?;
+        let known = FitFigure::NAMES.iter().find(|(known, _)| *known == name.trim());
+        let (_, figure) = known.ok_or_else(|| {
+            let names = FitFigure::NAMES.map(|(name, _)| name);
+            let meant =
+                nearest_of(name, names).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
+            format!(
+                "the figure must be one of {}, got {name}{meant}",
+                names.join(", ")
+            )
+        })?;
+        let parts: Vec<&str> = inside.split(',').map(str::trim).collect();
+        let [stack, size, load] = parts[..] else {
+            return Err(form());
+        };
+        let measure = Self {
+            figure: *figure,
+            stack: stack.parse().map_err(|error| format!("{error}"))?,
+            size: size.parse().map_err(|error| format!("{error}"))?,
+            load: crate::nbiot::load(load).map_err(|error| error.to_string())?,
+        };
+        Ok((measure, rest.trim()))
+    }
+}
+
+/// A point that a cell must meet: `served(tcp,400B,2/s)=95%`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitPoint {
+    /// What is measured.
+    pub of: FitMeasure,
     /// How the figure must be.
     pub demand: Demand,
     /// The value: a share, or seconds.
@@ -88,10 +147,12 @@ pub struct FitPoint {
 }
 
 impl FitPoint {
-    /// How far `measured` is from what is demanded: at most 1 where the point is met.
+    /// How far `measured` is from what is demanded: at most 1 where the point is met. A delay without end, of a curve of which no
+    /// report arrived, meets nothing.
     pub fn miss(&self, measured: f64) -> f64 {
         let near = self.near();
         match self.demand {
+            _ if !measured.is_finite() => f64::INFINITY,
             Demand::Near(_) => (measured - self.value).abs() / near,
             Demand::Above if measured > self.value => 0.0,
             Demand::Below if measured < self.value => 0.0,
@@ -100,10 +161,9 @@ impl FitPoint {
     }
 
     fn near(&self) -> f64 {
-        match (self.demand, self.figure) {
-            (Demand::Near(near), _) => near,
-            (_, FitFigure::Served) => NEAR_SHARE,
-            (_, FitFigure::DelayP50 | FitFigure::DelayP95) => NEAR_DELAY * self.value,
+        match self.demand {
+            Demand::Near(near) => near,
+            Demand::Above | Demand::Below => self.of.figure.near(self.value),
         }
     }
 }
@@ -114,53 +174,82 @@ impl FromStr for FitPoint {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: String| format!("{text:?}: {why}");
         let form = || wrong(format!("a point is {FORM}, for example served(tcp,400B,2/s)=95%"));
-        let (name, rest) = text.trim().split_once('(').ok_or_else(form)?;
-        let (inside, demanded) = rest.split_once(')').ok_or_else(form)?;
-        let known = FitFigure::NAMES.iter().find(|(known, _)| *known == name.trim());
-        let (_, figure) = known.ok_or_else(|| {
-            let names = FitFigure::NAMES.map(|(name, _)| name);
-            let meant =
-                nearest_of(name, names).map_or_else(String::new, |meant| format!(" (did you mean {meant}?)"));
-            wrong(format!(
-                "the figure must be one of {}, got {name}{meant}",
-                names.join(", ")
-            ))
-        })?;
-        let parts: Vec<&str> = inside.split(',').map(str::trim).collect();
-        let [stack, size, load] = parts[..] else {
-            return Err(form());
-        };
-        let demanded = demanded.trim_start();
+        let (of, demanded) = FitMeasure::read(text).map_err(wrong)?;
         let (sign, value) = demanded.split_at_checked(1).ok_or_else(form)?;
         let (value, near) = match value.split_once("+-") {
             Some((value, near)) => (value, Some(near)),
             None => (value, None),
         };
-        let read = |text: &str| match figure {
-            FitFigure::Served => share(text.trim()),
-            FitFigure::DelayP50 | FitFigure::DelayP95 => parse_duration(text.trim())
-                .map(|time| time.as_secs_f64())
-                .map_err(|error| error.to_string()),
-        };
-        let value = read(value).map_err(&wrong)?;
-        let near = near.map(read).transpose().map_err(&wrong)?;
-        let usual = match figure {
-            FitFigure::Served => NEAR_SHARE,
-            FitFigure::DelayP50 | FitFigure::DelayP95 => NEAR_DELAY * value,
-        };
+        let value = of.figure.read(value).map_err(wrong)?;
+        let near = near.map(|near| of.figure.read(near)).transpose().map_err(wrong)?;
         let demand = match (sign, near) {
-            ("=", near) => Demand::Near(near.unwrap_or(usual).max(1e-9)),
+            ("=", near) => Demand::Near(near.unwrap_or_else(|| of.figure.near(value)).max(1e-9)),
             (">", None) => Demand::Above,
             ("<", None) => Demand::Below,
             _ => return Err(form()),
         };
         Ok(Self {
-            figure: *figure,
-            stack: stack.parse().map_err(|error| wrong(format!("{error}")))?,
-            size: size.parse().map_err(|error| wrong(format!("{error}")))?,
-            load: crate::nbiot::load(load).map_err(|error| wrong(error.to_string()))?,
+            of,
             demand,
             value,
+            text: text.trim().to_owned(),
+        })
+    }
+}
+
+/// What a figure is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FitBound {
+    /// A value: a share, or seconds.
+    Value(f64),
+    /// Another figure, or the same one of another curve.
+    Of(FitMeasure),
+}
+
+/// What may hold in a setting: `served(tcp,25B,2/s)<90%`, `served(tcp,25B,3/s)<served(coap-con,400B,3/s)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitStatement {
+    /// What is measured.
+    pub of: FitMeasure,
+    /// Whether it is above the bound; otherwise it is below.
+    pub is_above: bool,
+    /// What it is compared with.
+    pub bound: FitBound,
+    /// The statement as it was given.
+    pub text: String,
+}
+
+impl FromStr for FitStatement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: String| format!("{text:?}: {why}");
+        let (of, rest) = FitMeasure::read(text).map_err(wrong)?;
+        let (is_above, bound) = match rest.split_at_checked(1) {
+            Some((">", bound)) => (true, bound),
+            Some(("<", bound)) => (false, bound),
+            _ => {
+                let why = "a statement has > or <, and a value or a figure behind it";
+                return Err(wrong(format!("{why}, for example served(tcp,25B,2.5/s)<90%")));
+            }
+        };
+        let bound = match bound.contains('(') {
+            false => FitBound::Value(of.figure.read(bound).map_err(wrong)?),
+            true => {
+                let (bound, rest) = FitMeasure::read(bound).map_err(wrong)?;
+                let is_like = bound.figure.is_share() == of.figure.is_share();
+                if !rest.is_empty() || !is_like || bound == of {
+                    let why =
+                        "nothing can decide it: two figures of one unit are compared, of two curves or loads";
+                    return Err(wrong(why.to_owned()));
+                }
+                FitBound::Of(bound)
+            }
+        };
+        Ok(Self {
+            of,
+            is_above,
+            bound,
             text: text.trim().to_owned(),
         })
     }
@@ -227,11 +316,24 @@ impl FreeParameter {
                 };
                 match is_whole {
                     true => format!("{value:.0}"),
-                    false => parameter::plain(&format!("{value:.4}")),
+                    false => significant(value),
                 }
             }
         }
     }
+}
+
+/// Significant digits of a number between two bounds.
+const DIGITS: i32 = 6;
+
+/// A number with six significant digits, so that a small probability does not become 0.
+fn significant(value: f64) -> String {
+    let magnitude = match value == 0.0 {
+        true => 0,
+        false => value.abs().log10().floor() as i32,
+    };
+    let decimals = (DIGITS - 1 - magnitude).clamp(0, 18) as usize;
+    parameter::plain(&format!("{value:.decimals$}"))
 }
 
 /// The parameters of a file that are free.
@@ -331,8 +433,12 @@ fn free(key: &str, name: &crate::node::Key, node: &Node) -> Result<FreeParameter
         values,
         place: node.place.clone(),
     };
-    for end in [0.0, 1.0] {
-        let set = parameter::set(&Config::default(), path, &one.at(end));
+    let tried = match &one.values {
+        FreeValues::Listed(values) => values.clone(),
+        FreeValues::Range { .. } => [0.0, 1.0].map(|end| one.at(end)).to_vec(),
+    };
+    for value in tried {
+        let set = parameter::set(&Config::default(), path, &value);
         set.map_err(|error| ScenarioError::new(&node.place, format!("{key}.{path}: {error}")))?;
     }
     Ok(one)
@@ -349,8 +455,8 @@ fn range(path: &'static str, node: &Node) -> Result<FreeValues, ScenarioError> {
     let prefix = format!("{path}.");
     let table = Table::new(node, &prefix, &["from", "to", "scale"])?;
     let number = |text: &str| {
-        text.parse::<f64>()
-            .map_err(|_| crate::table::ValueError::form(text, "a number"))
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| crate::table::ValueError::form(text, "a number"))
     };
     let from = table.required("from", number)?;
     let to = table.required("to", number)?;
@@ -391,7 +497,7 @@ mod tests {
     fn a_point_names_a_figure_of_a_curve_at_a_load() {
         let served = point("served(tcp,400B,2/s)=95%").expect("a point");
         assert_eq!(
-            (served.load, served.value, served.demand),
+            (served.of.load, served.value, served.demand),
             (2.0, 0.95, Demand::Near(0.01))
         );
         assert!(served.miss(0.955) <= 1.0 && served.miss(0.935) > 1.0);
@@ -402,6 +508,49 @@ mod tests {
         assert!(missed > 1.0, "what is equal is not above");
         let delay = point("delay_p50(coap-con,25B,1/s)=320ms+-5ms").expect("a point");
         assert_eq!((delay.value, delay.demand), (0.32, Demand::Near(0.005)));
+    }
+
+    #[test]
+    fn a_delay_without_end_meets_no_point_and_no_delay_is_0() {
+        let above = point("delay_p50(tcp,400B,2/s)>1s").expect("a point");
+        assert_eq!((above.miss(2.0), above.miss(f64::INFINITY)), (0.0, f64::INFINITY));
+        let below = point("delay_p50(tcp,400B,2/s)<0s").expect("a point");
+        assert!(below.miss(0.0) > 1.0, "{}", below.miss(0.0));
+    }
+
+    #[test]
+    fn a_statement_compares_two_figures_or_a_figure_and_a_value() {
+        let read = |text: &str| text.parse::<FitStatement>();
+        let bound = read("served(tcp,25B,2/s) < 90%").map(|one| (one.is_above, one.bound));
+        assert_eq!(bound, Ok((false, FitBound::Value(0.9))));
+        let other = read("delay_p50(tcp,25B,1/s)>delay_p95(coap-con,25B,1/s)").expect("a statement");
+        let FitBound::Of(of) = other.bound else {
+            panic!("a figure: {:?}", other.bound);
+        };
+        assert_eq!((of.figure, other.is_above), (FitFigure::DelayP95, true));
+        for (text, expected) in [
+            ("served(tcp,25B,2/s)=90%", "a statement has > or <"),
+            ("served(tcp,25B,2/s)", "a statement has > or <"),
+            (
+                "served(tcp,25B,2/s)<delay_p50(tcp,25B,2/s)",
+                "nothing can decide it",
+            ),
+            ("served(tcp,25B,2/s)<served(tcp,25B,2/s)", "nothing can decide it"),
+            ("served(tcp,25B,2/s)<served(tcp,25B)", "a point is"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_small_number_of_a_range_keeps_its_digits() {
+        let text = "wirecost: 1\nfree: {npdcch.failure: {from: 0.00001, to: 0.001, scale: log}}";
+        let read = FreeParameters::read(text).expect("a file");
+        assert_eq!(
+            [0.0, 0.5, 1.0].map(|place| read.free[0].at(place)),
+            ["0.00001", "0.0001", "0.001"]
+        );
     }
 
     #[test]
@@ -459,7 +608,11 @@ mod tests {
                 "line 2: no parameter is called rlc.retransmissions",
             ),
             (
-                "wirecost: 1\nfree: {rrc.flow: [setup, sett]}",
+                "wirecost: 1\nfree: {rlc.max_retransmissions: {from: 1, to: nan}}",
+                "line 2: ",
+            ),
+            (
+                "wirecost: 1\nfree: {rrc.flow: [setup, sett, resume]}",
                 "line 2: free.rrc.flow: rrc.flow must be",
             ),
             (

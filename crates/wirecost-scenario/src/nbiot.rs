@@ -150,7 +150,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     }
     options.validate().map_err(|refusal| refusal.in_file(root))?;
     let networks = options.networks();
-    networks.map_err(|error| at(&Place::File, &error))?;
+    networks.map_err(|error| at(&place_of(root, &error), &error))?;
     let points = options.points();
     if points > MAX_POINTS {
         let message = format!("there are {points} points, more than {MAX_POINTS}: shorten the lists");
@@ -223,6 +223,30 @@ fn json_of(node: &Node) -> Option<String> {
     }
 }
 
+/// Where the parameter that an error names is given; the file where it is not.
+fn place_of(root: &Node, error: &ParameterError) -> Place {
+    let text = error.to_string();
+    let given = root.get("nbiot").map_or_else(Vec::new, |node| leaves("", node));
+    let named = given
+        .into_iter()
+        .find(|(path, _)| !path.is_empty() && text.contains(path));
+    named.map_or(Place::File, |(_, place)| place.clone())
+}
+
+/// The values at and below a path, with their paths.
+fn leaves<'a>(path: &str, node: &'a Node) -> Vec<(String, &'a Place)> {
+    let Some(entries) = node.entries() else {
+        return vec![(path.to_owned(), &node.place)];
+    };
+    let below = |name: &str| match path.is_empty() {
+        true => name.to_owned(),
+        false => format!("{path}.{name}"),
+    };
+    let each = entries.iter().filter(|(key, _)| key.name != PROFILE);
+    each.flat_map(|(key, node)| leaves(&below(&key.name), node))
+        .collect()
+}
+
 fn at(place: &Place, error: &ParameterError) -> ScenarioError {
     let hint = match error {
         ParameterError::Profile { .. } => {
@@ -291,7 +315,7 @@ mod tests {
         for (text, expected) in [
             (
                 "nbiot: {levels: {ce0: {npdcch_rmax: 12}}}\n",
-                "levels.ce0.npdcch_rmax must be one of 1, 2, 4, 8,",
+                "line 2: levels.ce0.npdcch_rmax must be one of 1, 2, 4, 8,",
             ),
             (
                 "nbiot:\n  levelz: {ce0: 1}\n",

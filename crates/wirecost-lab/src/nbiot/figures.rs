@@ -203,10 +203,15 @@ impl RunCounter {
 const LOWEST: f64 = 0.01;
 /// The share of the devices that are the deepest ones.
 const DEEPEST: f64 = 0.05;
+/// The devices of a run without which neither figure is one: 1 % of fewer is no device.
+const FEWEST: usize = 100;
 
-/// The path gain that 1 % of the served devices are below, of devices with their gains and whether they were served; `None` where none
-/// was.
+/// The path gain that 1 % of the served devices are below, of devices with their gains and whether they were served; `None` of fewer than
+/// 100 devices, and where none was served.
 fn lowest_served(devices: &[(f64, bool)]) -> Option<f64> {
+    if devices.len() < FEWEST {
+        return None;
+    }
     let served = devices.iter().filter(|(_, is_served)| *is_served);
     let mut gains: Vec<f64> = served.map(|(gain, _)| *gain).collect();
     gains.sort_by(f64::total_cmp);
@@ -214,13 +219,13 @@ fn lowest_served(devices: &[(f64, bool)]) -> Option<f64> {
     gains.get(rank.saturating_sub(1)).copied()
 }
 
-/// The share served of the 5 % of devices with the lowest path gains; `None` without a device.
+/// The share served of the 5 % of devices with the lowest path gains; `None` of fewer than 100 devices.
 fn deep_served(devices: &[(f64, bool)]) -> Option<f64> {
     let mut by_gain = devices.to_vec();
     by_gain.sort_by(|one, other| one.0.total_cmp(&other.0));
     let count = (by_gain.len() as f64 * DEEPEST).ceil() as usize;
     let served = by_gain.iter().take(count).filter(|(_, is_served)| *is_served);
-    (count > 0).then(|| served.count() as f64 / count as f64)
+    (devices.len() >= FEWEST).then(|| served.count() as f64 / count as f64)
 }
 
 /// Report size over delay, in bit/s.
@@ -477,7 +482,8 @@ mod tests {
             (lowest_served(&all), deep_served(&all)),
             (Some(-199.0), Some(1.0))
         );
-        assert_eq!((lowest_served(&[]), deep_served(&[])), (None, None));
+        let few = &all[..99];
+        assert_eq!((lowest_served(few), deep_served(few)), (None, None), "99 devices");
     }
 
     #[test]

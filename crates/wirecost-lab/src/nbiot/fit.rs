@@ -4,20 +4,26 @@
 //! The sample is a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): each parameter has one value in each of as many
 //! equal parts of its range as there are settings, so that few settings cover each range.
 
-use std::collections::BTreeMap;
+mod statements;
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Serialize, Serializer};
 use wirecost_nbiot::Config;
 use wirecost_proto::Rng;
 use wirecost_proto::random::key_of;
 use wirecost_scenario::error::ScenarioError;
-use wirecost_scenario::fit::{Demand, FitFigure, FitPoint, FreeParameter, FreeParameters};
+use wirecost_scenario::fit::{
+    Demand, FitFigure, FitMeasure, FitPoint, FitStatement, FreeParameter, FreeParameters,
+};
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::parameter;
 
 use super::grids::GridsError;
 use super::{Grid, NbiotError, Options};
 use crate::compare::simulated::side_by_side;
+pub use statements::{StatementInFits, statements_in};
 
 /// Halvings of the range of the solved parameter: 1/128 of it is left.
 const HALVINGS: usize = 7;
@@ -33,9 +39,25 @@ pub enum FitError {
     /// A parameter is solved, and no point has a value to solve it for.
     #[error("{0} is solved, and no point of --fit has =")]
     NothingToSolve(&'static str),
+    /// A stack cannot send the report of a point.
+    #[error("no run can decide {text}: {stack}: {reason}")]
+    NotRun {
+        /// The point or statement.
+        text: String,
+        /// The stack.
+        stack: String,
+        /// Why it is not run.
+        reason: String,
+    },
     /// A run cannot be made.
     #[error(transparent)]
     Grids(#[from] GridsError),
+}
+
+impl FitError {
+    const fn is_stopped(&self) -> bool {
+        matches!(self, Self::Grids(GridsError::Grid(NbiotError::Stopped)))
+    }
 }
 
 impl From<NbiotError> for FitError {
@@ -52,8 +74,12 @@ pub struct Fit<'a> {
     pub free: &'a FreeParameters,
     /// How a point is run: network, seeds, duration.
     pub asked: &'a NbiotOptions,
+    /// What is measured in the settings that meet the points, and asked of none.
+    pub statements: &'a [FitStatement],
     /// The number of settings.
     pub settings: usize,
+    /// Whether runs end early.
+    pub stopped: AtomicBool,
 }
 
 /// A setting with what came out.
@@ -61,10 +87,31 @@ pub struct Fit<'a> {
 pub struct TriedSetting {
     /// The values of the free parameters by their paths.
     pub values: BTreeMap<&'static str, String>,
-    /// What each point has; `null` where it was not run, because an earlier one is not met.
+    /// What each point has: a share or seconds, `"never"` where no report arrived, `null` where it was not run, because an earlier
+    /// one is not met.
+    #[serde(serialize_with = "measured")]
     pub measured: Vec<Option<f64>>,
     /// How far the worst point is from what is demanded: at most 1 where all are met; `null` where one was not run.
     pub miss: Option<f64>,
+    /// Whether each statement holds; `null` where it was not run, because a point is not met.
+    pub holds: Vec<Option<bool>>,
+}
+
+/// Figures of points; one without end is a word, because JSON has no such number.
+fn measured<S: Serializer>(all: &[Option<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Cell {
+        Number(f64),
+        Word(&'static str),
+        NotRun,
+    }
+    let cell = |one: &Option<f64>| match one {
+        Some(number) if number.is_finite() => Cell::Number(*number),
+        Some(_) => Cell::Word("never"),
+        None => Cell::NotRun,
+    };
+    serializer.collect_seq(all.iter().map(cell))
 }
 
 impl TriedSetting {
@@ -100,8 +147,9 @@ pub struct Ablation {
     pub value: String,
     /// Its value in the given network.
     pub instead: String,
-    /// What each point has with it.
-    pub measured: Vec<f64>,
+    /// What each point has with it, as in a setting.
+    #[serde(serialize_with = "measured")]
+    pub measured: Vec<Option<f64>>,
 }
 
 /// A network with other values of some parameters.
@@ -135,9 +183,45 @@ impl Fit<'_> {
             }
         }
         for values in &settings {
-            with_values(&self.asked.network, values).map_err(|error| self.at_its_line(&error, values))?;
+            for values in self.with_solved(values) {
+                with_values(&self.asked.network, &values)
+                    .map_err(|error| self.at_its_line(&error, &values))?;
+            }
         }
         Ok(settings)
+    }
+
+    /// A setting with both ends of the solved parameter; as it is where none is solved.
+    fn with_solved(&self, values: &BTreeMap<&'static str, String>) -> Vec<BTreeMap<&'static str, String>> {
+        let Some(solved) = &self.free.solved else {
+            return vec![values.clone()];
+        };
+        let with = |place: f64| {
+            let mut values = values.clone();
+            values.insert(solved.path, solved.at(place));
+            values
+        };
+        [0.0, 1.0].map(with).to_vec()
+    }
+
+    /// Refuses a point or statement whose stack cannot send its report.
+    fn check_stacks(&self) -> Result<(), FitError> {
+        let points = self.points.iter().map(|point| (point.of, &point.text));
+        let statements = self.statements.iter().flat_map(|one| {
+            let of = statements::measures_of(one);
+            of.into_iter().map(move |of| (of, &one.text))
+        });
+        for (of, text) in points.chain(statements) {
+            let grid = self.grid(of, self.asked.network.clone())?;
+            if let Some(why) = grid.not_run().first() {
+                return Err(FitError::NotRun {
+                    text: text.clone(),
+                    stack: why.stack.clone(),
+                    reason: why.reason.clone(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// The error of a setting at the line of the parameter that it names.
@@ -164,10 +248,10 @@ impl Fit<'_> {
         .with_hint("give ranges whose values are possible together")
     }
 
-    /// Measures every setting on `jobs` threads.
+    /// Measures every setting on `jobs` threads; where `stop` says so, those that were measured until then.
     ///
     /// # Errors
-    /// A setting cannot be, or a run failed or was stopped.
+    /// A setting cannot be, a stack cannot send a report, or a run failed.
     pub fn measure(
         &self,
         jobs: usize,
@@ -186,16 +270,23 @@ impl Fit<'_> {
                 Some((one, point))
             }
         };
+        self.check_stacks()?;
         let sample = self.sample()?;
         let indices: Vec<usize> = (0..sample.len()).collect();
         let mut settings = Vec::new();
-        let run = |index: usize| self.setting(sample[index].clone(), solved_for);
-        let mut note = |setting: TriedSetting| {
-            settings.push(setting);
+        let run = |index: usize| unless_stopped(self.setting(sample[index].clone(), solved_for));
+        let mut note = |setting: Option<TriedSetting>| {
+            settings.extend(setting);
             on_setting(settings.len());
         };
-        side_by_side(&indices, jobs, &run, &mut note, stop)?;
+        side_by_side(&indices, jobs, &run, &mut note, &|| self.is_stopped_by(stop))?;
         Ok(settings)
+    }
+
+    /// Tells running points that they end early, once `stop` says so.
+    fn is_stopped_by(&self, stop: &dyn Fn() -> bool) -> bool {
+        self.stopped.fetch_or(stop(), Ordering::Relaxed);
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// A setting with its points, the solved one first; the others only while those before are met.
@@ -227,11 +318,16 @@ impl Fit<'_> {
         let miss = misses
             .collect::<Option<Vec<f64>>>()
             .map(|misses| misses.into_iter().fold(0.0, f64::max));
-        Ok(TriedSetting {
+        let mut setting = TriedSetting {
             values,
             measured,
             miss,
-        })
+            holds: vec![None; self.statements.len()],
+        };
+        if setting.is_met() && !self.statements.is_empty() {
+            setting.holds = self.judged(&setting)?;
+        }
+        Ok(setting)
     }
 
     /// The value of a parameter at which a point is met, by halving its range; of one that never is, the end that is nearer.
@@ -274,26 +370,35 @@ impl Fit<'_> {
     fn point(&self, point: &FitPoint, values: &BTreeMap<&'static str, String>) -> Result<f64, FitError> {
         let config =
             with_values(&self.asked.network, values).map_err(|error| self.at_its_line(&error, values))?;
-        self.in_network(point, config)
+        self.in_network(point.of, config)
     }
 
-    fn in_network(&self, point: &FitPoint, config: Config) -> Result<f64, FitError> {
+    /// The grid of one point.
+    fn grid(&self, of: FitMeasure, network: Config) -> Result<Grid, FitError> {
         let options = Options {
-            stacks: vec![point.stack],
-            sizes: vec![point.size],
-            loads: vec![point.load],
+            stacks: vec![of.stack],
+            sizes: vec![of.size],
+            loads: vec![of.load],
             what_ifs: Vec::new(),
             varied: Vec::new(),
-            network: config,
+            network,
             ..self.asked.clone()
         };
-        let grid = Grid::new(&options)?;
+        Ok(Grid::new(&options)?)
+    }
+
+    fn in_network(&self, of: FitMeasure, network: Config) -> Result<f64, FitError> {
+        let grid = self.grid(of, network)?;
         let runs: Vec<usize> = (0..grid.len()).collect();
         let mut finished = Vec::new();
-        grid.play(&runs, 1, &mut |run| finished.push(run), &|| false)?;
+        let stop = || self.stopped.load(Ordering::Relaxed);
+        grid.play(&runs, 1, &mut |run| finished.push(run), &stop)?;
+        if finished.len() < runs.len() {
+            return Err(NbiotError::Stopped.into());
+        }
         let summary = grid.summary(&finished);
         let found = summary.points.first();
-        let value = found.and_then(|found| match point.figure {
+        let value = found.and_then(|found| match of.figure {
             FitFigure::Served => Some(found.served.mean),
             FitFigure::DelayP50 => found.delay_p50_s,
             FitFigure::DelayP95 => found.delay_p95_s,
@@ -302,10 +407,11 @@ impl Fit<'_> {
         Ok(value.unwrap_or(f64::INFINITY))
     }
 
-    /// What the points have in a setting where one parameter after the other has its value of the given network.
+    /// What the points have in a setting where one parameter after the other has its value of the given network; where `stop` says
+    /// so, what was measured until then.
     ///
     /// # Errors
-    /// A run failed or was stopped.
+    /// A run failed.
     pub fn ablations(
         &self,
         setting: &TriedSetting,
@@ -335,19 +441,26 @@ impl Fit<'_> {
             let Ok(config) = with_values(&self.asked.network, &values) else {
                 return Ok(None);
             };
-            let measured = self
-                .points
-                .iter()
-                .map(|point| self.in_network(point, config.clone()));
-            let measured = measured.collect::<Result<Vec<f64>, FitError>>()?;
-            Ok(Some(Ablation {
+            let each = self.points.iter();
+            let measured = each.map(|point| Ok(Some(self.in_network(point.of, config.clone())?)));
+            let measured = unless_stopped(measured.collect::<Result<Vec<Option<f64>>, FitError>>())?;
+            Ok(measured.map(|measured| Ablation {
                 path,
                 value,
                 instead: parameter::plain(&instead),
                 measured,
             }))
         };
-        side_by_side(&indices, jobs, &run, &mut |one| all.extend(one), stop)?;
+        let stop = || self.is_stopped_by(stop);
+        side_by_side(&indices, jobs, &run, &mut |one| all.extend(one), &stop)?;
         Ok(all)
+    }
+}
+
+/// What was measured; nothing of what was stopped.
+fn unless_stopped<T>(found: Result<T, FitError>) -> Result<Option<T>, FitError> {
+    match found {
+        Err(error) if error.is_stopped() => Ok(None),
+        found => found.map(Some),
     }
 }

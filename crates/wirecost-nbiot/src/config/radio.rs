@@ -122,8 +122,11 @@ pub struct RadioConfig {
 pub enum FadingModel {
     /// Not at all.
     None,
-    /// Independent Rayleigh fading per antenna, constant for `coherence_ms`.
+    /// Independent Rayleigh fading per antenna, constant for `coherence_ms` and over the carrier.
     BlockRayleigh,
+    /// The same for each of the taps of a typical urban channel, so that the carrier's 180 kHz fade unequally. TS 05.05 annex C.3.3, the
+    /// reduced setting of six taps (from memory).
+    TypicalUrban,
 }
 
 /// Transmission power of NPUSCH.

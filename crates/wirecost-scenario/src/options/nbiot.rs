@@ -204,6 +204,22 @@ impl NbiotOptions {
         network
     }
 
+    /// The parameters of the network that differ from its profile, with their values as `--set` takes them.
+    pub fn changed(&self) -> Vec<(&'static str, String)> {
+        let profile = Config::profile(&self.profile).unwrap_or_default();
+        let [usual, given] = [&profile, &self.network].map(parameter::tree_of);
+        let value = |tree: &serde_json::Value, path: &str| {
+            tree.pointer(&format!("/{}", path.replace('.', "/")))
+                .cloned()
+                .unwrap_or_default()
+        };
+        let paths = parameter::paths().iter().map(String::as_str);
+        let changed = paths.filter(|path| value(&usual, path) != value(&given, path));
+        changed
+            .map(|path| (path, value(&given, path).to_string().trim_matches('"').to_owned()))
+            .collect()
+    }
+
     /// The values of the varied parameters by their keys in a file.
     fn varied_values(&self) -> BTreeMap<String, &[String]> {
         let varied = self.varied.iter();

@@ -8,7 +8,7 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_results::shard::Shard;
-use wirecost_scenario::fit::FitPoint;
+use wirecost_scenario::fit::{FitPoint, FitStatement};
 use wirecost_scenario::nbiot::load;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::options::what_if::WhatIf;
@@ -30,7 +30,7 @@ use super::rows::Typed;
     wirecost nbiot coap-con+dtls1.2-psk --size 25B --load 1/s --set levels.ce0.npdcch_g=2\n\n\
     wirecost nbiot --fit 'served(tcp,400B,2/s)=95%' --free free.yaml --profile study\n\
     wirecost nbiot tcp --size 25B --load 2/s --vary levels.ce0.npdcch_g=2,4,8 --threshold 'served{levels.ce0.npdcch_g=4}: rate>=95%'\n\n\
-    Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 99 threshold failed, 130 interrupted."
+    Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 99 threshold failed or no setting meets the points of --fit, 130 interrupted."
 )]
 pub struct NbiotArguments {
     /// The options of rows.
@@ -111,11 +111,22 @@ pub struct NbiotArguments {
         long,
         value_name = "POINT",
         requires = "free",
-        conflicts_with_all = ["stacks", "load", "what_if", "vary", "threshold", "sensitivity", "shard", "out", "resume", "sequence", "capture"],
+        conflicts_with_all = ["stacks", "size", "load", "what_if", "vary", "threshold", "sensitivity", "shard", "out", "resume", "sequence", "capture"],
         help_heading = "Network",
         hide_short_help = true
     )]
     pub fit: Vec<FitPoint>,
+
+    /// What is measured in the settings that --fit finds, and asked of none: 'served(tcp,25B,3/s)<90%', or with another figure behind
+    /// > or <; may be given several times
+    #[arg(
+        long,
+        value_name = "STATEMENT",
+        requires = "fit",
+        help_heading = "Network",
+        hide_short_help = true
+    )]
+    pub statement: Vec<FitStatement>,
 
     /// Parameters of the network that are free in --fit, with their bounds, and the one that is solved for the first point with =
     #[arg(

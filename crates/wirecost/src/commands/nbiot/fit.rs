@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use wirecost_files::Input;
-use wirecost_lab::nbiot::NbiotError;
-use wirecost_lab::nbiot::fit::{Ablation, Fit, FitError, TriedSetting, nearest};
-use wirecost_lab::nbiot::grids::GridsError;
+use wirecost_lab::nbiot::fit::{
+    Ablation, Fit, FitError, StatementInFits, TriedSetting, nearest, statements_in,
+};
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_scenario::fit::{FitPoint, FreeParameter, FreeParameters, FreeValues};
@@ -30,9 +31,12 @@ struct Table<'a> {
     seeds: u32,
     duration_s: f64,
     seed: u64,
+    /// Whether it was stopped before every setting was tried.
+    interrupted: bool,
     /// The command of the best setting.
     best: Option<String>,
     ablations: &'a [Ablation],
+    statements: &'a [StatementInFits],
     settings: &'a [TriedSetting],
 }
 
@@ -47,6 +51,8 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
         points: &arguments.fit,
         free: &free,
         asked,
+        statements: &arguments.statement,
+        stopped: AtomicBool::new(false),
         settings: arguments
             .fits
             .map_or(SETTINGS, |settings| settings.get() as usize),
@@ -60,33 +66,63 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     screen.clear();
     let settings = settings.map_err(failed)?;
     let best = nearest(&settings, fit.points);
-    let ablations = match best.filter(|best| best.is_met()) {
+    let ablations = match best.filter(|best| best.is_met() && !interrupt.is_set()) {
         Some(best) => fit
             .ablations(best, jobs, &|| interrupt.is_set())
             .map_err(failed)?,
         None => Vec::new(),
     };
+    let found = Found {
+        statements: statements_in(&settings, fit.statements, &free),
+        is_interrupted: interrupt.is_set(),
+        settings,
+        ablations,
+    };
+    let best = nearest(&found.settings, fit.points);
     let table = Table {
         points: fit.points.iter().map(|point| point.text.as_str()).collect(),
         seeds: asked.seeds,
         duration_s: asked.duration.as_secs_f64(),
         seed: asked.seed,
+        interrupted: found.is_interrupted,
         best: best.map(|best| command(&fit, best)),
-        ablations: &ablations,
-        settings: &settings,
+        ablations: &found.ablations,
+        statements: &found.statements,
+        settings: &found.settings,
     };
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&table),
-        || shown(&fit, &settings, best, &ablations),
+        || shown(&fit, &found),
     )?;
-    match best {
+    concluded(&fit, &found, &name)
+}
+
+/// What came out.
+struct Found {
+    settings: Vec<TriedSetting>,
+    ablations: Vec<Ablation>,
+    statements: Vec<StatementInFits>,
+    is_interrupted: bool,
+}
+
+/// The exit code: a fit that was stopped, or whose points are not met, is none.
+fn concluded(fit: &Fit<'_>, found: &Found, file: &str) -> Result<ExitCode, Failure> {
+    if found.is_interrupted {
+        let message = format!(
+            "the fit was stopped after {} of {} settings",
+            found.settings.len(),
+            fit.settings
+        );
+        return Err(Failure::new(exit::INTERRUPTED, message));
+    }
+    match nearest(&found.settings, fit.points) {
         Some(best) if !best.is_met() => {
             let message = format!(
-                "no setting of {name} meets the points: the nearest has {}",
-                points(&fit, best)
+                "no setting of {file} meets the points: the nearest has {}",
+                points(fit, &best.measured)
             );
-            Err(Failure::new(exit::INTERNAL, message)
+            Err(Failure::new(exit::THRESHOLD, message)
                 .with_hint("widen the ranges, free further parameters, or try more settings with --fits"))
         }
         _ => Ok(ExitCode::from(exit::OK)),
@@ -96,26 +132,24 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
 fn failure(error: FitError, file: &str) -> Failure {
     match error {
         FitError::Free(error) => error.in_file(file).into(),
-        FitError::Grids(GridsError::Grid(NbiotError::Stopped)) => {
-            Failure::new(exit::INTERRUPTED, "the fit was stopped")
-        }
         FitError::Grids(error) => error.into(),
+        FitError::NotRun { .. } => Failure::usage(error).with_hint("name another stack in its place"),
         FitError::NothingToSolve(_) => Failure::usage(format!("{file}: {error}"))
             .with_hint("for example --fit 'served(tcp,400B,2/s)=95%'"),
     }
 }
 
-/// The points of a setting: `served(tcp,400B,2/s)=95%: 94.4 %`.
-fn points(fit: &Fit<'_>, setting: &TriedSetting) -> String {
-    let each = fit.points.iter().zip(&setting.measured);
+/// The points with what was measured: `served(tcp,400B,2/s)=95%: 94.4 %`.
+fn points(fit: &Fit<'_>, measured: &[Option<f64>]) -> String {
+    let each = fit.points.iter().zip(measured);
     let each = each.map(|(point, measured)| match measured {
-        Some(measured) => format!("{}: {}", point.text, point.figure.text(*measured)),
+        Some(measured) => format!("{}: {}", point.text, point.of.figure.text(*measured)),
         None => format!("{}: not run", point.text),
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The command that runs the fitted curves in a setting.
+/// The command that runs the fitted curves in a setting: with every parameter that differs from the profile, and what else was said.
 fn command(fit: &Fit<'_>, setting: &TriedSetting) -> String {
     let unique = |texts: Vec<String>| {
         let mut texts = texts;
@@ -126,32 +160,64 @@ fn command(fit: &Fit<'_>, setting: &TriedSetting) -> String {
     let of = |text: fn(&FitPoint) -> String| unique(fit.points.iter().map(text).collect());
     let asked = fit.asked;
     let mut line = format!(
-        "wirecost nbiot {} -s {} -l {} --profile {} --seeds {} -d {}",
-        of(|point| point.stack.to_string()).join(" "),
-        of(|point| point.size.to_string()).join(","),
-        of(|point| format!("{}/s", point.load)).join(","),
+        "wirecost nbiot {} -s {} -l {} --profile {} --seeds {} --seed {} -d {}",
+        of(|point| point.of.stack.to_string()).join(" "),
+        of(|point| point.of.size.to_string()).join(","),
+        of(|point| format!("{}/s", point.of.load)).join(","),
         asked.profile,
         asked.seeds,
+        asked.seed,
         DisplayDuration(asked.duration),
     );
-    for (path, value) in &setting.values {
+    let usual = NbiotOptions::default();
+    if let Some(warm_up) = asked.warm_up {
+        let _ = write!(line, " --warm-up {}", DisplayDuration(warm_up));
+    }
+    if asked.start != usual.start {
+        let _ = write!(line, " --start {}", asked.start);
+    }
+    if asked.ipv6 {
+        line.push_str(" --ipv6");
+    }
+    if asked.resource != usual.resource {
+        let _ = write!(line, " --resource {}", asked.resource);
+    }
+    let given = asked
+        .changed()
+        .into_iter()
+        .filter(|(path, _)| !setting.values.contains_key(*path));
+    let fitted = setting.values.iter().map(|(path, value)| (*path, value.clone()));
+    for (path, value) in given.chain(fitted) {
         let _ = write!(line, " --set {path}={value}");
     }
     line
 }
 
-/// How many settings meet the points, the spread of each parameter among them, the best one, and what each of its values does.
-fn shown(
-    fit: &Fit<'_>,
-    settings: &[TriedSetting],
-    best: Option<&TriedSetting>,
-    ablations: &[Ablation],
-) -> String {
-    let met: Vec<&TriedSetting> = settings.iter().filter(|setting| setting.is_met()).collect();
-    let mut text = format!("{} of {} settings meet the points\n", met.len(), settings.len());
-    if let Some(best) = best {
+/// How many settings meet the points, the spread of each parameter among them, the best one, what each of its values does, and where
+/// the statements hold.
+fn shown(fit: &Fit<'_>, found: &Found) -> String {
+    let met: Vec<&TriedSetting> = found.settings.iter().filter(|setting| setting.is_met()).collect();
+    let mut text = format!(
+        "{} of {} settings meet the points",
+        met.len(),
+        found.settings.len()
+    );
+    if found.is_interrupted {
+        let _ = write!(
+            text,
+            "; it was stopped before the other {}",
+            fit.settings - found.settings.len()
+        );
+    }
+    text.push('\n');
+    if let Some(best) = nearest(&found.settings, fit.points) {
         let word = if best.is_met() { "best" } else { "nearest" };
-        let _ = writeln!(text, "{word}: {}\n  {}", points(fit, best), command(fit, best));
+        let _ = writeln!(
+            text,
+            "{word}: {}\n  {}",
+            points(fit, &best.measured),
+            command(fit, best)
+        );
     }
     if !met.is_empty() {
         text.push_str(
@@ -167,18 +233,44 @@ fn shown(
             );
         }
     }
-    if !ablations.is_empty() {
+    if !found.ablations.is_empty() {
         text.push_str("\nthe best setting with one value of the given network instead\n");
     }
-    for one in ablations {
-        let each = fit.points.iter().zip(&one.measured);
-        let each = each.map(|(point, measured)| format!("{}: {}", point.text, point.figure.text(*measured)));
-        let each = each.collect::<Vec<_>>().join(", ");
+    for one in &found.ablations {
+        let each = points(fit, &one.measured);
         let _ = writeln!(
             text,
             "  {}={} instead of {}: {each}",
             one.path, one.instead, one.value
         );
+    }
+    text + &statements(&found.statements)
+}
+
+/// The statements: in all settings that meet the points, in some and by which parameter, in none.
+fn statements(all: &[StatementInFits]) -> String {
+    let mut text = String::new();
+    let measured: Vec<&StatementInFits> = all.iter().filter(|one| one.of > 0).collect();
+    if !measured.is_empty() {
+        text.push_str("\nstatements where the points are met\n");
+    }
+    for one in measured {
+        let by = one.by.as_ref().map_or_else(String::new, |by| {
+            let (word, share) = match by.larger > 0.5 {
+                true => ("larger", by.larger),
+                false => ("smaller", 1.0 - by.larger),
+            };
+            format!(
+                "; where it holds {} is {word}, in {:.0} % of pairs",
+                by.path,
+                100.0 * share
+            )
+        });
+        let _ = match one.holds {
+            holds if holds == one.of => writeln!(text, "  in all {}: {}", one.of, one.text),
+            0 => writeln!(text, "  in none of {}: {}", one.of, one.text),
+            holds => writeln!(text, "  in {holds} of {}: {}{by}", one.of, one.text),
+        };
     }
     text
 }
