@@ -15,8 +15,6 @@ use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 use wirecost_stack::{Application, Channel};
 
-use crate::simulated::worlds;
-
 /// Bytes of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bytes {
@@ -114,9 +112,7 @@ pub fn check(loads: impl IntoIterator<Item = LoadOptions>) -> Result<(), LimitEr
 }
 
 fn fits(load: &LoadOptions, room: Room) -> Result<(), LimitError> {
-    // Of worlds that share nothing, only those that run are in memory.
-    let clients = worlds::devices_at_once(load, worlds::cpus());
-    let receivers = load.receivers().into();
+    let (clients, receivers) = (load.clients.into(), load.receivers().into());
     let is_live = load.engine == LoadEngine::Live;
     check_memory(
         (clients, receivers, load.stack.to_string()),

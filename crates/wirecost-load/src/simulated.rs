@@ -10,14 +10,12 @@
 //! - `setting`: its devices, servers and links
 //! - `parts`: its part and its target, as the coordinator sees them
 //! - `spool`: its packets on disk, for a capture
-//! - [`worlds`]: several of them, where devices share nothing
 
 mod bridges;
 mod counted;
 mod parts;
 mod setting;
 mod spool;
-pub mod worlds;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -60,7 +58,6 @@ use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
 use setting::{LoadWorld, Setting};
 use spool::Spool;
-use worlds::Place;
 
 /// How long the simulation waits for packets of closed connections at the end of the load.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -85,14 +82,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let kept = Rc::new(RefCell::new(Kept::default()));
     let (clients, observed) = (options.clients, Rc::clone(&kept));
     let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
-    let simulated = match demands {
-        None if worlds::count(options) > 1 => {
-            let of = worlds::count(options);
-            let threads = worlds::cpus().min(of);
-            worlds::simulate(options, [of, threads], watcher, interrupted, (spool, watch))
-        }
-        demands => simulate(options, watcher, interrupted, demands, (spool, watch)),
-    };
+    let simulated = simulate(options, watcher, interrupted, demands, (spool, watch));
     watcher.end();
     let Simulated {
         outcome,
@@ -201,20 +191,8 @@ pub fn simulate<T: Tap + 'static>(
     demands: Option<&Demands<'_>>,
     tap: T,
 ) -> Result<Simulated<T>, PartError> {
-    simulate_world(options, Place::WHOLE, watcher, interrupted, demands, tap)
-}
-
-/// Simulates one world of a load.
-fn simulate_world<T: Tap + 'static>(
-    options: &LoadOptions,
-    place: Place,
-    watcher: &mut dyn Watcher,
-    interrupted: &dyn Fn() -> bool,
-    demands: Option<&Demands<'_>>,
-    tap: T,
-) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
-    let setting = Setting::new(options, place)?;
+    let setting = Setting::new(options)?;
     let meter = Arc::new(Meter::of(setting.hops().len()));
     meter.tell_subscribers(options.clients);
     let (outbox, said) = channel();

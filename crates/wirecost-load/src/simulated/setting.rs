@@ -35,7 +35,6 @@ use crate::sink::counter::Counter;
 
 use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
 use super::counted::Counted;
-use super::worlds::Place;
 
 pub(super) type LoadWorld<T> = World<Counted, Directed, Station, SharedLink, T, Arrivals>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
@@ -51,7 +50,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(options: &'a LoadOptions, place: Place) -> Result<Self, certificate::Error> {
+    pub(super) fn new(options: &'a LoadOptions) -> Result<Self, certificate::Error> {
         let link = options.link.unwrap_or_default();
         let mtu = link.up.mtu.min(link.down.mtu);
         let channels = ChannelOptions {
@@ -64,11 +63,16 @@ impl<'a> Setting<'a> {
         let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
         Ok(Self {
             options,
-            share: Share::of_part(
-                &Arc::new(options.clone()),
-                &Destination::own(address, credentials.portable()?),
-                [place.number, place.of],
-            ),
+            share: Share {
+                options: Arc::new(options.clone()),
+                destination: Destination::own(address, credentials.portable()?),
+                number: 0,
+                devices: 0..options.clients,
+                subscribers: 0..options.receivers(),
+                offset_ns: 0,
+                clock_error_ns: 0,
+                own_sockets: None,
+            },
             credentials,
             channels,
             link,
@@ -152,8 +156,7 @@ impl<'a> Setting<'a> {
             },
             script: (),
         };
-        // Subscribers are hosts behind all senders.
-        Ok((self.share.devices.start..).zip(clients).map(device).collect())
+        Ok((0..).zip(clients).map(device).collect())
     }
 
     fn address(&self, host: HostIndex) -> IpAddr {
