@@ -232,3 +232,17 @@ def test_executor_needs_at_least_one_shard_and_a_file(scenario: Path, tmp_path: 
         wc.run(scenario, shards=0)
     with pytest.raises(wc.UsageError, match="none.yaml cannot be read: No such file"):
         wc.run(tmp_path / "none.yaml", shards=2)
+
+
+def test_parts_of_a_fleet_on_tasks_add_up(tmp_path: Path) -> None:
+    def part(number: int) -> wc.Run:
+        named = {"client_id": f"part{number}-%d", "out": tmp_path / f"part{number}"}
+        return wc.load("mqtt-qos1", engine="sim", clients=25, rate="1/s", per_client=True, duration="4s", **named)
+
+    with ThreadPoolExecutor(2) as executor:
+        parts = list(executor.map(part, range(4)))
+    whole = wc.merge(*(run.folder for run in parts), out=tmp_path / "whole")
+    [load] = whole.summary["loads"]
+    assert load["clients"] == 100
+    assert sum(phase["outcomes"]["offered"] for phase in load["phases"] if phase["outcomes"]) == 400
+    assert whole.valid

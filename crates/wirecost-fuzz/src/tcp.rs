@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_tcp::{Config, Start};
+use wirecost_tcp::{Config, ConnectionStart};
 
 use crate::script::Script;
 
@@ -30,8 +30,8 @@ fn config(script: &mut Script<'_>) -> Option<(Config, Duration)> {
 }
 
 /// A connection with this initial sequence number, on a host whose clock has this phase.
-fn start(sequence: u32, clock_phase: Duration) -> Start {
-    Start {
+fn start(sequence: u32, clock_phase: Duration) -> ConnectionStart {
+    ConnectionStart {
         sequence,
         clock_phase,
         fast_open: None,

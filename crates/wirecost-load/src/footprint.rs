@@ -36,16 +36,16 @@ const fn bytes(simulated: u64, generator: u64, server: u64) -> Bytes {
 
 const fn of_application(application: Application) -> Bytes {
     match application {
-        Application::Tcp => bytes(5_400, 900, 400),
+        Application::Tcp => bytes(3_800, 900, 400),
         Application::Udp => bytes(800, 300, 100),
-        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(7_000, 1_100, 1_000),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(5_600, 1_100, 1_000),
         Application::MqttSn(_) => bytes(1_900, 1_400, 600),
         Application::CoapNon | Application::CoapCon => bytes(1_500, 3_700, 300),
-        Application::CoapTcp => bytes(6_400, 4_400, 500),
-        Application::AmqpSettled | Application::AmqpUnsettled => bytes(10_900, 1_800, 4_500),
-        Application::Http1 => bytes(7_000, 800, 1_500),
+        Application::CoapTcp => bytes(5_200, 4_400, 500),
+        Application::AmqpSettled | Application::AmqpUnsettled => bytes(9_700, 1_800, 4_500),
+        Application::Http1 => bytes(5_500, 800, 1_500),
         Application::Http3 => bytes(69_000, 35_000, 43_000),
-        Application::Store(_) => bytes(7_300, 1_500, 1_500),
+        Application::Store(_) => bytes(6_000, 1_500, 1_500),
     }
 }
 
@@ -148,8 +148,8 @@ mod tests {
     fn more_devices_than_memory_are_refused_with_what_fits() {
         assert_eq!(said("coap-con", LoadEngine::Sim, 1_000_000), Ok(()));
         let too_many = said("mqtt-qos1", LoadEngine::Sim, 10_000_000).expect_err("too many");
-        let expected = "10,000,000 devices of mqtt-qos1 need about 70.0 GB of memory, and this machine has 16.0 GB left; \
-                        --clients 2285000 fits";
+        let expected = "10,000,000 devices of mqtt-qos1 need about 56.0 GB of memory, and this machine has 16.0 GB left; \
+                        --clients 2857000 fits";
         assert_eq!(too_many, expected);
     }
 

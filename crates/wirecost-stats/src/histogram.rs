@@ -149,6 +149,14 @@ impl Histogram {
 
     /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
+        self.above_range += other.above_range;
+        if let Form::Few { recorded: others, .. } = &other.counts
+            && let Some(recorded) = self.few_with(others)
+        {
+            let bytes = None;
+            self.counts = Form::Few { recorded, bytes };
+            return;
+        }
         match &other.counts {
             Form::Open(chunks) if chunks.total() > 0 => self.chunks_mut().add(chunks),
             Form::Open(_) => {}
@@ -158,7 +166,16 @@ impl Histogram {
                 }
             }
         }
-        self.above_range += other.above_range;
+    }
+
+    /// Its places and those of another histogram, if both are few: a sum of lists takes no room for places without a count.
+    fn few_with(&self, others: &[Recorded]) -> Option<Box<[Recorded]>> {
+        let own: &[Recorded] = match &self.counts {
+            Form::Few { recorded, .. } => recorded,
+            Form::Open(chunks) if chunks.total() == 0 => &[],
+            Form::Open(_) | Form::Packed { .. } => return None,
+        };
+        (own.len() + others.len() <= FEW).then(|| both(own, others))
     }
 
     /// The number of values, including those above the range.
@@ -333,6 +350,20 @@ fn total(recorded: &[Recorded]) -> u64 {
         .fold(0, |sum, at| u64::saturating_add(sum, at.times))
 }
 
+/// The places of two histograms, in ascending order.
+fn both(one: &[Recorded], other: &[Recorded]) -> Box<[Recorded]> {
+    let mut all = [one, other].concat();
+    all.sort_unstable_by_key(|at| at.value);
+    all.dedup_by(|next, kept| {
+        let is_same = next.value == kept.value;
+        if is_same {
+            kept.times = kept.times.saturating_add(next.times);
+        }
+        is_same
+    });
+    all.into()
+}
+
 /// The mean of `all` values, each as the middle of its place, in the order of HdrHistogram; 0 without one.
 fn mean_of(recorded: &[Recorded], all: u64) -> f64 {
     recorded.iter().fold(0.0, |sum, at| {
@@ -413,6 +444,30 @@ pub(crate) mod tests {
                 assert!(error <= 0.001, "{value} ns kept as {kept} ns");
             }
             value += value / 10 + 1;
+        }
+    }
+
+    #[test]
+    fn packed_and_open_histograms_add_up_alike() {
+        let packed = |values: &[u64]| {
+            let mut histogram = of(values.iter().copied());
+            histogram.pack();
+            histogram
+        };
+        let many: Vec<u64> = (0..200).map(|value| value * value * 1_000).collect();
+        let few: Vec<u64> = [5, 5, 700_000, 3, u64::MAX].into();
+        let sets = [&few[..], &many[..20], &many[..60], &many[..], &[]];
+        for one in sets {
+            for other in sets {
+                let all = of(one.iter().chain(other).copied()).to_bytes();
+                for begun in [of(one.iter().copied()), packed(one)] {
+                    for added in [of(other.iter().copied()), packed(other)] {
+                        let mut sum = begun.clone();
+                        sum.merge(&added);
+                        assert_eq!(sum.to_bytes(), all, "{one:?} and {other:?}");
+                    }
+                }
+            }
         }
     }
 

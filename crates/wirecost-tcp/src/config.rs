@@ -43,7 +43,7 @@ pub struct Config {
 
 /// What a connection has of its own. From a number: a connection with this initial sequence number, whose host's clock starts with the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Start {
+pub struct ConnectionStart {
     /// The initial sequence number of this end.
     pub sequence: u32,
     /// The host's clock at the start of the run, which determines its ticks. Ends on one machine share it.
@@ -52,7 +52,7 @@ pub struct Start {
     pub fast_open: Option<FastOpen>,
 }
 
-impl From<u32> for Start {
+impl From<u32> for ConnectionStart {
     fn from(sequence: u32) -> Self {
         Self {
             sequence,

@@ -11,7 +11,7 @@ use wirecost_proto::{Instant, ResetReason};
 use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
 use crate::connection::synchronized::{Synchronized, Transition};
 use crate::fast_open::Cookie;
-use crate::{Config, Segment, Start};
+use crate::{Config, ConnectionStart, Segment};
 
 mod events;
 mod handshake;
@@ -135,7 +135,7 @@ enum Stage {
 impl Connection {
     /// An end that opens: its SYN is to be transmitted. With the cookie of an earlier connection (RFC 7413), [`Event::Opened`] is
     /// there at once, and the SYN waits for the first write.
-    pub fn connect(config: impl Into<Arc<Config>>, start: impl Into<Start>, _: Instant) -> Self {
+    pub fn connect(config: impl Into<Arc<Config>>, start: impl Into<ConnectionStart>, _: Instant) -> Self {
         let start = start.into();
         let clock_phase = start.clock_phase;
         let opening = Opening::connect(config.into(), start);
@@ -153,7 +153,7 @@ impl Connection {
         config: impl Into<Arc<Config>>,
         syn: &Segment,
         data: &[u8],
-        start: impl Into<Start>,
+        start: impl Into<ConnectionStart>,
         now: Instant,
     ) -> Self {
         let start = start.into();

@@ -45,7 +45,7 @@ pub mod segment;
 mod sequence;
 pub mod timers;
 
-pub use config::{BurstConfig, Config, Start};
+pub use config::{BurstConfig, Config, ConnectionStart};
 pub use connection::{Connection, Event, State, Transmit};
 pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;

@@ -18,7 +18,7 @@ fn a_load_that_does_not_fit_into_memory_is_refused_with_what_would_fit() {
     let home = open_folder();
     // More than a terabyte.
     for (stack, clients, told, engine) in [
-        ("http3", "16M", "16,000,000 devices of http3", "sim"),
+        ("mqtt-qos1", "300M", "300,000,000 devices of mqtt-qos1", "sim"),
         ("mqtt-qos1", "4000M", "4,000,000,000 devices of mqtt-qos1", "live"),
     ] {
         let mut command = wirecost(home.path());

@@ -7,7 +7,7 @@ use wirecost_proto::driver::Writing;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
-use wirecost_tcp::{Connection, Segment, Start, Transmit};
+use wirecost_tcp::{Connection, ConnectionStart, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
 
 use super::flow::{Body, Flow};
@@ -86,10 +86,10 @@ impl<L: Carrier, T: Tap> Network<L, T> {
 
     /// What an end of a connection has of its own. Both ends are on one machine, as on the emulated link. The phase of its
     /// ticks is random when they open.
-    fn start(&self, flow: &Flow, direction: Direction) -> Start {
+    fn start(&self, flow: &Flow, direction: Direction) -> ConnectionStart {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
-        Start {
+        ConnectionStart {
             sequence: self.initial_sequence(flow, direction),
             clock_phase: Duration::from_nanos(phase),
             fast_open: self.settings.fast_open.map(|key| FastOpen {

@@ -16,7 +16,7 @@ use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
 
 use crate::buffers::SendBuffer;
-use crate::config::{Config, Start};
+use crate::config::{Config, ConnectionStart};
 use crate::connection::Transmit;
 use crate::recovery;
 use crate::segment::Segment;
@@ -36,7 +36,7 @@ const OPTION_ROOM: u16 = 40;
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) config: Arc<Config>,
-    pub(crate) start: Start,
+    pub(crate) start: ConnectionStart,
     pub(crate) send: SendBuffer,
     /// Whether this end closes as soon as it is open.
     pub(crate) closes: bool,
@@ -75,7 +75,7 @@ pub(crate) enum HandshakeStep {
 }
 
 impl Opening {
-    pub(crate) fn connect(config: Arc<Config>, start: Start) -> Self {
+    pub(crate) fn connect(config: Arc<Config>, start: ConnectionStart) -> Self {
         let cookie = start.fast_open.and_then(|fast_open| fast_open.cookie);
         let is_early = cookie.is_some_and(|cookie| !cookie.is_request());
         Self {
@@ -98,7 +98,7 @@ impl Opening {
         }
     }
 
-    pub(crate) fn accept(config: Arc<Config>, syn: &Segment, start: Start) -> Self {
+    pub(crate) fn accept(config: Arc<Config>, syn: &Segment, start: ConnectionStart) -> Self {
         let mut opening = Self::connect(config, start);
         opening.is_early = false;
         opening.begin();

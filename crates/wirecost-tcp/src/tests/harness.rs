@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
-use crate::{Config, Connection, Event, Segment, Start, State};
+use crate::{Config, Connection, ConnectionStart, Event, Segment, State};
 
 /// Which end.
 pub(crate) const CLIENT: usize = 0;
@@ -79,18 +79,18 @@ pub(crate) struct Net {
     /// The segments, by their place in `sent`, that are lost whatever the faults say.
     pub(crate) lost: Vec<usize>,
     /// How the server's end starts.
-    server: Start,
+    server: ConnectionStart,
 }
 
 impl Net {
     pub(crate) fn new(configs: [Config; 2], delay: Duration, faults: Faults, seed: u64) -> Self {
-        Self::starting(configs, ISS.map(Start::from), delay, (faults, seed))
+        Self::starting(configs, ISS.map(ConnectionStart::from), delay, (faults, seed))
     }
 
     /// With ends that start in these ways.
     pub(crate) fn starting(
         configs: [Config; 2],
-        [client, server]: [Start; 2],
+        [client, server]: [ConnectionStart; 2],
         delay: Duration,
         (faults, seed): (Faults, u64),
     ) -> Self {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
-use wirecost_tcp::{Config, Connection, Event, Segment, Start};
+use wirecost_tcp::{Config, Connection, ConnectionStart, Event, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::format::{Act, Fault, Packet, Side, Trace};
@@ -47,7 +47,7 @@ pub(crate) fn replay(trace: &Trace) -> Vec<Packet> {
 
 struct Host {
     config: Arc<Config>,
-    start: Start,
+    start: ConnectionStart,
     /// The connections so far, each with its number as port; the application holds the last.
     connections: Vec<Connection>,
     has_let_go: bool,
@@ -62,7 +62,7 @@ impl Host {
         config.nagle = trace.nagle;
         Self {
             config: Arc::new(config),
-            start: Start {
+            start: ConnectionStart {
                 sequence: INITIAL_SEQUENCE[side as usize],
                 clock_phase: trace.phase,
                 fast_open: trace.fast_open.then_some(FastOpen {

@@ -9,7 +9,7 @@ use super::{ACK, DELAY, flags, pattern, trace};
 use crate::config::FastOpen;
 use crate::fast_open::Cookie;
 use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
-use crate::{Config, Event, Start, State};
+use crate::{Config, ConnectionStart, Event, State};
 
 /// A cookie of 8 bytes.
 fn cookie(byte: u8) -> Option<Cookie> {
@@ -29,7 +29,7 @@ const fn open(cookie: Option<Cookie>) -> Option<FastOpen> {
 fn between(preset: fn(u16) -> Config, fast_open: [Option<FastOpen>; 2], faults: (Faults, u64)) -> Net {
     let [client, server] = fast_open;
     let starts = [(ISS[CLIENT], client), (ISS[SERVER], server)];
-    let starts = starts.map(|(sequence, fast_open)| Start {
+    let starts = starts.map(|(sequence, fast_open)| ConnectionStart {
         fast_open,
         ..sequence.into()
     });

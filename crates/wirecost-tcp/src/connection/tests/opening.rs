@@ -11,7 +11,7 @@ use wirecost_wire::tcp::Flags;
 
 use super::{DELAY, flags, pattern, trace};
 use crate::harness::{CLIENT, Faults, ISS, Net, SERVER};
-use crate::{Config, Connection, Event, Granularity, Segment, Start, State};
+use crate::{Config, Connection, ConnectionStart, Event, Granularity, Segment, State};
 
 fn seconds(net: &Net, from: usize) -> Vec<u64> {
     let own = net.sent.iter().filter(|sent| sent.from == from);
@@ -150,7 +150,7 @@ fn a_syn_that_comes_again_is_answered_beside_the_timer() {
 #[test]
 fn the_phase_of_the_clock_moves_what_timers_do_and_nothing_else() {
     let at = |phase_ms| {
-        let starts = ISS.map(|sequence| Start {
+        let starts = ISS.map(|sequence| ConnectionStart {
             clock_phase: Duration::from_millis(phase_ms),
             ..sequence.into()
         });

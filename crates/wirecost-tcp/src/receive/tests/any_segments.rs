@@ -149,7 +149,7 @@ impl Run {
     fn check_blocks(&self) -> Result<(), TestCaseError> {
         let receiver = &self.host.receiver;
         let next = receiver.next_expected();
-        let mut sack = receiver.sack;
+        let mut sack = receiver.sack.clone();
         sack.forget_duplicate();
         let blocks: Vec<SackBlock> = sack.blocks(false).iter().collect();
         if let (Some(last), Some(first)) = (self.last, blocks.first())
