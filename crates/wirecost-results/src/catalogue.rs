@@ -16,7 +16,7 @@ mod metric;
 mod read;
 
 pub use aggregation::Aggregation;
-pub use entry::{CellNeeds, Column, Needs, Of, Quantity};
+pub use entry::{CellNeeds, Needs, Of, Quantity, TableColumn};
 
 use entry::{Entry, Known, Sections, Shape};
 use frames::{Way, frame_bytes};

@@ -136,7 +136,7 @@ pub(super) enum Sections {
 
 /// The column of a figure in tables of cells, and its map in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its heading.
     pub name: &'static str,
     /// The unit below the heading.
@@ -169,7 +169,7 @@ pub(super) struct Entry {
     pub(super) sections: Sections,
     pub(super) adds_up: bool,
     pub(super) grows: bool,
-    pub(super) column: Option<Column>,
+    pub(super) column: Option<TableColumn>,
     pub(super) csv: Option<&'static str>,
 }
 
@@ -364,7 +364,7 @@ impl Entry {
 
     /// Tables of cells have a column of it where a cell has the figure; less is better.
     pub(super) const fn in_tables(mut self, name: &'static str, unit: &'static str) -> Self {
-        self.column = Some(Column { name, unit });
+        self.column = Some(TableColumn { name, unit });
         self
     }
 

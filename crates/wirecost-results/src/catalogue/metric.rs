@@ -3,7 +3,7 @@
 use super::Aggregation;
 use super::entry::{Entry, Known, Sections, Shape};
 use super::read::{Reader, is_constant};
-use super::{CellNeeds, Column, ENTRIES, Metric, Needs, Of, Quantity};
+use super::{CellNeeds, ENTRIES, Metric, Needs, Of, Quantity, TableColumn};
 use crate::load::PhaseFigures;
 use crate::nbiot::{Estimate, Point, RunFigures};
 use crate::samples::SampleRow;
@@ -101,7 +101,7 @@ impl Metric {
 /// Where the figure is shown.
 impl Metric {
     /// Its column in tables of cells.
-    pub fn column(self) -> Option<Column> {
+    pub fn column(self) -> Option<TableColumn> {
         self.entry().column
     }
 
