@@ -97,11 +97,17 @@ fn other_seeds_are_no_change_and_a_byte_more_is_one() {
             home.path(),
             &format!("{planted} --resource test1 --seed 5 --out planted{loss}"),
         );
-        let said = run(home.path(), &format!("diff a{loss} planted{loss} --gate bytes=0"));
-        assert_eq!(said.code, Some(98), "{loss}: {}", said.stderr);
-        for stack in ["mqtt-qos1 (sim)", "mqtt-qos1+tls1.3 (sim)"] {
-            let line = format!("- {stack}: bytes_up_per_msg ");
-            assert!(said.stdout.contains(&line), "{loss} {stack}: {}", said.stdout);
+        for gate in ["--gate", "--gate bytes=0"] {
+            let said = run(home.path(), &format!("diff a{loss} planted{loss} {gate}"));
+            assert_eq!(said.code, Some(98), "{loss} {gate}: {}", said.stderr);
+            for stack in ["mqtt-qos1 (sim)", "mqtt-qos1+tls1.3 (sim)"] {
+                let line = format!("- {stack}: bytes_up_per_msg ");
+                assert!(
+                    said.stdout.contains(&line),
+                    "{loss} {gate} {stack}: {}",
+                    said.stdout
+                );
+            }
         }
     }
 }
