@@ -4,6 +4,7 @@ pub mod capture;
 mod cells;
 mod check;
 pub mod files;
+mod labels;
 pub mod lives;
 mod loads;
 mod machine;

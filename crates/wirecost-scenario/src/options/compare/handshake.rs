@@ -95,8 +95,20 @@ impl Options {
         for (key, is_asked) in asked {
             let is_foreign = is_asked && !self.target.is_builtin();
             refuse(About::Key(key), is_foreign.then_some(why))?;
+            let is_idle = is_asked && !self.stacks.iter().any(has_certificates);
+            let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
+            refuse(About::Key(key), is_idle.then_some(idle))?;
         }
         Ok(())
+    }
+}
+
+/// Whether a stack's handshake has certificates and groups.
+const fn has_certificates(stack: &Stack) -> bool {
+    match stack.channel {
+        Channel::Tls13 | Channel::Tls12 | Channel::Dtls13 | Channel::Dtls12 => true,
+        Channel::Plain => matches!(stack.application, Application::Http3),
+        Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => false,
     }
 }
 

@@ -185,6 +185,11 @@ impl Options {
         if let Some((key, why)) = self.sending.http.problem(self.target.is_builtin()) {
             return Err(Refusal::of(key, why));
         }
+        // A stack that cannot pipeline says why itself.
+        let is_idle = |stack: &Stack| !stack.pipelines() && stack.cannot_pipeline().is_none();
+        let is_idle = self.sending.pipelined_connect && self.stacks.iter().all(is_idle);
+        let why = "it would change nothing: of the stacks, none has a request to connect with an answer to wait for, as MQTT and AMQP have";
+        refuse(About::Key("pipelined_connect"), is_idle.then_some(why))?;
         if !self.sending.offload {
             return Ok(());
         }

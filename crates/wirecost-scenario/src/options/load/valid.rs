@@ -136,7 +136,14 @@ impl LoadOptions {
         }
         let asks = self.session_expiry.is_some() && self.subscribers.is_some();
         let why = "a subscriber that does not wait for CONNACK does not know whether the server has its session: leave out session_expiry";
-        self.stack.cannot_pipeline().or(asks.then(|| why.to_owned()))
+        let stack = self.stack;
+        let lacks = (!stack.pipelines()).then(|| {
+            format!("{stack} has no request to connect with an answer to wait for: MQTT and AMQP have")
+        });
+        stack
+            .cannot_pipeline()
+            .or(lacks)
+            .or(asks.then(|| why.to_owned()))
     }
 
     /// Why brokers cannot pass on messages to one another.

@@ -15,6 +15,7 @@ use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
+use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
@@ -153,25 +154,6 @@ fn answer(
     Some(format!("{label} ({mode}){least}: {}{of}.", parts.join(", ")))
 }
 
-/// The words at the end of the labels of cells that all of them have, with a blank in front; empty for one row, and for devices.
-fn alike(source: &Source) -> &str {
-    let mut labels = source.traffic.iter().map(|traffic| traffic.label.as_str());
-    let first = labels.next().unwrap_or_default();
-    let ends = first.match_indices(' ').map(|(at, _)| &first[at..]);
-    let is_of_cells = source
-        .traffic
-        .iter()
-        .all(|traffic| traffic.way.is_life() || traffic.way == Way::InCells);
-    let mut ends = ends.filter(|end| is_of_cells && labels.clone().all(|label| label.ends_with(end)));
-    ends.next().unwrap_or_default()
-}
-
-/// The label of a row without the words that all rows have, and without the comma in front of them.
-fn own_label(traffic: &Traffic, alike: &str) -> String {
-    let own = traffic.label.strip_suffix(alike);
-    own.unwrap_or(&traffic.label).trim_end_matches(',').to_owned()
-}
-
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
@@ -189,7 +171,7 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
                 true => format!("every {}", time(every)),
                 false => "at the interval of each cell".to_owned(),
             };
-            let alike = alike.trim_start();
+            let alike = alike.trim_start_matches([',', ' ']);
             let each = if alike.is_empty() {
                 String::new()
             } else {
