@@ -140,10 +140,7 @@ impl LoadOptions {
         let lacks = (!stack.pipelines()).then(|| {
             format!("{stack} has no request to connect with an answer to wait for: MQTT and AMQP have")
         });
-        stack
-            .cannot_pipeline()
-            .or(lacks)
-            .or(asks.then(|| why.to_owned()))
+        stack.cannot_pipeline().or(lacks).or(asks.then(|| why.to_owned()))
     }
 
     /// Why brokers cannot pass on messages to one another.

@@ -15,6 +15,7 @@ use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
+use super::answer::answer;
 use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
@@ -100,58 +101,6 @@ pub fn table(
         text.push_str(&paragraph(&note, width));
     }
     text
-}
-
-/// The row that costs least, in a sentence: what lasts longest on a battery, else what needs the least energy, money or bytes.
-fn answer(
-    (fleet, terms): (FleetArguments, &Terms<'_>),
-    source: &Source,
-    outcomes: &[Figures],
-    alike: &str,
-) -> Option<String> {
-    let cost = |outcome: &Figures| match (&outcome.power, &outcome.bill) {
-        (Some(power), _) => power.total().joules,
-        (None, Some(bill)) => bill.amount,
-        (None, None) => outcome.month.wire_bytes(),
-    };
-    let each = source.traffic.iter().zip(outcomes);
-    let (traffic, outcome) = each.min_by(|(_, one), (_, other)| cost(one).total_cmp(&cost(other)))?;
-    let per = fleet.per.name();
-    let mut parts = Vec::new();
-    if let Some([years, low, high]) = outcome.years {
-        let (years, low, high) = (number(years), number(low), number(high));
-        parts.push(format!("{years} years on the battery ({low} to {high})"));
-    } else if let Some(power) = &outcome.power {
-        parts.push(format!("{} mW in the mean", number(power.total().joules * 1e3)));
-    }
-    parts.push(format!(
-        "{} MB a {per}",
-        number(fleet.scaled(outcome.month.wire_bytes()) / 1e6)
-    ));
-    if let (Some(bill), Some(tariff)) = (&outcome.bill, terms.tariff) {
-        parts.push(format!(
-            "{} a {per}",
-            money(&tariff.currency, fleet.scaled(bill.amount))
-        ));
-    }
-    let least = match outcomes.len() {
-        1 => String::new(),
-        all => {
-            let what = match (&outcome.years, &outcome.power, &outcome.bill) {
-                (Some(_), ..) => "lasts longest",
-                (None, Some(_), _) => "needs the least energy",
-                (None, None, Some(_)) => "costs the least money",
-                (None, None, None) => "has the fewest bytes",
-            };
-            format!(" {what} of {all} rows")
-        }
-    };
-    let of = match terms.fleet.devices {
-        1 => String::new(),
-        devices => format!("; bytes and money of {}", counted(devices.into(), "device")),
-    };
-    let (label, mode) = (own_label(traffic, alike), traffic.way);
-    Some(format!("{label} ({mode}){least}: {}{of}.", parts.join(", ")))
 }
 
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
