@@ -5,8 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use wirecost_probe::answer::{Answer, of_another_protocol};
-use wirecost_probe::failure::did_you_mean;
+use wirecost_probe::answer::{Answer, did_you_mean, of_another_protocol};
 use wirecost_proto::bare::Transport;
 use wirecost_results::load::Load;
 use wirecost_results::summary::Outcomes;

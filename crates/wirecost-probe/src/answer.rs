@@ -6,7 +6,6 @@ use wirecost_proto::PeerText;
 use wirecost_stack::url::{Protocol, Scheme, Url};
 
 use super::application::hex;
-use super::failure::did_you_mean;
 
 /// The protocol of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +109,11 @@ pub(super) fn otherwise(url: &Url, port: u16, greeting: &str, answer: &Answer) -
         (None, ..) => "check the port and the scheme".to_owned(),
     };
     Some([format!("port {port} answered {greeting} with {answer}"), hint])
+}
+
+/// A question that names the same server and port by another scheme. The space keeps the question mark out of the URL.
+pub fn did_you_mean(url: &Url, scheme: Scheme) -> String {
+    format!("did you mean {} ?", url.by(scheme))
 }
 
 fn first_line(bytes: &[u8]) -> PeerText {

@@ -13,7 +13,7 @@ use wirecost_proto::units::counted;
 use wirecost_security::layer::Fault;
 use wirecost_stack::url::{Protocol, Scheme, Url};
 
-use super::answer::{Answer, greeting, otherwise};
+use super::answer::{Answer, did_you_mean, greeting, otherwise};
 use super::event::{Refusal, RefusalKind, Trouble};
 use super::notes::{Notes, Step};
 use super::options::{MqttVersion, Options};
@@ -96,11 +96,6 @@ pub(super) fn of_name(error: &ResolveError, after: Duration) -> Failure {
 /// A time as nanoseconds.
 pub(super) fn nanos<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// A question that names the same server and port by another scheme. The space keeps the question mark out of the URL.
-pub fn did_you_mean(url: &Url, scheme: Scheme) -> String {
-    format!("did you mean {} ?", url.by(scheme))
 }
 
 /// What a probe knows when it has failed.

@@ -2,18 +2,17 @@
 
 use std::cmp::Ordering;
 
-use wirecost_account::{Figures, Terms};
+use wirecost_account::{Figures, Terms, Traffic};
 use wirecost_proto::shown::{money, number};
 use wirecost_proto::units::counted;
 
 use super::labels::own_label;
-use super::traffic::Source;
 use crate::arguments::FleetArguments;
 
 /// The row that costs least, in a sentence: what lasts longest on a battery, else what needs the least energy, money or bytes.
 pub(super) fn answer(
     (fleet, terms): (FleetArguments, &Terms<'_>),
-    source: &Source,
+    traffic: &[Traffic],
     outcomes: &[Figures],
     alike: &str,
 ) -> Option<String> {
@@ -23,7 +22,7 @@ pub(super) fn answer(
         (None, None, Some(bill)) => bill.amount,
         (None, None, None) => outcome.month.wire_bytes(),
     };
-    let each = source.traffic.iter().zip(outcomes);
+    let each = traffic.iter().zip(outcomes);
     // Of rows that cost the same, as within a bundle of bytes or at the shelf life of a battery, the one with the fewest bytes.
     let order = |outcome: &Figures| [cost(outcome), outcome.month.wire_bytes()];
     let (traffic, outcome) = each.min_by(|(_, one), (_, other)| {

@@ -2,19 +2,13 @@
 
 use wirecost_account::{Traffic, Way};
 
-use super::traffic::Source;
-
 /// What the labels of cells all end with, from behind the stack or from a comma on; empty for one row, and for devices.
-pub(super) fn alike(source: &Source) -> &str {
+pub(super) fn alike(traffic: &[Traffic]) -> &str {
     let is_of_cells = |traffic: &Traffic| traffic.way.is_life() || traffic.way == Way::InCells;
-    if !source.traffic.iter().all(is_of_cells) {
+    if !traffic.iter().all(is_of_cells) {
         return "";
     }
-    let labels: Vec<&str> = source
-        .traffic
-        .iter()
-        .map(|traffic| traffic.label.as_str())
-        .collect();
+    let labels: Vec<&str> = traffic.iter().map(|traffic| traffic.label.as_str()).collect();
     common_end(&labels)
 }
 

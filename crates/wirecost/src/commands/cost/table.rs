@@ -7,7 +7,6 @@ use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Device, Part, Purposes};
-use wirecost_proto::shown::money;
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
@@ -68,8 +67,8 @@ pub fn table(
     outcomes: &[Figures],
     width: usize,
 ) -> String {
-    let alike = alike(source);
-    let best = answer((arguments.fleet, terms), source, outcomes, alike);
+    let alike = alike(&source.traffic);
+    let best = answer((arguments.fleet, terms), &source.traffic, outcomes, alike);
     let mut text = with_best(terms, best).map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
     text.push_str(&paragraph(&heading(arguments, source, alike), width));
     text.push('\n');
