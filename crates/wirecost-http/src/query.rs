@@ -26,19 +26,37 @@ pub(crate) fn with_reading(path: &str, reading: &[u8]) -> String {
     text
 }
 
-/// The reading in the query of a target, if there is one that is encoded as it should be.
-pub(crate) fn reading_of(target: &str) -> Option<Vec<u8>> {
-    let (_, query) = target.split_once('?')?;
-    let value = query.split('&').find_map(|pair| pair.strip_prefix(NAME))?;
+/// A query from which no reading can be read: none of its pairs or several of them are the reading, or a percent sign is followed by
+/// something else than two hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// The reading in the query of a target; `None` without a query.
+///
+/// # Errors
+/// There is a query, and no reading can be read from it.
+pub(crate) fn reading_of(target: &str) -> Result<Option<Vec<u8>>, Unreadable> {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    if query.is_empty() {
+        return Ok(None);
+    }
+    let mut values = query.split('&').filter_map(|pair| pair.strip_prefix(NAME));
+    match (values.next(), values.next()) {
+        (Some(value), None) => percent_decoded(value).map(Some).ok_or(Unreadable),
+        _ => Err(Unreadable),
+    }
+}
+
+fn percent_decoded(value: &str) -> Option<Vec<u8>> {
     let mut bytes = value.bytes();
-    let mut reading = Vec::with_capacity(value.len());
+    let mut decoded = Vec::with_capacity(value.len());
     while let Some(byte) = bytes.next() {
-        reading.push(match byte {
+        decoded.push(match byte {
             b'%' => hex(bytes.next()?)? << 4 | hex(bytes.next()?)?,
             other => other,
         });
     }
-    Some(reading)
+    Some(decoded)
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -62,23 +80,32 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_a_whole_reading_has_none() {
+    fn a_query_without_exactly_one_whole_reading_is_unreadable() {
         for target in [
-            "/test",
             "/test?a=1",
+            "/test?areading=1",
+            "/test?reading",
+            "/test?=68.5",
+            "/test?reading=%",
             "/test?reading=%4",
             "/test?reading=%zz",
-            "/test?areading=1",
+            "/test?reading=%+1",
+            "/test?reading=1&reading=2",
+            "/test?reading=1&reading=1",
         ] {
-            assert_eq!(reading_of(target), None, "{target}");
+            assert_eq!(reading_of(target), Err(Unreadable), "{target}");
         }
-        assert_eq!(reading_of("/test?reading="), Some(Vec::new()));
+        for target in ["/test", "/test?"] {
+            assert_eq!(reading_of(target), Ok(None), "{target}");
+        }
+        assert_eq!(reading_of("/test?reading="), Ok(Some(Vec::new())));
+        assert_eq!(reading_of("/test?a=1&reading=2&b"), Ok(Some(b"2".to_vec())));
     }
 
     proptest! {
         #[test]
         fn a_reading_comes_out_as_it_went_in(reading in proptest::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert_eq!(reading_of(&with_reading("/test", &reading)), Some(reading));
+            prop_assert_eq!(reading_of(&with_reading("/test", &reading)), Ok(Some(reading)));
         }
     }
 }

@@ -47,6 +47,8 @@ pub(crate) fn explained(options: &LoadOptions, address: SocketAddr, error: LoadE
     }
     if let Some(reason) = scheme::meant(options, address) {
         why = refused(reason, None);
+    } else if let Some([reason, hint]) = scheme::otherwise(options, address) {
+        why = refused(reason, Some(hint));
     } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
         why = refused(reason, Some(hint));
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wirecost_proto::PeerText;
-use wirecost_stack::url::Scheme;
+use wirecost_stack::url::{Protocol, Scheme, Url};
 
 use super::application::hex;
 
@@ -55,7 +55,7 @@ impl Answer {
     }
 
     /// The scheme without protection whose server gives this answer.
-    pub(super) const fn scheme(&self) -> Option<Scheme> {
+    const fn scheme(&self) -> Option<Scheme> {
         match self {
             Self::Http(_) => Some(Scheme::Http),
             Self::Mqtt => Some(Scheme::Mqtt),
@@ -63,6 +63,57 @@ impl Answer {
             Self::Nothing | Self::TlsAlert | Self::TlsHandshake | Self::Greeting(_) | Self::Other(_) => None,
         }
     }
+}
+
+/// The first message that a client of a protocol sends on an open connection.
+pub(super) const fn greeting(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Mqtt => "an MQTT CONNECT",
+        Protocol::Amqp => "an AMQP header",
+        Protocol::MqttSn => "an MQTT-SN CONNECT",
+        Protocol::Coap | Protocol::CoapTcp => "a CoAP request",
+        Protocol::Http1 | Protocol::Http3 => "an HTTP request",
+        Protocol::Tcp | Protocol::Udp => "a payload",
+        Protocol::Store(_) => "a start-up message",
+    }
+}
+
+/// What is wrong with a port that answered the first message of a URL's protocol with `answer`, and what to do; `None` if nothing
+/// is known to be wrong.
+pub fn of_another_protocol(url: &Url, port: u16, answer: &Answer) -> Option<[String; 2]> {
+    otherwise(url, port, greeting(url.scheme.protocol()), answer)
+}
+
+/// The same of a port that answered `greeting`.
+pub(super) fn otherwise(url: &Url, port: u16, greeting: &str, answer: &Answer) -> Option<[String; 2]> {
+    let scheme = url.scheme;
+    let meant = match answer {
+        Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
+        Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
+        Answer::Greeting(_) => None,
+        Answer::Other(_) if !scheme.is_secure() => None,
+        Answer::Other(_) => Some(scheme.counterpart()),
+        Answer::Http(_) | Answer::Mqtt | Answer::Amqp => match answer.scheme() {
+            Some(meant) if meant == scheme => return None,
+            meant => meant,
+        },
+    };
+    let hint = match (meant, answer, scheme.protocol()) {
+        (Some(meant), Answer::Http(_), Protocol::Mqtt) => {
+            format!(
+                "{} If it is MQTT over WebSocket, which wirecost does not speak, give the broker's port for MQTT over TCP",
+                did_you_mean(url, meant)
+            )
+        }
+        (Some(meant), ..) => did_you_mean(url, meant),
+        (None, ..) => "check the port and the scheme".to_owned(),
+    };
+    Some([format!("port {port} answered {greeting} with {answer}"), hint])
+}
+
+/// A question that names the same server and port by another scheme. The space keeps the question mark out of the URL.
+pub fn did_you_mean(url: &Url, scheme: Scheme) -> String {
+    format!("did you mean {} ?", url.by(scheme))
 }
 
 fn first_line(bytes: &[u8]) -> PeerText {
@@ -88,6 +139,27 @@ impl fmt::Display for Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn told(url: &str, bytes: &[u8]) -> Option<[String; 2]> {
+        let url: Url = url.parse().expect(url);
+        of_another_protocol(&url, 29001, &Answer::of(bytes))
+    }
+
+    #[test]
+    fn a_port_of_another_protocol_is_named_by_its_answer() {
+        let [cause, hint] =
+            told("mqtt://broker:29001/t", b"HTTP/1.0 403 Forbidden\r\n").expect("it is no MQTT");
+        assert_eq!(
+            cause,
+            "port 29001 answered an MQTT CONNECT with an HTTP answer (\"HTTP/1.0 403 Forbidden\")"
+        );
+        assert!(hint.starts_with("did you mean http://broker:29001 ?"), "{hint}");
+        assert!(hint.contains("WebSocket"), "{hint}");
+        let [_, hint] = told("amqp://broker/q", b"HTTP/1.1 400 Bad Request").expect("it is no AMQP");
+        assert!(!hint.contains("WebSocket"), "{hint}");
+        assert_eq!(told("mqtt://broker/t", &[0x20, 2, 0, 5]), None, "a CONNACK");
+        assert_eq!(told("mqtt://broker/t", b""), None, "silence");
+    }
 
     #[test]
     fn an_answer_is_known_by_its_beginning() {

@@ -13,7 +13,7 @@ use wirecost_proto::units::counted;
 use wirecost_security::layer::Fault;
 use wirecost_stack::url::{Protocol, Scheme, Url};
 
-use super::answer::Answer;
+use super::answer::{Answer, did_you_mean, greeting, otherwise};
 use super::event::{Refusal, RefusalKind, Trouble};
 use super::notes::{Notes, Step};
 use super::options::{MqttVersion, Options};
@@ -98,11 +98,6 @@ pub(super) fn nanos<S: serde::Serializer>(time: &Duration, serializer: S) -> Res
     serializer.serialize_u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A question that names the same server and port by another scheme. The space keeps the question mark out of the URL.
-pub fn did_you_mean(url: &Url, scheme: Scheme) -> String {
-    format!("did you mean {} ?", url.by(scheme))
-}
-
 /// What a probe knows when it has failed.
 pub(super) struct Diagnosis<'a> {
     pub(super) options: &'a Options,
@@ -159,25 +154,16 @@ impl Diagnosis<'_> {
             return None;
         }
         let answer = Answer::of(&self.notes.first_bytes);
-        let port = self.remote.port();
-        let meant = match answer {
-            Answer::Nothing if is_over || is_no_tls => return Some(self.ended(step, trouble)),
-            Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
-            Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
-            Answer::Greeting(_) => None,
-            Answer::Other(_) if !scheme.is_secure() => None,
-            Answer::Other(_) => Some(scheme.counterpart()),
-            _ => match answer.scheme() {
-                Some(meant) if meant == scheme => return None,
-                meant => meant,
-            },
-        };
-        let hint = match meant {
-            Some(meant) => did_you_mean(&self.options.url, meant),
-            None => "check the port and the scheme".to_owned(),
-        };
-        let text = format!("port {port} answered {} with {answer}", self.greeting(step));
-        Some(Cause::refused(text, hint))
+        if answer == Answer::Nothing && (is_over || is_no_tls) {
+            return Some(self.ended(step, trouble));
+        }
+        let told = otherwise(
+            &self.options.url,
+            self.remote.port(),
+            self.greeting(step),
+            &answer,
+        );
+        told.map(|[text, hint]| Cause::refused(text, hint))
     }
 
     /// The cause where the server closed the connection without an answer.
@@ -205,15 +191,9 @@ impl Diagnosis<'_> {
 
     /// The first message that the client sent in a step.
     const fn greeting(&self, step: Step) -> &'static str {
-        match (step, self.options.url.scheme.protocol()) {
-            (Step::Security, _) => "a TLS ClientHello",
-            (_, Protocol::Mqtt) => "an MQTT CONNECT",
-            (_, Protocol::Amqp) => "an AMQP header",
-            (_, Protocol::MqttSn) => "an MQTT-SN CONNECT",
-            (_, Protocol::Coap | Protocol::CoapTcp) => "a CoAP request",
-            (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
-            (_, Protocol::Tcp | Protocol::Udp) => "a payload",
-            (_, Protocol::Store(_)) => "a start-up message",
+        match step {
+            Step::Security => "a TLS ClientHello",
+            _ => greeting(self.options.url.scheme.protocol()),
         }
     }
 

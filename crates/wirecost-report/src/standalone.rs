@@ -73,10 +73,15 @@ fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     rest.split_once('"').map(|(value, _)| value)
 }
 
-/// A name as that of a file: small letters, digits and hyphens.
+/// A name of the page as that of a file: small letters, digits and hyphens. An escaped sign such as `&#39;` counts as one sign.
 fn slug(name: &str) -> String {
     let mut slug = String::new();
+    let mut escaped = false;
     for letter in name.chars() {
+        escaped = letter == '&' || (escaped && letter != ';');
+        if escaped {
+            continue;
+        }
         match letter.is_ascii_alphanumeric() {
             true => slug.push(letter.to_ascii_lowercase()),
             false if slug.ends_with('-') || slug.is_empty() => {}
@@ -192,7 +197,7 @@ mod tests {
         .concat();
         let found = figures(&page);
         let files: Vec<&str> = found.iter().map(|figure| figure.file.as_str()).collect();
-        assert_eq!(files, ["01-bytes-by-layer.svg", "02-times-lt-1-s.svg"]);
+        assert_eq!(files, ["01-bytes-by-layer.svg", "02-times-1-s.svg"]);
         assert!(
             found[0]
                 .svg

@@ -158,6 +158,17 @@ impl Stack {
         }
     }
 
+    /// Whether a client can send behind its request to connect: a pipelined connect changes what it does.
+    pub const fn pipelines(self) -> bool {
+        matches!(
+            self.application,
+            Application::Mqtt311(_)
+                | Application::Mqtt5(_)
+                | Application::AmqpSettled
+                | Application::AmqpUnsettled
+        )
+    }
+
     /// Why a client cannot send behind its request to connect; `None` if it can, or has no such request.
     pub fn cannot_pipeline(self) -> Option<String> {
         match self.application {

@@ -252,6 +252,9 @@ pub enum UrlError {
         /// The nearest scheme, if one is near.
         nearest: Option<&'static str>,
     },
+    /// MQTT over WebSocket, by the schemes that other programs have for it.
+    #[error("wirecost speaks no WebSocket: write {0}://HOST:PORT, the broker's port for MQTT over TCP")]
+    WebSocket(Scheme),
     /// The URL has no host.
     #[error("{0:?} names no host")]
     NoHost(String),
@@ -304,6 +307,10 @@ fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     let lower = text.to_ascii_lowercase();
     let other = OTHERWISE.iter().find(|(other, _)| *other == lower);
     let name = other.map_or(lower.as_str(), |(_, name)| name);
+    let web = [("ws", Scheme::Mqtt), ("wss", Scheme::Mqtts)];
+    if let Some((_, tcp)) = web.iter().find(|(name, _)| *name == lower) {
+        return Err(UrlError::WebSocket(*tcp));
+    }
     let found = Scheme::TABLE.iter().find(|(_, known, ..)| *known == name);
     found.map(|row| row.0).ok_or_else(|| {
         let names = Scheme::TABLE.map(|(_, name, _)| name);

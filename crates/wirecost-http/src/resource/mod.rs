@@ -3,7 +3,7 @@
 //! | resource | methods | what it does |
 //! |---|---|---|
 //! | `/test` | POST, PUT, GET, HEAD | POST and PUT store the content and return 204, or 201 if PUT created it; GET returns the last content |
-//! | `/test?reading=R` | GET | stores R, percent-encoded, as POST stores content |
+//! | `/test?reading=R` | GET | stores R, percent-encoded, as POST stores content; 400 if the query is anything else |
 //! | `/long-poll/NAME?timeout=30` | GET, POST, PUT | GET waits for the next posted value, or returns 204 after the time-out in seconds |
 //! | `/messages?next_key=K&limit=N` | GET, HEAD, POST | GET returns pages of all posted messages, oldest first |
 //!
@@ -22,6 +22,7 @@ use std::time::Duration;
 use wirecost_proto::{Content, FlowId, Instant};
 
 use crate::message::{Method, Response, Status};
+pub use crate::query::Unreadable;
 use log::Log;
 pub use page::Page;
 use polls::Polls;
@@ -92,11 +93,15 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// The reading that a GET of `/test` has in its query, to be answered as the content of a POST.
-    pub fn reading(&self) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// Such a GET has a query that is no reading.
+    pub fn reading(&self) -> Result<Option<Vec<u8>>, Unreadable> {
         let is_test = matches!(Target::parse(self.target), Ok(Target::Test));
-        (is_test && self.method == Method::Get)
-            .then(|| crate::query::reading_of(self.target))
-            .flatten()
+        match is_test && self.method == Method::Get {
+            true => crate::query::reading_of(self.target),
+            false => Ok(None),
+        }
     }
 }
 
@@ -171,7 +176,7 @@ impl Resources {
             Err(refusal) => return Some(refusal),
         };
         // Of a GET with a reading in its query, the body is that reading.
-        if matches!(request.method, Method::Post | Method::Put) || request.reading().is_some() {
+        if matches!(request.method, Method::Post | Method::Put) || matches!(request.reading(), Ok(Some(_))) {
             return Some(self.store(target, request, body));
         }
         match target {
@@ -224,6 +229,10 @@ impl Resources {
                 allow: Some(target.allow()),
                 ..Response::empty(Status::METHOD_NOT_ALLOWED)
             });
+        }
+        // Without this, a reading that is encoded wrongly would be answered like one that is stored.
+        if request.reading().is_err() {
+            return Err(Response::empty(Status::BAD_REQUEST));
         }
         // RFC 8470 section 5.2: the client sends it again after the handshake.
         if request.early && !request.method.is_safe() && !self.config.unsafe_early_data {

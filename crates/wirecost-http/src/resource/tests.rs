@@ -179,12 +179,9 @@ fn the_oldest_messages_make_room() {
 fn a_get_with_a_reading_in_its_query_stores_it() {
     let mut resources = Resources::new(Config::default());
     let reading = |target| request(Method::Get, target).reading();
-    assert_eq!(
-        reading("/test?reading=68%2e5").as_deref(),
-        Some(b"68.5".as_slice())
-    );
-    for target in ["/test", "/test?reading=%6", "/messages?reading=1"] {
-        assert_eq!(reading(target), None, "{target}");
+    assert_eq!(reading("/test?reading=68%2e5"), Ok(Some(b"68.5".to_vec())));
+    for target in ["/test", "/messages?reading=1"] {
+        assert_eq!(reading(target), Ok(None), "{target}");
     }
     let target = "/test?reading=68%2e5";
     assert_eq!(
@@ -192,4 +189,26 @@ fn a_get_with_a_reading_in_its_query_stores_it() {
         204
     );
     assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "68.5");
+}
+
+#[test]
+fn a_query_that_is_no_reading_is_refused_and_changes_nothing() {
+    let mut resources = Resources::new(Config::default());
+    ask(&mut resources, Method::Post, "/test", b"kept");
+    for target in [
+        "/test?reading=%6",
+        "/test?value=68.5",
+        "/test?reading=1&reading=2",
+    ] {
+        let answer = ask(&mut resources, Method::Get, target, b"");
+        assert_eq!(answer.status.code(), 400, "{target}");
+        let refused = resources.check(&request(Method::Get, target), None);
+        assert_eq!(refused.expect_err(target).status.code(), 400);
+        assert_eq!(
+            ask(&mut resources, Method::Post, target, b"kept").status.code(),
+            204,
+            "{target}"
+        );
+    }
+    assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "kept");
 }

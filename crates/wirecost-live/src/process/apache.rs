@@ -170,18 +170,33 @@ fn php_configuration(has_store: bool) -> Result<String, EnvironmentError> {
     Ok(lines.join("\n") + "\n")
 }
 
+/// What both pages begin with: the content of a POST, or the reading in the query of another request, percent-encoded, by the rules
+/// of the built-in server. PHP's own `$_GET` takes what is not encoded as it should be, and the last of several.
+const READING: &str = r"<?php
+$query = $_SERVER['QUERY_STRING'] ?? '';
+$reading = null;
+if ($_SERVER['REQUEST_METHOD'] === 'POST') {
+    $reading = file_get_contents('php://input');
+} elseif ($query !== '') {
+    if (preg_match_all('/(?:^|&)reading=([^&]*)/', $query, $found) !== 1
+        || preg_match('/%(?![0-9A-Fa-f]{2})/', $found[1][0])) {
+        http_response_code(400);
+        exit;
+    }
+    $reading = rawurldecode($found[1][0]);
+}
+";
+
 /// The page that takes readings. A worker keeps its connection to the database.
 fn page(store: Option<Store<'_>>) -> String {
     let Some(store) = store else {
-        return "<?php\n$reading = file_get_contents('php://input');\nhttp_response_code(204);\n".to_owned();
+        return format!("{READING}http_response_code(204);\n");
     };
     let (host, port, password) = (store.address.ip(), store.address.port(), store.password);
     format!(
-        r#"<?php
-try {{
+        r#"{READING}try {{
     $store = new PDO('mysql:host={host};port={port};dbname=test;charset=binary', '{USER}', '{password}',
         [PDO::ATTR_PERSISTENT => true]);
-    $reading = $_SERVER['REQUEST_METHOD'] === 'POST' ? file_get_contents('php://input') : ($_GET['reading'] ?? null);
     if ($reading !== null) {{
         $insert = $store->prepare('INSERT INTO {TABLE} (sender, number, payload) VALUES (?, 0, ?)');
         $sender = $_SERVER['REMOTE_ADDR'] . ':' . $_SERVER['REMOTE_PORT'];

@@ -113,17 +113,18 @@ impl Page {
         lines
     }
 
-    /// What was loaded, rate and times, and the verdict: one line each.
+    /// Rate and times, the verdict, and what was loaded: one line each.
     fn answer(&self, load: &Load, summary: &LoadSummary) -> Vec<String> {
         let line = |text: &str| number::clipped(text, self.width);
-        let mut lines = vec![self.style.bold(&line(&words::headline(load)))];
-        lines.extend(words::answer::rate_and_times(load).map(|text| line(&text)));
+        let figures = words::answer::rate_and_times(load).map(|text| self.style.bold(&line(&text)));
+        let mut lines: Vec<String> = figures.into_iter().collect();
         let judgement = words::answer::judgement(load, &summary.thresholds);
         let text = line(&judgement.text);
         lines.push(match judgement.alarms {
             true => self.style.alarm(&text),
             false => text,
         });
+        lines.push(line(&words::headline(load)));
         lines
     }
 

@@ -85,12 +85,12 @@ impl Handshake {
             .then(|| format!("{stack} has one P-256 leaf and X25519, so far: its library sends no chain"))
     }
 
-    /// Checks that its options fit each other, and the server: other servers than the built-in ones bring their own certificates and
-    /// groups.
+    /// Checks that its options fit each other, the stacks and the server: other servers than the built-in ones bring their own
+    /// certificates and groups.
     ///
     /// # Errors
     /// The first option that does not.
-    pub fn validate(&self, server: ServerOf) -> Checked {
+    pub fn validate(&self, server: ServerOf, stacks: &[Stack]) -> Checked {
         let other = self.chain.sizes().zip(self.certificate);
         let other = other.filter(|(sizes, key)| sizes.key() != *key);
         let other = other.map(|(sizes, key)| {
@@ -115,8 +115,20 @@ impl Handshake {
                 About::Key(key),
                 (is_asked && server != ServerOf::Own).then_some(why),
             )?;
+            let is_idle = is_asked && !stacks.iter().any(has_certificates);
+            let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
+            refuse(About::Key(key), is_idle.then_some(idle))?;
         }
         Ok(())
+    }
+}
+
+/// Whether a stack's handshake has certificates and groups.
+const fn has_certificates(stack: &Stack) -> bool {
+    match stack.channel {
+        Channel::Tls13 | Channel::Tls12 | Channel::Dtls13 | Channel::Dtls12 => true,
+        Channel::Plain => matches!(stack.application, Application::Http3),
+        Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => false,
     }
 }
 
@@ -289,7 +301,10 @@ mod tests {
             chain: certificates::chain("aws").expect("a profile"),
             ..Handshake::default()
         };
-        let refusal = handshake.validate(ServerOf::Own).expect_err("another key");
+        let http3 = ["http3".parse().expect("a stack")];
+        let refusal = handshake
+            .validate(ServerOf::Own, &http3)
+            .expect_err("another key");
         assert!(
             refusal
                 .to_string()
@@ -300,7 +315,12 @@ mod tests {
             group: "p256".parse().ok(),
             ..Handshake::default()
         };
-        assert!(group.validate(ServerOf::Started).is_err());
-        assert!(group.validate(ServerOf::Running).is_ok());
+        assert!(group.validate(ServerOf::Started, &http3).is_err());
+        assert!(group.validate(ServerOf::Running, &http3).is_ok());
+        assert!(
+            group
+                .validate(ServerOf::Running, &["mqtt-qos1".parse().expect("a stack")])
+                .is_err()
+        );
     }
 }

@@ -101,6 +101,7 @@ fn what_is_no_url_is_refused_with_the_reason() {
     let error = |text: &str| text.parse::<Url>().expect_err(text).to_string();
     assert!(error("mqt://host").starts_with("unknown scheme \"mqt\" (did you mean mqtt?)"));
     assert!(error("gopher://host").starts_with("unknown scheme \"gopher\"; the schemes are mqtt"));
+    assert!(error("wss://host/mqtt").starts_with("wirecost speaks no WebSocket: write mqtts://HOST:PORT"));
     assert!(error("host:1883").contains("no scheme"));
     assert!(error("mqtt:///topic").contains("no host"));
     assert!(error("mqtt://host:0").contains("from 1 to 65535"));

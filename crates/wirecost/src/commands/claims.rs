@@ -19,7 +19,10 @@ use crate::output;
 pub fn run(arguments: &ClaimsArguments) -> Result<ExitCode, Failure> {
     let name = arguments.file.display().to_string();
     let file = Input::Claims.text(&arguments.file);
-    let file = file.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    let file = file.map_err(|error| {
+        Failure::usage(format!("cannot read {name}: {error}"))
+            .with_hint("give a file of claims; wirecost study NAME judges the claims of a publication")
+    })?;
     let claims = Claims::read(&file).map_err(|error| Failure::from(error.in_file(&name)))?;
     let mut evidence = Evidence::default();
     for run in &arguments.runs {

@@ -1,10 +1,12 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
+mod answer;
 pub mod capture;
 mod cells;
 mod check;
 pub mod files;
 mod fit;
+mod labels;
 pub mod lives;
 mod loads;
 mod machine;

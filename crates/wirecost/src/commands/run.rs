@@ -118,7 +118,22 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         true => Input::Scenario.text_of(std::io::stdin()),
         false => Input::Scenario.text(path),
     };
-    text.map_err(|fault| Failure::usage(format!("cannot read {name}: {fault}")))
+    text.map_err(|fault| {
+        let failure = Failure::usage(format!("cannot read {name}: {fault}"));
+        match fault.is_absent() {
+            true => failure.with_hint(instead_of(path)),
+            false => failure,
+        }
+    })
+}
+
+/// What to do about a scenario that is not there.
+fn instead_of(path: &Path) -> String {
+    let others = ["yaml", "yml", "json"].map(|extension| path.with_extension(extension));
+    match others.iter().find(|other| other.is_file()) {
+        Some(other) => format!("did you mean {}?", other.display()),
+        None => "wirecost new writes a scenario to begin with; examples/ has more".to_owned(),
+    }
 }
 
 /// Runs one scenario. Returns its exit code.

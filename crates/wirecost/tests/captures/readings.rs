@@ -139,7 +139,7 @@ fn cost_says_how_many_readings_it_found() {
         assert_eq!(said.code, Some(0), "{}", said.stderr);
         assert!(said.stdout.contains(note), "{}", said.stdout);
         let repeated =
-            "10.0.0.2: 3 readings every 15 min: each has its share of the capture as it was recorded";
+            "10.0.0.2: one of the 3 readings every 15 min, with its share of the capture as it was recorded";
         assert!(said.stdout.contains(repeated), "{}", said.stdout);
     }
 }

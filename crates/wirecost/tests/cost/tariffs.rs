@@ -137,3 +137,25 @@ fn a_prepaid_bundle_and_a_base_fee_are_paid_without_traffic_too() {
         table.stdout
     );
 }
+
+#[test]
+fn rows_of_several_links_keep_their_links_and_equal_prices_are_no_win() {
+    let home = open_folder();
+    let line = "compare coap-con mqtt-qos1 --engine sim -n 2 --size 64B --link lte-m,nb-iot --out run";
+    let compared = common::said(common::wirecost(home.path()).args(line.split(' ')));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let table = cost(home.path(), "run --tariff 1nce --interval 15min").stdout;
+    let text = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A prepaid bundle costs the same for few bytes.
+    assert!(
+        text.starts_with("coap-con cold 64B, RTT ")
+            && text
+                .contains("costs the least money of 6 rows, as others do, and has no more bytes than these"),
+        "{table}"
+    );
+    assert!(text.contains("; each row: sim"), "{table}");
+    assert!(
+        text.contains("rate 62.5 kbit/s up 26.15 kbit/s down no connection"),
+        "{table}"
+    );
+}

@@ -123,21 +123,21 @@ fn the_first_three_lines_are_the_answer() {
     let (plain, code) = lines(&[]);
     assert_eq!(code, Some(0));
     assert!(
-        plain[0].starts_with("mqtt-qos1 → builtin, 10 clients, 128 B, 100/s"),
+        plain[2].starts_with("mqtt-qos1 → builtin, 10 clients, 128 B, 100/s"),
         "{plain:?}"
     );
     assert!(
-        plain[1].starts_with("100/s acknowledged of 100/s offered, response p50 1.")
-            && plain[1].contains(" ms, p99 "),
+        plain[0].starts_with("100/s acknowledged of 100/s offered, response p50 1.")
+            && plain[0].contains(" ms, p99 "),
         "{plain:?}"
     );
-    assert_eq!(plain[2], "valid, and no threshold was given; bottleneck: none");
+    assert_eq!(plain[1], "valid, and no threshold was given; bottleneck: none");
     let (passed, _) = lines(&["--threshold", "p(99)<50ms"]);
-    assert_eq!(passed[2], "pass: the threshold holds; bottleneck: none");
+    assert_eq!(passed[1], "pass: the threshold holds; bottleneck: none");
     let (failed, code) = lines(&["--threshold", "p(99)<50ms", "--threshold", "p(50)<500us"]);
     assert_eq!(code, Some(99));
     assert!(
-        failed[2].starts_with("FAIL: 1 of 2 thresholds: response_time p(50)<500us (1"),
+        failed[1].starts_with("FAIL: 1 of 2 thresholds: response_time p(50)<500us (1"),
         "{failed:?}"
     );
 }

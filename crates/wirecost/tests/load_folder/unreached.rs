@@ -153,6 +153,21 @@ fn a_url_with_the_wrong_scheme_suggests_the_right_one() {
         assert_eq!(said.code, Some(12), "{scheme}: {}", said.stderr);
         assert!(said.stderr.contains(&why), "{}\n{why}", said.stderr);
     }
+    let web = of("http1", &[]);
+    let home = open_folder();
+    let said = crate::load(
+        home.path(),
+        &format!("mqtt://127.0.0.1:{}/t -c 2 -n 4 -r 20/s", web.port),
+    );
+    let meant = format!("did you mean http://127.0.0.1:{} ?", web.port);
+    assert_eq!(said.code, Some(12), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("answered an MQTT CONNECT with an HTTP answer")
+            && said.stderr.contains(&meant),
+        "{}",
+        said.stderr
+    );
     let web = of("http1", &["--tls"]);
     let home = open_folder();
     let said = crate::load(

@@ -141,7 +141,7 @@ impl Core {
 
     /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
-        if let Some(reading) = connection.current.request().reading() {
+        if let Ok(Some(reading)) = connection.current.request().reading() {
             connection.current.content_bytes = reading.len() as u64;
             connection.current.front = Front::of(&reading);
             connection.content = reading;

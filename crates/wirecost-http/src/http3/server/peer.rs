@@ -180,7 +180,7 @@ impl Peer {
             return;
         };
         exchange.is_waiting = true;
-        if let Some(reading) = exchange.request().and_then(|request| request.reading()) {
+        if let Some(Ok(Some(reading))) = exchange.request().map(|request| request.reading()) {
             exchange.message.body = reading;
         }
         let response = match exchange.request() {

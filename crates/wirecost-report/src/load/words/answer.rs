@@ -1,4 +1,4 @@
-//! The answer of a load in two sentences, which the headline precedes: rate and times, and whether they are what was asked for.
+//! The answer of a load in two sentences, which the headline follows: rate and times, and whether they are what was asked for.
 
 use wirecost_results::load::{Load, PhaseFigures};
 use wirecost_results::threshold::Threshold;

@@ -48,12 +48,12 @@ impl Options {
         let is_foreign = self.client_certificates && !self.target.is_builtin();
         let why = "it works with the built-in servers: no other server asks for a certificate";
         refuse(About::Key("client_certificates"), is_foreign.then_some(why))?;
-        self.handshake
-            .validate(match (self.target.is_builtin(), self.target == Target::Running) {
-                (true, _) => ServerOf::Own,
-                (false, true) => ServerOf::Running,
-                (false, false) => ServerOf::Started,
-            })?;
+        let server = match (self.target.is_builtin(), self.target == Target::Running) {
+            (true, _) => ServerOf::Own,
+            (false, true) => ServerOf::Running,
+            (false, false) => ServerOf::Started,
+        };
+        self.handshake.validate(server, &self.stacks)?;
         self.validate_running()?;
         self.validate_sending()?;
         self.validate_amount()?;
@@ -193,6 +193,11 @@ impl Options {
         if let Some((key, why)) = self.sending.http.problem(self.target.is_builtin()) {
             return Err(Refusal::of(key, why));
         }
+        // A stack that cannot pipeline says why itself.
+        let is_idle = |stack: &Stack| !stack.pipelines() && stack.cannot_pipeline().is_none();
+        let is_idle = self.sending.pipelined_connect && self.stacks.iter().all(is_idle);
+        let why = "it would change nothing: of the stacks, none has a request to connect with an answer to wait for, as MQTT and AMQP have";
+        refuse(About::Key("pipelined_connect"), is_idle.then_some(why))?;
         if !self.sending.offload {
             return Ok(());
         }

@@ -109,11 +109,12 @@ impl LoadOptions {
         refuse(About::Key("profile"), self.cannot_profile())?;
         refuse(About::Key("start"), stack.cannot_start(self.start))?;
         refuse(About::Key("start"), self.connects_once())?;
-        self.handshake.validate(match &self.target {
+        let server = match &self.target {
             LoadTarget::Started(Target::Builtin) => ServerOf::Own,
             LoadTarget::Started(_) => ServerOf::Started,
             LoadTarget::Url(_) => ServerOf::Running,
-        })?;
+        };
+        self.handshake.validate(server, &[stack])?;
         refuse(About::Key("stack"), self.handshake.refuses(stack))?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",
@@ -143,7 +144,11 @@ impl LoadOptions {
         }
         let asks = self.session_expiry.is_some() && self.subscribers.is_some();
         let why = "a subscriber that does not wait for CONNACK does not know whether the server has its session: leave out session_expiry";
-        self.stack.cannot_pipeline().or(asks.then(|| why.to_owned()))
+        let stack = self.stack;
+        let lacks = (!stack.pipelines()).then(|| {
+            format!("{stack} has no request to connect with an answer to wait for: MQTT and AMQP have")
+        });
+        stack.cannot_pipeline().or(lacks).or(asks.then(|| why.to_owned()))
     }
 
     /// Why brokers cannot pass on messages to one another.

@@ -44,10 +44,14 @@ pub(super) fn reasons(decision: &Decision<'_>) -> Vec<String> {
     }
     let lives = inputs.battery.and(inputs.device.as_ref());
     reasons.extend(lives.map(|device| how_sure(device, inputs.beside)));
-    let of = counted(rows.len() as u64, "stack and way").replace("stack and ways", "stacks and ways");
-    reasons.push(match met {
-        all if all == rows.len() => format!("All {of} meet the requirements."),
-        met => format!("{met} of {of} meet the requirements."),
+    reasons.push(match (met, rows.len()) {
+        (1, 1) => "Nothing else was compared.".to_owned(),
+        (0, 1) => "Nothing else was tried.".to_owned(),
+        (met, all) if met == all => format!("All {all} stacks and ways meet the requirements."),
+        (met, all) => {
+            let verb = if met == 1 { "meets" } else { "meet" };
+            format!("{met} of {all} stacks and ways {verb} the requirements.")
+        }
     });
     let alike = rows.iter().filter_map(|row| {
         let words = row.beside_first()?;

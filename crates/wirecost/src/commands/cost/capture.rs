@@ -1,5 +1,6 @@
 //! What is priced of a capture: its devices.
 
+use std::iter;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -120,8 +121,8 @@ pub fn no_client(shown: &str, client: IpAddr, sightings: &Sightings) -> Failure 
     Failure::usage(format!("{shown} has no packets of {client}")).with_hint(hint)
 }
 
-/// What `--interval` makes of the readings of a capture, where that is not what was recorded.
-fn repeated(address: IpAddr, readings: &[Reading], interval: Option<Duration>) -> Option<String> {
+/// What `--interval` makes of the readings of a device, where that is not what was recorded.
+fn repeated(readings: &[Reading], interval: Option<Duration>) -> Option<String> {
     let interval = interval?;
     let as_recorded = readings::interval(readings).filter(|_| !readings::is_irregular(readings, interval));
     if as_recorded.is_some() {
@@ -129,15 +130,12 @@ fn repeated(address: IpAddr, readings: &[Reading], interval: Option<Duration>) -
     }
     Some(match readings.len() {
         0 => format!(
-            "{address}: no reading was found, so that the whole capture is repeated every {}",
+            "no reading was found, so that the whole capture is repeated every {}",
             time(interval)
         ),
-        1 => format!(
-            "{address}: the capture is repeated every {}, as one reading",
-            time(interval)
-        ),
+        1 => format!("the capture is repeated every {}, as one reading", time(interval)),
         count => format!(
-            "{address}: {count} readings every {}: each has its share of the capture as it was recorded",
+            "one of the {count} readings every {}, with its share of the capture as it was recorded",
             time(interval)
         ),
     })
@@ -169,16 +167,21 @@ fn devices(
             .push(format!("{left_out} more devices with fewer bytes are left out"));
         found.truncate(MAX_DEVICES);
     }
+    // What is so of many devices is said once.
+    let mut told: Vec<(String, Vec<IpAddr>)> = Vec::new();
     for (address, _) in found {
         let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
         let mut readings = Readings::default();
         sightings.tell(address, &mut readings);
         let found = readings.found(Hidden::of(report));
-        source.notes.push(format!("{address}: {}", found.counted()));
+        let repeated = repeated(&found.readings, arguments.interval);
+        for note in iter::once(found.counted()).chain(repeated) {
+            match told.iter_mut().find(|(text, _)| *text == note) {
+                Some((_, devices)) => devices.push(address),
+                None => told.push((note, vec![address])),
+            }
+        }
         let readings = found.readings.len().max(1);
-        source
-            .notes
-            .extend(repeated(address, &found.readings, arguments.interval));
         let (priced, observed) = traffic((sightings, address), readings, arguments.interval, device);
         if arguments.interval.is_none() && observed.duration().is_zero() {
             return Err(Failure::usage(format!(
@@ -191,7 +194,36 @@ fn devices(
             ..priced
         });
     }
+    let notes = told
+        .into_iter()
+        .map(|(text, of)| format!("{}: {text}", names(&of)));
+    source.notes.extend(notes);
     Ok(())
+}
+
+/// One device or two by their addresses, more by the first and their number.
+fn names(devices: &[IpAddr]) -> String {
+    match devices {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [one, other] => format!("{one} and {other}"),
+        [one, others @ ..] => format!("{one} and {} others", others.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_devices_are_named_by_the_first() {
+        let devices: Vec<IpAddr> = (1..=4).map(|last| IpAddr::from([10, 77, 0, last])).collect();
+        let named = [1, 2, 4].map(|count| names(devices.get(..count).expect("so many")));
+        assert_eq!(
+            named,
+            ["10.77.0.1", "10.77.0.1 and 10.77.0.2", "10.77.0.1 and 3 others"]
+        );
+    }
 }
 
 /// The traffic of a device of the capture with its `readings`, which come `every` so often; without that the capture follows on

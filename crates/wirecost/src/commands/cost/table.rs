@@ -8,7 +8,6 @@ use wirecost_cost::Tariff;
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::evidence::Beside;
 use wirecost_energy::{Device, Part, Purposes};
-use wirecost_proto::shown::money;
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
@@ -16,6 +15,8 @@ use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
+use super::answer::answer;
+use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
@@ -67,8 +68,8 @@ pub fn table(
     outcomes: &[Figures],
     width: usize,
 ) -> String {
-    let alike = alike(source);
-    let best = answer((arguments.fleet, terms), source, outcomes, alike);
+    let alike = alike(&source.traffic);
+    let best = answer((arguments.fleet, terms), &source.traffic, outcomes, alike);
     let mut text = with_best(terms, best).map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
     text.push_str(&paragraph(&heading(arguments, source, alike), width));
     text.push('\n');
@@ -102,77 +103,6 @@ pub fn table(
     text
 }
 
-/// The row that costs least, in a sentence: what lasts longest on a battery, else what needs the least energy, money or bytes.
-fn answer(
-    (fleet, terms): (FleetArguments, &Terms<'_>),
-    source: &Source,
-    outcomes: &[Figures],
-    alike: &str,
-) -> Option<String> {
-    let cost = |outcome: &Figures| match (&outcome.power, &outcome.bill) {
-        (Some(power), _) => power.total().joules,
-        (None, Some(bill)) => bill.amount,
-        (None, None) => outcome.month.wire_bytes(),
-    };
-    let each = source.traffic.iter().zip(outcomes);
-    let (traffic, outcome) = each.min_by(|(_, one), (_, other)| cost(one).total_cmp(&cost(other)))?;
-    let per = fleet.per.name();
-    let mut parts = Vec::new();
-    if let Some([years, low, high]) = outcome.years {
-        let (years, low, high) = (number(years), number(low), number(high));
-        parts.push(format!("{years} years on the battery ({low} to {high})"));
-    } else if let Some(power) = &outcome.power {
-        parts.push(format!("{} mW in the mean", number(power.total().joules * 1e3)));
-    }
-    parts.push(format!(
-        "{} MB a {per}",
-        number(fleet.scaled(outcome.month.wire_bytes()) / 1e6)
-    ));
-    if let (Some(bill), Some(tariff)) = (&outcome.bill, terms.tariff) {
-        parts.push(format!(
-            "{} a {per}",
-            money(&tariff.currency, fleet.scaled(bill.amount))
-        ));
-    }
-    let least = match outcomes.len() {
-        1 => String::new(),
-        all => {
-            let what = match (&outcome.years, &outcome.power, &outcome.bill) {
-                (Some(_), ..) => "lasts longest",
-                (None, Some(_), _) => "needs the least energy",
-                (None, None, Some(_)) => "costs the least money",
-                (None, None, None) => "has the fewest bytes",
-            };
-            format!(" {what} of {all} rows")
-        }
-    };
-    let of = match terms.fleet.devices {
-        1 => String::new(),
-        devices => format!("; bytes and money of {}", counted(devices.into(), "device")),
-    };
-    let (label, mode) = (own_label(traffic, alike), traffic.way);
-    Some(format!("{label} ({mode}){least}: {}{of}.", parts.join(", ")))
-}
-
-/// The words at the end of the labels of cells that all of them have, with a blank in front; empty for one row, and for devices.
-fn alike(source: &Source) -> &str {
-    let mut labels = source.traffic.iter().map(|traffic| traffic.label.as_str());
-    let first = labels.next().unwrap_or_default();
-    let ends = first.match_indices(' ').map(|(at, _)| &first[at..]);
-    let is_of_cells = source
-        .traffic
-        .iter()
-        .all(|traffic| traffic.way.is_life() || traffic.way == Way::InCells);
-    let mut ends = ends.filter(|end| is_of_cells && labels.clone().all(|label| label.ends_with(end)));
-    ends.next().unwrap_or_default()
-}
-
-/// The label of a row without the words that all rows have, and without the comma in front of them.
-fn own_label(traffic: &Traffic, alike: &str) -> String {
-    let own = traffic.label.strip_suffix(alike);
-    own.unwrap_or(&traffic.label).trim_end_matches(',').to_owned()
-}
-
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
@@ -190,7 +120,7 @@ fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
                 true => format!("every {}", time(every)),
                 false => "at the interval of each cell".to_owned(),
             };
-            let alike = alike.trim_start();
+            let alike = alike.trim_start_matches([',', ' ']);
             let each = if alike.is_empty() {
                 String::new()
             } else {

@@ -1,6 +1,7 @@
 //! From the arguments to the options of loads.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use wirecost_proto::ByteSize;
@@ -154,7 +155,7 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
 
 /// The stack of a server that wirecost starts.
 fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
-    let stack: Stack = name.parse().map_err(|error| match name.contains([':', '/']) {
+    let stack: Stack = name.parse().map_err(|error| match is_host(name) {
         true => Failure::usage(format!("{name} is neither a stack nor a URL"))
             .with_hint(format!("write its protocol: mqtt://{name}, coaps://{name}, ...")),
         false => Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ..."),
@@ -174,6 +175,14 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
         .with_hint(format!("leave out --qos, or load {asked}"))),
         _ => Ok(stack),
     }
+}
+
+/// Whether a text is the address of a server rather than the name of a stack: it has a port or a path, or is an address, or the
+/// name of a host. A version, the only dot in the name of a stack, ends with a digit.
+fn is_host(name: &str) -> bool {
+    let is_domain = |last: &str| last.len() > 1 && last.chars().all(|letter| letter.is_ascii_alphabetic());
+    let is_name = name.rsplit_once('.').is_some_and(|(_, last)| is_domain(last));
+    name.contains([':', '/']) || is_name || name == "localhost" || name.parse::<IpAddr>().is_ok()
 }
 
 /// The stack with another version of MQTT, if it speaks MQTT.
