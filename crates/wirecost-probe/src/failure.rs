@@ -11,7 +11,7 @@ use wirecost_proto::ResetReason;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::units::counted;
 use wirecost_security::layer::Fault;
-use wirecost_stack::url::{Protocol, Scheme, Url};
+use wirecost_stack::url::{Protocol, Scheme};
 
 use super::answer::{Answer, did_you_mean, greeting, otherwise};
 use super::event::{Refusal, RefusalKind, Trouble};

@@ -269,7 +269,12 @@ fn figure(metric: Metric, cell: &Cell) -> Option<Estimate> {
     let value = metric.of_cell(cell, metric.shown())?;
     let value = match metric.quantity() {
         Quantity::Time => value * 1e9,
-        _ => value,
+        Quantity::Bytes
+        | Quantity::PerSecond
+        | Quantity::BitRate
+        | Quantity::Number
+        | Quantity::Share
+        | Quantity::Energy => value,
     };
     Some(match metric.is_constant(cell) {
         true => Estimate::exact(value),

@@ -85,12 +85,11 @@ impl Handshake {
             .then(|| format!("{stack} has one P-256 leaf and X25519, so far: its library sends no chain"))
     }
 
-    /// Checks that its options fit each other, the stacks and the server: other servers than the built-in ones bring their own
-    /// certificates and groups.
+    /// Checks that the leaf of the chain has the key that is asked for.
     ///
     /// # Errors
-    /// The first option that does not.
-    pub fn validate(&self, server: ServerOf, stacks: &[Stack]) -> Checked {
+    /// It has another one.
+    pub fn validate_chain(&self) -> Checked {
         let other = self.chain.sizes().zip(self.certificate);
         let other = other.filter(|(sizes, key)| sizes.key() != *key);
         let other = other.map(|(sizes, key)| {
@@ -100,7 +99,16 @@ impl Handshake {
                 sizes.key()
             )
         });
-        refuse(About::Key("certificate"), other.as_deref())?;
+        refuse(About::Key("certificate"), other.as_deref())
+    }
+
+    /// Checks that its options fit each other, the stacks and the server: other servers than the built-in ones bring their own
+    /// certificates and groups.
+    ///
+    /// # Errors
+    /// The first option that does not.
+    pub fn validate(&self, server: ServerOf, stacks: &[Stack]) -> Checked {
+        self.validate_chain()?;
         let asked = [
             ("certificate", self.certificate.is_some()),
             ("chain", self.chain != Chain::default()),

@@ -211,21 +211,6 @@ fn names(devices: &[IpAddr]) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_devices_are_named_by_the_first() {
-        let devices: Vec<IpAddr> = (1..=4).map(|last| IpAddr::from([10, 77, 0, last])).collect();
-        let named = [1, 2, 4].map(|count| names(devices.get(..count).expect("so many")));
-        assert_eq!(
-            named,
-            ["10.77.0.1", "10.77.0.1 and 10.77.0.2", "10.77.0.1 and 3 others"]
-        );
-    }
-}
-
 /// The traffic of a device of the capture with its `readings`, which come `every` so often; without that the capture follows on
 /// itself.
 pub fn traffic(
@@ -256,4 +241,19 @@ pub fn traffic(
         activity: None,
     };
     (traffic, observed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_devices_are_named_by_the_first() {
+        let devices: Vec<IpAddr> = (1..=4).map(|last| IpAddr::from([10, 77, 0, last])).collect();
+        let named = [1, 2, 4].map(|count| names(devices.get(..count).expect("so many")));
+        assert_eq!(
+            named,
+            ["10.77.0.1", "10.77.0.1 and 10.77.0.2", "10.77.0.1 and 3 others"]
+        );
+    }
 }

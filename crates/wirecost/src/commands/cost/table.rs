@@ -290,7 +290,7 @@ pub const fn range_of_years(beside: Option<Beside>) -> &'static str {
 /// The charge of a reading, and the messages of a battery; nothing where too many rows would be told.
 fn charges(device: &Device, source: &Source, outcomes: &[Figures]) -> Option<String> {
     const MOST_ROWS: usize = 4;
-    let alike = alike(source);
+    let alike = alike(&source.traffic);
     let each = source.traffic.iter().zip(outcomes).map(|(traffic, outcome)| {
         let charge = outcome.each?.joules / device.volts / 3.6;
         let above = outcome.above_rest(device)? * 1e3;

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use wirecost_coap::oscore::Context;
-use wirecost_scenario::options::handshake::ServerOf;
 use wirecost_security::certificate::{
     Authority, Chain, Identity, Kind, SERVER_NAMES, Usage, authorities_from_pem,
 };
@@ -91,7 +90,7 @@ fn check_handshake(arguments: &ServeArguments, has_tls: bool) -> Result<(), Fail
         let message = format_args!("{option} is of no use to {}: it has no TLS", name(arguments));
         return Err(Failure::usage(message).with_hint("add --tls, or serve http3"));
     }
-    let checked = arguments.handshake().validate(ServerOf::Own);
+    let checked = arguments.handshake().validate_chain();
     checked.map_err(|refusal| of_flags("serve", &refusal))
 }
 
