@@ -242,7 +242,7 @@ fn a_device_that_is_always_on_spends_little_above_its_rest() {
             &format!("run --device {device} --battery 2000mAh@3.3V"),
         );
         let row = rows[0].clone();
-        let each = number(&row["joules_each"]["joules"]);
+        let each = number(&row["joules_each"]["mean"]);
         assert_near(number(&row["mah_each"]), each / 3.3 / 3.6);
         // A message every ten seconds for as long as the battery lasts.
         let messages = number(&row["battery_years"]["years"]) * 31_536_000.0 / 10.0;
