@@ -137,6 +137,7 @@ mod tests {
             subject: "lab".into(),
             issuer: "lab CA".into(),
             expires: "2036-01-01".into(),
+            is_root: false,
         };
         let presented = Presented {
             own: certificate.clone(),

@@ -255,6 +255,18 @@ fn parse_hex(text: &str) -> Result<Vec<u8>, CredentialError> {
     bytes.collect::<Result<_, _>>().map_err(|_| refused())
 }
 
+impl ServeArguments {
+    /// The certificates and groups of its handshakes.
+    pub fn handshake(&self) -> Handshake {
+        Handshake {
+            certificate: self.certificate,
+            chain: self.chain,
+            group: self.group,
+            server_group: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,18 +302,6 @@ mod tests {
             "00:01:02:03:04:05",
         ] {
             assert!(parse_oscore(wrong).is_err(), "{wrong}");
-        }
-    }
-}
-
-impl ServeArguments {
-    /// The certificates and groups of its handshakes.
-    pub fn handshake(&self) -> Handshake {
-        Handshake {
-            certificate: self.certificate,
-            chain: self.chain,
-            group: self.group,
-            server_group: None,
         }
     }
 }
