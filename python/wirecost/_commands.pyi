@@ -270,11 +270,6 @@ def pcap(
 
 def choose(
     *stacks: str,
-    security: Values | None = None,  # Security of handshakes: today (--certificate, --chain, --group), or 2030 (X25519MLKEM768 and certificates with ML-DSA-65,
-    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
-    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
-    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
-    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     size: Values | None = None,  # Payload of a reading  [default: 48B]
     readings: Values | None = None,  # Readings of a sensor that a message carries, instead of --size: time, sensor, temperature, humidity and battery from a se
     every: Values | None = None,  # Time from one reading to the next; a message with several --readings leaves when its last one is there
@@ -318,6 +313,11 @@ def choose(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
+    security: Values | None = None,  # Security of handshakes: today (--certificate, --chain, --group), or 2030 (X25519MLKEM768 and certificates with ML-DSA-65,
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     by: Values | None = None,  # What the best stack has least of
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
@@ -357,10 +357,6 @@ def cost(
 
 def what_if(
     capture: str | Path, *stacks: str,
-    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
-    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
-    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
-    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
     client: Values | None = None,  # The device, by its address [default: the one with the most bytes]
     every: Values | None = None,  # Time from one reading to the next [default: the median in the capture]
@@ -393,6 +389,10 @@ def what_if(
     mtu: Values | None = None,  # Size of the largest IP packet [default: 1500B]
     nat_timeout: Values | None = None,  # How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them [default:
     nat: Values | None = None,  # The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port, a DTLS se
+    certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
+    chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
+    group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
+    server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     out: Values | None = None,  # Results folder [default: runs/what-if-TIME]
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
 ) -> dict[str, Any]: ...

@@ -120,7 +120,7 @@ fn a_wrong_handshake_is_refused_in_one_sentence() {
 
 #[test]
 fn a_profile_costs_the_bytes_of_its_certificates() {
-    let of = |chain: &str| connects(&format!("mqtt-qos1+tls1.3 --mtu 9000 --chain {chain}"))[0].1;
+    let of = |chain: &str| connects(&format!("mqtt-qos1+tls1.3 --mtu 9000B --chain {chain}"))[0].1;
     // RFC 8446 section 4.4.2: a certificate has 5 B before it.
     let more = of("p256:1000+699+5000") - of("letsencrypt-ecdsa");
     assert!(

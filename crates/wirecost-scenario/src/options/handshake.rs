@@ -159,7 +159,7 @@ impl Rows for Handshake {
             |own| CertificateKey::write(&own.certificate),
         ),
         Row::new(
-            ("chain", ChainOf::DOC, ChainOf::SPEC.below(SECURITY)),
+            ("chain", ChainOf::DOC, ChainOf::SPEC.below(SECURITY).further()),
             Some(ChainText::KIND),
             Some(|text, own| {
                 own.chain = ChainText::read(text)?;
