@@ -109,22 +109,20 @@ impl Handshake {
     /// The first option that does not.
     pub fn validate(&self, server: ServerOf, stacks: &[Stack]) -> Checked {
         self.validate_chain()?;
+        let is_foreign = server != ServerOf::Own;
         let asked = [
-            ("certificate", self.certificate.is_some()),
-            ("chain", self.chain != Chain::default()),
+            ("certificate", self.certificate.is_some(), is_foreign),
+            ("chain", self.chain != Chain::default(), is_foreign),
             // Devices may offer what they like to a server that runs already.
-            ("group", self.group.is_some() && server != ServerOf::Running),
-            ("server_group", self.server_group.is_some()),
+            ("group", self.group.is_some(), server == ServerOf::Started),
+            ("server_group", self.server_group.is_some(), is_foreign),
         ];
-        let why =
+        let foreign =
             "it works with the built-in servers: other servers have certificates and groups of their own";
-        for (key, is_asked) in asked {
-            refuse(
-                About::Key(key),
-                (is_asked && server != ServerOf::Own).then_some(why),
-            )?;
-            let is_idle = is_asked && !stacks.iter().any(has_certificates);
-            let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
+        let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
+        let is_idle = !stacks.iter().any(has_certificates);
+        for (key, _, is_foreign) in asked.into_iter().filter(|(_, is_asked, _)| *is_asked) {
+            refuse(About::Key(key), is_foreign.then_some(foreign))?;
             refuse(About::Key(key), is_idle.then_some(idle))?;
         }
         Ok(())
