@@ -18,7 +18,7 @@
 //!
 //! // 2,400 mAh at 3.6 V without self-discharge, and a device of 1 mW.
 //! let chemistry = Chemistry { self_discharge: 0.0, ..Chemistry::default() };
-//! let battery = Battery { joules: 2.4 * 3.6 * 3_600.0, chemistry };
+//! let battery = Battery { joules: 2.4 * 3.6 * 3_600.0, volts: 3.6, chemistry };
 //! assert!((battery.years(0.001) - 31_104.0 / 0.001 / 31_536_000.0).abs() < 1e-9);
 //! assert_eq!(battery.years(0.0), 10.0, "its shelf life");
 //! assert_eq!(Energy::default().joules, 0.0);

@@ -91,7 +91,7 @@ fn a_trace_becomes_a_device_file_that_the_program_reads() {
     trace(&home.path().join("t.csv"), HEADER, 300.0);
     let fit = "--fit t.csv --volts 3.7V --capture c.pcap --device nrf9160-lte-m --residual r.svg";
     for (clock, said_of_it) in [
-        (" --marker-channel D0", "D0 rises 300 s after"),
+        (" --marker-channel D0", "by D0; the trace is 305 s ahead"),
         ("", "by the pattern of the bursts"),
     ] {
         let said = cost(home.path(), &format!("{fit}{clock}"));
