@@ -341,6 +341,10 @@ def cost(
     volts: Values | None = None,  # Voltage of the supply, for a meter's file without one, e.g. 3.3V
     marker: Values | None = None,  # Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
     marker_rise: Values | None = None,  # The device's first wake-up begins where the measured current first rises this much above the rest [default: 20mA]
+    fit: Values | None = None,  # Power meter's file of the same time as --capture: print the file of --device with the powers and times of the trace in place o
+    capture: Values | None = None,  # Capture of the device's packets while the meter measured, for --fit
+    marker_channel: Values | None = None,  # Digital channel of the meter that the device raises when it sends the first packet of a burst, e.g. D0 [default: th
+    residual: Values | None = None,  # Also draw the mean burst, measured and fitted, and their difference into an SVG file
     check: bool = False,  # Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of meas
 ) -> dict[str, Any]: ...
 
