@@ -27,7 +27,7 @@ use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span, shown};
 use crate::device::{Device, State};
 use crate::meter::{Meter, Segment};
 use align::Misaligned;
-use bins::{Bins, Sums};
+use bins::{Sums, TraceBins};
 use bursts::Burst;
 
 /// The part of the charge above rest that a fit may leave unexplained.
@@ -38,7 +38,7 @@ pub const FEWEST_BURSTS: usize = 3;
 
 /// A packet of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Packet {
+pub struct BurstPacket {
     /// Seconds on the clock of the capture.
     pub at: f64,
     /// Its direction.
@@ -49,7 +49,7 @@ pub struct Packet {
 
 /// What tells the clocks of trace and capture apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Clock<'a> {
+pub enum Clocks<'a> {
     /// A digital channel that the device raises when it sends: seconds of the trace at which it rises.
     Marker(&'a [f64]),
     /// Nothing but the bursts themselves.
@@ -58,9 +58,9 @@ pub enum Clock<'a> {
 
 /// A fitted figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct FittedFigure {
     /// What it is of.
-    pub of: Of,
+    pub of: Fits,
     /// Watts, or seconds.
     pub value: f64,
     /// Its standard error.
@@ -71,7 +71,7 @@ pub struct Figure {
 
 /// What a figure is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum Fits {
     /// The power of the rest.
     Rest,
     /// The power of the wake-up.
@@ -92,7 +92,7 @@ pub struct Fitted {
     /// The device with what was fitted.
     pub device: Device,
     /// What was fitted.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<FittedFigure>,
     /// Bursts of the fit.
     pub bursts: usize,
     /// Bursts of the capture that are not in it: they have no burst in the trace, or a gap.
@@ -109,7 +109,7 @@ pub struct Fitted {
 
 /// Why nothing was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Refused {
+pub enum NotFitted {
     /// The capture has too few bursts.
     TooFew(usize),
     /// The bursts of both do not fit.
@@ -122,7 +122,7 @@ pub enum Refused {
     Unexplained(f64),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for NotFitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew(bursts) => write!(
@@ -160,11 +160,16 @@ impl fmt::Display for Refused {
 ///
 /// # Errors
 /// The trace does not fit the capture, or not the base.
-pub fn fit(bins: &Bins, packets: &[Packet], base: &Device, clock: Clock<'_>) -> Result<Fitted, Refused> {
+pub fn fit(
+    bins: &TraceBins,
+    packets: &[BurstPacket],
+    base: &Device,
+    clock: Clocks<'_>,
+) -> Result<Fitted, NotFitted> {
     let sums = Sums::of(bins);
     let groups = bursts::groups(packets, base);
     if groups.len() < FEWEST_BURSTS {
-        return Err(Refused::TooFew(groups.len()));
+        return Err(NotFitted::TooFew(groups.len()));
     }
     let trace = Trace { bins, sums: &sums };
     let placed = bursts::place(trace, &groups, base, clock)?;
@@ -175,7 +180,7 @@ pub fn fit(bins: &Bins, packets: &[Packet], base: &Device, clock: Clock<'_>) -> 
     figures.extend(powers);
     let (unexplained, mean_burst) = levels::residual(trace, &placed.bursts, &device);
     if unexplained > MOST_UNEXPLAINED {
-        return Err(Refused::Unexplained(unexplained));
+        return Err(NotFitted::Unexplained(unexplained));
     }
     Ok(Fitted {
         device,
@@ -192,12 +197,12 @@ pub fn fit(bins: &Bins, packets: &[Packet], base: &Device, clock: Clock<'_>) -> 
 /// A trace with its sums.
 #[derive(Clone, Copy)]
 struct Trace<'a> {
-    bins: &'a Bins,
+    bins: &'a TraceBins,
     sums: &'a Sums,
 }
 
 /// The device with fitted powers.
-fn with(mut device: Device, figures: &[Figure]) -> Device {
+fn with(mut device: Device, figures: &[FittedFigure]) -> Device {
     for figure in figures {
         let spread = (2.0 * figure.error / figure.value).clamp(0.01, 1.0);
         let level = crate::device::Level {
@@ -205,22 +210,22 @@ fn with(mut device: Device, figures: &[Figure]) -> Device {
             spread,
         };
         match figure.of {
-            Of::Rest => device.levels[device.rest as usize] = level,
-            Of::State(state) => device.levels[state as usize] = level,
-            Of::Tail(number) => device.tails[number].level = level,
-            Of::Wake => {
+            Fits::Rest => device.levels[device.rest as usize] = level,
+            Fits::State(state) => device.levels[state as usize] = level,
+            Fits::Tail(number) => device.tails[number].level = level,
+            Fits::Wake => {
                 if let Some(wake) = &mut device.wake {
                     wake.level = level;
                 }
             }
-            Of::WakeTime | Of::TailTime(_) => {}
+            Fits::WakeTime | Fits::TailTime(_) => {}
         }
     }
     device
 }
 
 /// What a device does for some packets whose first one is at 0: from the wake-up to the end of the tails, with when each begins.
-fn segments(device: &Device, packets: &[Packet]) -> Vec<(f64, Segment)> {
+fn segments(device: &Device, packets: &[BurstPacket]) -> Vec<(f64, Segment)> {
     let first = packets.first().map_or(0.0, |packet| packet.at);
     let mut meter = Meter::in_order(device);
     for packet in packets {

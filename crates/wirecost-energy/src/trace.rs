@@ -45,13 +45,13 @@ pub struct Sample {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reader {
-    rows: Rows,
+    rows: SampleReader,
     samples: Vec<Sample>,
 }
 
 /// Reads the lines of a meter's CSV file one by one, and keeps none.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct SampleReader {
     volts: Option<f64>,
     columns: Option<Columns>,
     /// Why the first line is no header. A meter may write lines about itself above it.
@@ -71,7 +71,7 @@ pub struct Rows {
     rises: Vec<f64>,
 }
 
-impl Rows {
+impl SampleReader {
     /// Of a file; `volts` is the voltage of a file that has none, `marker` the name of a column that is 1 where the device sends.
     pub const fn new(volts: Option<f64>, marker: Option<String>) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Reader {
     /// A reader of a file; `volts` is the voltage of a file that has none.
     pub const fn new(volts: Option<f64>) -> Self {
         Self {
-            rows: Rows::new(volts, None),
+            rows: SampleReader::new(volts, None),
             samples: Vec::new(),
         }
     }
@@ -172,7 +172,7 @@ impl Reader {
     /// Reads the next line, with or without its line end.
     ///
     /// # Errors
-    /// As [`Rows::line`].
+    /// As [`SampleReader::line`].
     pub fn line(&mut self, line: &str) -> Result<(), TraceError> {
         self.samples.extend(self.rows.line(line)?);
         Ok(())

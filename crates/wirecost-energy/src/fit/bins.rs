@@ -15,7 +15,7 @@ const FIRST: usize = 1_000;
 pub struct Binner {
     /// The first samples, until the width is known.
     first: Vec<Sample>,
-    bins: Option<Bins>,
+    bins: Option<TraceBins>,
     /// The bin that is being filled: its index, its sum and its samples.
     open: (usize, f64, u32),
     joules: f64,
@@ -24,7 +24,7 @@ pub struct Binner {
 
 /// A trace in bins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bins {
+pub struct TraceBins {
     /// When the first bin begins, in seconds of the trace.
     pub start: f64,
     /// Seconds of a bin.
@@ -55,7 +55,7 @@ impl Binner {
     }
 
     /// The trace; `None` where it has no two samples at different times.
-    pub fn finish(mut self) -> Option<Bins> {
+    pub fn finish(mut self) -> Option<TraceBins> {
         if self.bins.is_none() {
             self.open();
         }
@@ -75,7 +75,7 @@ impl Binner {
         };
         let middle = steps.len() / 2;
         let width = *steps.select_nth_unstable_by(middle, f64::total_cmp).1;
-        self.bins = Some(Bins {
+        self.bins = Some(TraceBins {
             start: first.seconds - width / 2.0,
             width,
             volts: 0.0,
@@ -125,7 +125,7 @@ impl Binner {
     }
 }
 
-impl Bins {
+impl TraceBins {
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.watts.len()
@@ -187,12 +187,12 @@ impl Bins {
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     sums: Vec<f64>,
-    /// Bins with a value.
+    /// TraceBins with a value.
     counts: Vec<u32>,
 }
 
 impl Sums {
-    pub(super) fn of(bins: &Bins) -> Self {
+    pub(super) fn of(bins: &TraceBins) -> Self {
         let (mut sums, mut counts) = (vec![0.0], vec![0]);
         let (mut sum, mut count) = (0.0, 0);
         for watts in bins.watts() {

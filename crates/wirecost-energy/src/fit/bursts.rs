@@ -4,7 +4,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use super::align::{Misaligned, align};
-use super::{Clock, FEWEST_BURSTS, Figure, Of, Packet, Refused, Trace, segments};
+use super::{BurstPacket, Clocks, FEWEST_BURSTS, Fits, FittedFigure, NotFitted, Trace, segments};
 use crate::device::{Device, State};
 
 /// The power above rest at which a burst begins, as a part of the base's wake-up, or, without one, of its connection.
@@ -21,7 +21,7 @@ const STEP: f64 = 0.05;
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     /// Its packets, on the clock of the capture.
-    pub(super) packets: Vec<Packet>,
+    pub(super) packets: Vec<BurstPacket>,
     /// When its first packet is on the air, in seconds of the trace.
     pub(super) first: f64,
     /// The bins from the rise to the next rise.
@@ -36,7 +36,7 @@ pub(super) struct Placed {
 }
 
 /// The packets in bursts, between which the base rests.
-pub(super) fn groups<'a>(packets: &'a [Packet], base: &Device) -> Vec<&'a [Packet]> {
+pub(super) fn groups<'a>(packets: &'a [BurstPacket], base: &Device) -> Vec<&'a [BurstPacket]> {
     let wake = base.wake.map_or(Duration::ZERO, |wake| wake.time);
     let rests = (base.tail_time() + wake).as_secs_f64();
     packets.chunk_by(|one, next| next.at - one.at < rests).collect()
@@ -45,10 +45,10 @@ pub(super) fn groups<'a>(packets: &'a [Packet], base: &Device) -> Vec<&'a [Packe
 /// Places the bursts of the capture in the trace.
 pub(super) fn place(
     trace: Trace<'_>,
-    groups: &[&[Packet]],
+    groups: &[&[BurstPacket]],
     base: &Device,
-    clock: Clock<'_>,
-) -> Result<Placed, Refused> {
+    clock: Clocks<'_>,
+) -> Result<Placed, NotFitted> {
     let firsts: Vec<f64> = groups.iter().map(|packets| packets[0].at).collect();
     let shortest = firsts
         .windows(2)
@@ -57,11 +57,11 @@ pub(super) fn place(
     let rises = rises(trace, base, PAUSE.min(shortest * PAUSE_PART));
     let begins: Vec<f64> = rises.iter().map(|rise| trace.bins.time(rise.start)).collect();
     let (shift, pairs) = match clock {
-        Clock::Pattern => {
-            let aligned = align(&firsts, &begins).map_err(Refused::Misaligned)?;
+        Clocks::Pattern => {
+            let aligned = align(&firsts, &begins).map_err(NotFitted::Misaligned)?;
             (aligned.shift, aligned.pairs)
         }
-        Clock::Marker(markers) => marked(groups, markers, &rises, trace)?,
+        Clocks::Marker(markers) => marked(groups, markers, &rises, trace)?,
     };
     let mut placed = Vec::new();
     for (group, rise) in &pairs {
@@ -80,17 +80,22 @@ pub(super) fn place(
         }
     }
     if placed.len() < FEWEST_BURSTS {
-        return Err(Refused::Misaligned(Misaligned::Apart {
+        return Err(NotFitted::Misaligned(Misaligned::Apart {
             matched: placed.len(),
             bursts: groups.len(),
         }));
     }
-    let delay = matches!(clock, Clock::Marker(_)).then(|| {
+    let apart = |shift: f64| {
         let each = placed
             .iter()
             .map(|burst| burst.first - burst.packets[0].at - shift);
         middle(each.collect()).0
-    });
+    };
+    // Without a marker the clocks are those of frames and packets, and what the packets are late by is in their difference.
+    let (shift, delay) = match clock {
+        Clocks::Marker(_) => (shift, Some(apart(shift))),
+        Clocks::Pattern => (apart(0.0), None),
+    };
     Ok(Placed {
         bursts: placed,
         shift,
@@ -100,15 +105,15 @@ pub(super) fn place(
 
 /// The bursts of the trace by their markers: the clocks' shift, and the indices of groups and rises.
 fn marked(
-    groups: &[&[Packet]],
+    groups: &[&[BurstPacket]],
     markers: &[f64],
     rises: &[Range<usize>],
     trace: Trace<'_>,
-) -> Result<(f64, Vec<(usize, usize)>), Refused> {
+) -> Result<(f64, Vec<(usize, usize)>), NotFitted> {
     let sent: Vec<f64> = groups.iter().map(|packets| packets[0].at).collect();
     let pairs: Vec<(usize, usize)> = match sent.len() == markers.len() {
         true => (0..sent.len()).map(|index| (index, index)).collect(),
-        false => align(&sent, markers).map_err(Refused::Misaligned)?.pairs,
+        false => align(&sent, markers).map_err(NotFitted::Misaligned)?.pairs,
     };
     let shift = middle(
         pairs
@@ -154,7 +159,7 @@ fn rises(trace: Trace<'_>, base: &Device, pause: f64) -> Vec<Range<usize>> {
 }
 
 /// When the first packet of a burst is on the air: where the frames of the model stand out most from what is beside them.
-fn on_the_air(trace: Trace<'_>, packets: &[Packet], base: &Device, rise: &Range<usize>) -> Option<f64> {
+fn on_the_air(trace: Trace<'_>, packets: &[BurstPacket], base: &Device, rise: &Range<usize>) -> Option<f64> {
     let width = trace.bins.width;
     let of = |state| -> Vec<(f64, f64)> {
         let all = segments(base, packets).into_iter();
@@ -191,12 +196,12 @@ pub(super) fn times(
     trace: Trace<'_>,
     bursts: &[Burst],
     base: &Device,
-    figures: &mut Vec<Figure>,
-) -> Result<Device, Refused> {
+    figures: &mut Vec<FittedFigure>,
+) -> Result<Device, NotFitted> {
     let mut device = base.clone();
     let mut fitted = |of, seconds: Vec<f64>| {
         let (value, error) = middle(seconds);
-        figures.push(Figure {
+        figures.push(FittedFigure {
             of,
             value,
             error,
@@ -207,9 +212,9 @@ pub(super) fn times(
     if let Some(wake) = &mut device.wake {
         let waking: Vec<f64> = bursts.iter().filter_map(|burst| waking(trace, burst)).collect();
         if waking.len() * 2 < bursts.len() {
-            return Err(Refused::NoWakeUp);
+            return Err(NotFitted::NoWakeUp);
         }
-        wake.time = fitted(Of::WakeTime, waking);
+        wake.time = fitted(Fits::WakeTime, waking);
     }
     let numbers: Vec<usize> = (0..base.tails.len())
         .filter(|index| !base.tails[*index].time.is_zero())
@@ -223,9 +228,9 @@ pub(super) fn times(
     }
     for (number, seconds) in numbers.into_iter().zip(tails) {
         if seconds.len() * 2 < bursts.len() {
-            return Err(Refused::NoTail(number));
+            return Err(NotFitted::NoTail(number));
         }
-        device.tails[number].time = fitted(Of::TailTime(number), seconds);
+        device.tails[number].time = fitted(Fits::TailTime(number), seconds);
     }
     Ok(device)
 }

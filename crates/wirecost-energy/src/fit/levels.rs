@@ -1,7 +1,7 @@
 //! The power of each part of a burst, where its times are known, and what the model leaves unexplained.
 
 use super::bursts::Burst;
-use super::{Figure, Of, Trace};
+use super::{Fits, FittedFigure, Trace};
 use crate::account::Part;
 use crate::device::{Device, Level, State};
 use crate::meter::Segment;
@@ -15,7 +15,7 @@ const FEWEST: usize = 2;
 /// The most points of the mean burst.
 const MOST_POINTS: usize = 4_000;
 
-/// Bins of one part.
+/// TraceBins of one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     count: f64,
@@ -42,10 +42,10 @@ impl Seen {
 }
 
 /// The parts of a device in their order.
-fn parts(device: &Device) -> Vec<Of> {
-    let states = [State::Listen, State::Receive, State::Transmit, State::Compute].map(Of::State);
-    let tails = (0..device.tails.len()).map(Of::Tail);
-    [Of::Rest, Of::Wake]
+fn parts(device: &Device) -> Vec<Fits> {
+    let states = [State::Listen, State::Receive, State::Transmit, State::Compute].map(Fits::State);
+    let tails = (0..device.tails.len()).map(Fits::Tail);
+    [Fits::Rest, Fits::Wake]
         .into_iter()
         .chain(states)
         .chain(tails)
@@ -65,19 +65,19 @@ fn told_apart(device: &Device) -> Device {
 }
 
 /// What a segment of such a device is.
-const fn of(segment: &Segment) -> Of {
+const fn of(segment: &Segment) -> Fits {
     match segment.part {
-        Part::Wake => Of::Wake,
-        Part::Rest => Of::Rest,
-        Part::Tail => Of::Tail(segment.watts as usize),
-        Part::Layer(_) | Part::Link | Part::Compute => Of::State(segment.state),
+        Part::Wake => Fits::Wake,
+        Part::Rest => Fits::Rest,
+        Part::Tail => Fits::Tail(segment.watts as usize),
+        Part::Layer(_) | Part::Link | Part::Compute => Fits::State(segment.state),
     }
 }
 
 /// A time that one part takes, in seconds of the trace.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    of: Of,
+    of: Fits,
     from: f64,
     to: f64,
 }
@@ -96,10 +96,10 @@ fn taken(burst: &Burst, device: &Device) -> Vec<Taken> {
 }
 
 /// Fits the power of each part that the bursts have.
-pub(super) fn fit(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> Vec<Figure> {
+pub(super) fn fit(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> Vec<FittedFigure> {
     let apart = told_apart(device);
     let parts = parts(device);
-    let at = |of: Of| parts.iter().position(|part| *part == of).unwrap_or_default();
+    let at = |of: Fits| parts.iter().position(|part| *part == of).unwrap_or_default();
     let mut seen = vec![Seen::default(); parts.len()];
     let all: Vec<Vec<Taken>> = bursts.iter().map(|burst| taken(burst, &apart)).collect();
     for (burst, taken) in bursts.iter().zip(&all) {
@@ -112,21 +112,21 @@ pub(super) fn fit(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> Vec<Fi
         let end = taken.last().map_or(burst.first, |last| last.to);
         let wake = device.wake.map_or(0.0, |wake| wake.time.as_secs_f64());
         let rest = Taken {
-            of: Of::Rest,
+            of: Fits::Rest,
             from: end,
             to: trace.bins.time(burst.range.end) - wake * 0.1 - 2.0 * trace.bins.width,
         };
         for watts in own(trace, rest) {
-            seen[at(Of::Rest)].add(watts);
+            seen[at(Fits::Rest)].add(watts);
         }
     }
-    let mut figures: Vec<Figure> = Vec::new();
+    let mut figures: Vec<FittedFigure> = Vec::new();
     for (of, seen) in parts.iter().zip(&seen).filter(|(_, seen)| seen.count > 0.0) {
         let watts = match of {
-            Of::Rest => resting(seen.mean(), device),
+            Fits::Rest => resting(seen.mean(), device),
             _ => seen.mean(),
         };
-        figures.push(Figure {
+        figures.push(FittedFigure {
             of: *of,
             value: watts,
             error: seen.error(),
@@ -163,11 +163,11 @@ fn resting(mean: f64, device: &Device) -> f64 {
 }
 
 /// Short parts that follow one another, and the charge around them over that of the base, in each burst.
-type Run = (Vec<Of>, Vec<f64>);
+type Run = (Vec<Fits>, Vec<f64>);
 
 /// The power of parts that are too short: the charge around them without that of the parts beside them, over the time of the model.
 /// Short parts that follow one another keep the proportion of their powers in the base.
-fn short(trace: Trace<'_>, all: &[Vec<Taken>], known: &[Figure], device: &Device) -> Vec<Figure> {
+fn short(trace: Trace<'_>, all: &[Vec<Taken>], known: &[FittedFigure], device: &Device) -> Vec<FittedFigure> {
     let mut runs: Vec<Run> = Vec::new();
     for taken in all {
         let is_short = |one: &Taken| known.iter().all(|figure| figure.of != one.of);
@@ -179,21 +179,21 @@ fn short(trace: Trace<'_>, all: &[Vec<Taken>], known: &[Figure], device: &Device
             else {
                 continue;
             };
-            let of: Vec<Of> = run.iter().map(|one| one.of).collect();
+            let of: Vec<Fits> = run.iter().map(|one| one.of).collect();
             match runs.iter_mut().find(|(known, _)| *known == of) {
                 Some((_, factors)) => factors.push(factor),
                 None => runs.push((of, vec![factor])),
             }
         }
     }
-    let mut figures: Vec<Figure> = Vec::new();
+    let mut figures: Vec<FittedFigure> = Vec::new();
     for (parts, factors) in runs {
         let count = factors.len() as f64;
         let mean = factors.iter().sum::<f64>() / count;
         let squares: f64 = factors.iter().map(|one| (one - mean).powi(2)).sum();
         for of in parts {
             if figures.iter().all(|figure| figure.of != of) {
-                figures.push(Figure {
+                figures.push(FittedFigure {
                     of,
                     value: (mean * base(of, device)).max(0.0),
                     error: (squares / count / count).sqrt() * base(of, device),
@@ -210,11 +210,11 @@ fn factor(
     trace: Trace<'_>,
     run: &[Taken],
     taken: &[Taken],
-    known: &[Figure],
+    known: &[FittedFigure],
     device: &Device,
 ) -> Option<f64> {
     let margin = 2.0 * trace.bins.width;
-    let power = |of: Of| {
+    let power = |of: Fits| {
         known
             .iter()
             .find(|figure| figure.of == of)
@@ -231,19 +231,19 @@ fn factor(
         .filter_map(|one| Some(power(one.of)? * inside(one)))
         .sum();
     let outside = (taken.first()?.from - from).max(0.0) + (to - taken.last()?.to).max(0.0);
-    let resting = power(Of::Rest).unwrap_or_default() * outside;
+    let resting = power(Fits::Rest).unwrap_or_default() * outside;
     let of_base: f64 = run.iter().map(|one| base(one.of, device) * inside(one)).sum();
     (of_base > 0.0).then(|| (joules - beside - resting) / of_base)
 }
 
 /// The power of a part in a device.
-fn base(of: Of, device: &Device) -> f64 {
+fn base(of: Fits, device: &Device) -> f64 {
     match of {
-        Of::Rest => device.level(device.rest).watts,
-        Of::Wake => device.wake.map_or(0.0, |wake| wake.level.watts),
-        Of::State(state) => device.level(state).watts,
-        Of::Tail(number) => device.tails.get(number).map_or(0.0, |tail| tail.level.watts),
-        Of::WakeTime | Of::TailTime(_) => 0.0,
+        Fits::Rest => device.level(device.rest).watts,
+        Fits::Wake => device.wake.map_or(0.0, |wake| wake.level.watts),
+        Fits::State(state) => device.level(state).watts,
+        Fits::Tail(number) => device.tails.get(number).map_or(0.0, |tail| tail.level.watts),
+        Fits::WakeTime | Fits::TailTime(_) => 0.0,
     }
 }
 

@@ -9,11 +9,11 @@ use crate::trace::Sample;
 const VOLTS: f64 = 3.7;
 
 /// 50 messages with an answer each, at uneven times, so that their pattern is their own.
-fn packets(noise: &mut Rng) -> Vec<Packet> {
+fn packets(noise: &mut Rng) -> Vec<BurstPacket> {
     let mut at = 100.0;
     let mut all = Vec::new();
     for _ in 0..50 {
-        let packet = |at, direction, bytes| Packet { at, direction, bytes };
+        let packet = |at, direction, bytes| BurstPacket { at, direction, bytes };
         all.push(packet(at, Direction::Up, 400));
         all.push(packet(at + 0.1, Direction::Down, 200));
         at += 8.0 + 4.0 * noise.next_f64();
@@ -40,7 +40,7 @@ fn base_and_truth() -> (Device, Device) {
 }
 
 /// What a meter at the supply of the truth sees, with noise of 2 % and 0.2 mA, `ahead` of the clock of the packets.
-fn trace(truth: &Device, packets: &[Packet], rate: f64, ahead: f64, noise: &mut Rng) -> Bins {
+fn trace(truth: &Device, packets: &[BurstPacket], rate: f64, ahead: f64, noise: &mut Rng) -> TraceBins {
     let parts = segments(truth, packets);
     let first = packets[0].at;
     let end = packets.last().expect("packets").at + 20.0;
@@ -103,12 +103,12 @@ fn a_trace_at_10_khz_gives_powers_within_3_percent_and_times_within_1_ms() {
         .step_by(2)
         .map(|packet| packet.at + 1_000.0)
         .collect();
-    for clock in [Clock::Pattern, Clock::Marker(&markers)] {
+    for clock in [Clocks::Pattern, Clocks::Marker(&markers)] {
         let fitted = fit(&bins, &packets, &base, clock).expect("a fit");
         let (power, time) = errors(&fitted.device, &truth);
         assert!(power < 0.03 && time < 1e-3, "{clock:?}: {power} {time}");
         assert_eq!((fitted.bursts, fitted.left_out), (50, 0));
-        assert_eq!(fitted.delay.is_some(), clock != Clock::Pattern);
+        assert_eq!(fitted.delay.is_some(), clock != Clocks::Pattern);
         assert!(
             fitted.delay.is_none_or(|delay| delay.abs() < 1e-3),
             "{:?}",
@@ -126,7 +126,7 @@ fn a_trace_at_1_khz_gives_powers_within_5_percent_and_times_within_2_ms() {
     let (base, truth) = base_and_truth();
     let packets = packets(noise);
     let bins = trace(&truth, &packets, 1_000.0, -50.0, noise);
-    let fitted = fit(&bins, &packets, &base, Clock::Pattern).expect("a fit");
+    let fitted = fit(&bins, &packets, &base, Clocks::Pattern).expect("a fit");
     let (power, time) = errors(&fitted.device, &truth);
     assert!(power < 0.05 && time < 2e-3, "{power} {time}");
 }
@@ -138,14 +138,14 @@ fn of_a_frame_below_two_samples_the_charge_alone_is_fitted() {
     let packets = packets(noise);
     // A frame of 400 B takes 32 ms, one of 200 B 16 ms.
     let bins = trace(&truth, &packets, 40.0, 0.0, noise);
-    let fitted = fit(&bins, &packets, &base, Clock::Pattern).expect("a fit");
-    let alone: Vec<Of> = fitted
+    let fitted = fit(&bins, &packets, &base, Clocks::Pattern).expect("a fit");
+    let alone: Vec<Fits> = fitted
         .figures
         .iter()
         .filter(|figure| figure.is_charge_alone)
         .map(|figure| figure.of)
         .collect();
-    assert!(alone.contains(&Of::State(State::Transmit)), "{alone:?}");
+    assert!(alone.contains(&Fits::State(State::Transmit)), "{alone:?}");
     let charge = fitted.device.level(State::Transmit).watts / truth.level(State::Transmit).watts;
     assert!((charge - 1.0).abs() < 0.3, "{charge}");
 }
@@ -157,24 +157,24 @@ fn a_trace_of_another_device_is_refused() {
     let own = packets(noise);
     // The same device at other times.
     let mut at = 50.0;
-    let others: Vec<Packet> = own
+    let others: Vec<BurstPacket> = own
         .iter()
         .map(|packet| {
             at += 3.0 + 6.0 * noise.next_f64();
-            Packet { at, ..*packet }
+            BurstPacket { at, ..*packet }
         })
         .collect();
     let bins = trace(&truth, &others, 1_000.0, 0.0, noise);
-    let refused = fit(&bins, &own, &base, Clock::Pattern).expect_err("another time");
-    assert!(matches!(refused, Refused::Misaligned(_)), "{refused}");
+    let refused = fit(&bins, &own, &base, Clocks::Pattern).expect_err("another time");
+    assert!(matches!(refused, NotFitted::Misaligned(_)), "{refused}");
     // Another device with the same packets: it neither wakes up nor stays reachable.
     let mut other = truth.clone();
     other.wake = None;
     other.tails.truncate(1);
     let bins = trace(&other, &own, 1_000.0, 0.0, noise);
-    let refused = fit(&bins, &own, &base, Clock::Pattern).expect_err("another device");
+    let refused = fit(&bins, &own, &base, Clocks::Pattern).expect_err("another device");
     assert!(
-        matches!(refused, Refused::NoWakeUp | Refused::NoTail(_)),
+        matches!(refused, NotFitted::NoWakeUp | NotFitted::NoTail(_)),
         "{refused}"
     );
 }
@@ -199,6 +199,6 @@ fn a_burst_with_a_gap_in_the_trace_is_left_out() {
     }
     let bins = binner.finish().expect("samples");
     assert_eq!(bins.gaps, 1);
-    let fitted = fit(&bins, &packets, &base, Clock::Pattern).expect("a fit");
+    let fitted = fit(&bins, &packets, &base, Clocks::Pattern).expect("a fit");
     assert_eq!((fitted.bursts, fitted.left_out), (49, 1));
 }

@@ -76,7 +76,7 @@ impl NetworkArguments {
             Some((flag, _)) => Err(Failure::usage(format!(
                 "{flag} has no effect on a device in a modelled NB-IoT cell, which has timers of its own"
             ))
-            .with_hint("set the cell's, e.g. --set idle.mode=psm (wirecost nbiot --help lists them)")),
+            .with_hint("leave it out here, or set the cell's own in a run of wirecost nbiot, e.g. --set idle.mode=psm")),
         }
     }
 }
@@ -111,6 +111,18 @@ fn psm(text: &str) -> Result<Psm, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timers_are_refused_where_a_modelled_cell_has_its_own() {
+        let of_cell = NetworkArguments {
+            tx_power: Some(10.0),
+            ..NetworkArguments::default()
+        };
+        assert!(of_cell.refuse_timers_of_a_cell().is_ok());
+        let of_network = NetworkArguments { rai: true, ..of_cell };
+        let refused = of_network.refuse_timers_of_a_cell().expect_err("a timer");
+        assert!(refused.to_string().starts_with("--rai has no effect"));
+    }
 
     #[test]
     fn power_saving_has_an_active_time_a_period_or_both() {

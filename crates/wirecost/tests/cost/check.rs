@@ -184,7 +184,7 @@ fn wrong_measurements_are_refused_with_file_and_line() {
         ),
         (
             "quantity: current, measured: 5mA, edrx: 80s}",
-            "no network has a cycle of eDRX on LTE of 80s",
+            "no network has a cycle of eDRX on LTE of 80 s",
         ),
         (
             "quantity: warmth, measured: 5mA}",

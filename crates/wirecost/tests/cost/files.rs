@@ -225,6 +225,11 @@ fn a_life_says_how_sure_it_is_in_its_first_lines() {
         of_nb_iot.contains("none of them says TX power or coverage"),
         "{of_nb_iot}"
     );
+    assert!(
+        answer("nrf9160-nb-iot --tx-power 0dBm --inactivity 1s")
+            .contains("80 % of such events are within a factor of 3.11"),
+        "what is set says nothing about how sure the file is"
+    );
     let row =
         &crate::rows(home.path(), "run --device nrf9160-nb-iot --battery 240mAh@3.6V")[0]["battery_years"];
     let [low, years, high] = ["low", "years", "high"].map(|key| crate::number(&row[key]));

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 use wirecost_cost::{ObservedPacket, Observer};
 use wirecost_energy::fit::align::Misaligned;
-use wirecost_energy::fit::bins::{Binner, Bins};
-use wirecost_energy::fit::{self, Clock, Fitted, Packet, Refused};
-use wirecost_energy::trace::{Rows, TraceError};
+use wirecost_energy::fit::bins::{Binner, TraceBins};
+use wirecost_energy::fit::{self, BurstPacket, Clocks, Fitted, NotFitted};
+use wirecost_energy::trace::{SampleReader, TraceError};
 use wirecost_files::lines::Lines;
 use wirecost_files::{FileFault, Input};
 use wirecost_proto::Instant;
@@ -31,7 +31,7 @@ const JULIAN_YEAR: u64 = 31_557_600;
 
 /// A trace, and when its marker rises.
 struct Read {
-    bins: Bins,
+    bins: TraceBins,
     markers: Vec<f64>,
 }
 
@@ -51,8 +51,8 @@ pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure>
     let (packets, year) = packets(arguments, capture)?;
     let read = read(trace, arguments)?;
     let clock = match arguments.marker_channel {
-        Some(_) => Clock::Marker(&read.markers),
-        None => Clock::Pattern,
+        Some(_) => Clocks::Marker(&read.markers),
+        None => Clocks::Pattern,
     };
     let shown = trace.display();
     let fitted = fit::fit(&read.bins, &packets, &base, clock)
@@ -79,23 +79,23 @@ pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure>
 }
 
 /// What to do about a refusal.
-const fn hint_of(refused: &Refused) -> &'static str {
+const fn hint_of(refused: &NotFitted) -> &'static str {
     match refused {
-        Refused::TooFew(_) => "capture and measure at least three messages, with rest between them",
-        Refused::Misaligned(Misaligned::Ambiguous { .. }) => {
+        NotFitted::TooFew(_) => "capture and measure at least three messages, with rest between them",
+        NotFitted::Misaligned(Misaligned::Ambiguous { .. }) => {
             "wire a digital channel of the meter to the device and name it with --marker-channel, or send at uneven times"
         }
-        Refused::Misaligned(Misaligned::Apart { .. }) | Refused::Unexplained(_) => {
+        NotFitted::Misaligned(Misaligned::Apart { .. }) | NotFitted::Unexplained(_) => {
             "give the trace and the capture of one device and one time, or name the device with --client"
         }
-        Refused::NoWakeUp | Refused::NoTail(_) => {
+        NotFitted::NoWakeUp | NotFitted::NoTail(_) => {
             "begin with a device file that has the states of your device (wirecost devices NAME --out FILE)"
         }
     }
 }
 
 /// The packets of the only device of a capture, and the year of the first one.
-fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<Packet>, u64), Failure> {
+fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<BurstPacket>, u64), Failure> {
     let (_, sightings) = capture::open(path, arguments.keylog.as_deref())?;
     let shown = captures::name(path);
     let devices = sightings.devices();
@@ -123,13 +123,13 @@ fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<Packet>, u64),
 #[derive(Default)]
 struct Packets {
     first: Option<Instant>,
-    all: Vec<Packet>,
+    all: Vec<BurstPacket>,
 }
 
 impl Observer for Packets {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
         let first = *self.first.get_or_insert(packet.at);
-        self.all.push(Packet {
+        self.all.push(BurstPacket {
             at: packet.at.saturating_since(first).as_secs_f64(),
             direction: packet.direction,
             bytes: packet.wire_bytes(),
@@ -155,7 +155,7 @@ fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
                 .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
         }
         false => {
-            let mut rows = Rows::new(arguments.volts, arguments.marker_channel.clone());
+            let mut rows = SampleReader::new(arguments.volts, arguments.marker_channel.clone());
             let mut binner = Binner::default();
             let wrong = |error: TraceError| {
                 let place = match error.line {
@@ -188,7 +188,7 @@ fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
 }
 
 /// What the file rests on.
-fn said(fitted: &Fitted, bins: &Bins, marker: Option<&str>) -> Vec<String> {
+fn said(fitted: &Fitted, bins: &TraceBins, marker: Option<&str>) -> Vec<String> {
     let mut lines = vec![format!(
         "fitted to {}; {} left out; {:.1} % of the charge above rest is not explained",
         counted(fitted.bursts as u64, "burst"),
@@ -197,12 +197,12 @@ fn said(fitted: &Fitted, bins: &Bins, marker: Option<&str>) -> Vec<String> {
     )];
     lines.push(match (fitted.delay, marker) {
         (Some(delay), Some(channel)) => format!(
-            "clocks: {channel} rises {} s after the capture's time of a burst, and its first frame comes {} ms after that",
+            "clocks: by {channel}; the trace is {} s ahead of the time since the capture's first packet; the first frame of a burst comes {} ms after {channel}",
             number(fitted.shift),
             number(delay * 1e3)
         ),
         _ => format!(
-            "clocks: by the pattern of the bursts; the trace is {} s ahead of the capture, in which the delay of the capture is: it is not known",
+            "clocks: by the pattern of the bursts; the trace is {} s ahead of the time since the capture's first packet; the delay of the capture is in that, and is not known",
             number(fitted.shift)
         ),
     });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wirecost_energy::fit::{Figure, Fitted, Of};
+use wirecost_energy::fit::{Fits, Fitted, FittedFigure};
 use wirecost_energy::{Device, State};
 
 /// What is written anew. The base's transmitter says how sending depends on its power, which nobody measured here.
@@ -10,12 +10,12 @@ const ANEW: [&str; 6] = ["title", "sources", "supply", "states", "wake", "tails"
 const LEFT_OUT: &str = "transmitter";
 
 /// The name of a figure.
-pub fn name(of: Of) -> String {
+pub fn name(of: Fits) -> String {
     match of {
-        Of::Rest => "the rest".to_owned(),
-        Of::Wake | Of::WakeTime => "the wake-up".to_owned(),
-        Of::State(state) => format!("the state {}", state.name()),
-        Of::Tail(number) | Of::TailTime(number) => format!("tail {}", number + 1),
+        Fits::Rest => "the rest".to_owned(),
+        Fits::Wake | Fits::WakeTime => "the wake-up".to_owned(),
+        Fits::State(state) => format!("the state {}", state.name()),
+        Fits::Tail(number) | Fits::TailTime(number) => format!("tail {}", number + 1),
     }
 }
 
@@ -70,12 +70,12 @@ fn sources(block: &str, source: &str) -> String {
     format!("{block}  fit: {:?}\n", format!("wirecost cost --fit {source}"))
 }
 
-fn figure(fitted: &Fitted, of: Of) -> Option<&Figure> {
+fn figure(fitted: &Fitted, of: Fits) -> Option<&FittedFigure> {
     fitted.figures.iter().find(|figure| figure.of == of)
 }
 
 /// A power, as a current where that is a state's: fitted, or as the base has it.
-fn power(fitted: &Fitted, of: Of, watts: f64, volts: f64) -> String {
+fn power(fitted: &Fitted, of: Fits, watts: f64, volts: f64) -> String {
     let amount = format!("{:.6}mA", watts / volts * 1e3);
     match figure(fitted, of) {
         None => format!("{{value: {amount}, source: assumed}}"),
@@ -87,7 +87,7 @@ fn power(fitted: &Fitted, of: Of, watts: f64, volts: f64) -> String {
 }
 
 /// The key of a time with what it is from.
-fn time(fitted: &Fitted, of: Of, seconds: f64) -> String {
+fn time(fitted: &Fitted, of: Fits, seconds: f64) -> String {
     let source = match figure(fitted, of) {
         Some(_) => "fit",
         None => "assumed",
@@ -100,8 +100,8 @@ fn states(fitted: &Fitted, volts: f64) -> String {
     let mut text = "states:\n".to_owned();
     for state in State::ALL {
         let of = match state == device.rest {
-            true => Of::Rest,
-            false => Of::State(state),
+            true => Fits::Rest,
+            false => Fits::State(state),
         };
         let watts = not_below(device, state);
         // Writing to a String cannot fail.
@@ -126,7 +126,7 @@ fn wake(fitted: &Fitted) -> String {
     let watts = format!("{:.6}mW", wake.level.watts * 1e3);
     format!(
         "wake:\n  time: {}\n  power: {{value: {watts}, source: fit}}\n",
-        time(fitted, Of::WakeTime, wake.time.as_secs_f64())
+        time(fitted, Fits::WakeTime, wake.time.as_secs_f64())
     )
 }
 
@@ -137,8 +137,8 @@ fn tails(fitted: &Fitted, volts: f64) -> String {
             text,
             "  - {{state: {}, power: {}, time: {}}}",
             tail.state.name(),
-            power(fitted, Of::Tail(number), tail.level.watts, volts),
-            time(fitted, Of::TailTime(number), tail.time.as_secs_f64())
+            power(fitted, Fits::Tail(number), tail.level.watts, volts),
+            time(fitted, Fits::TailTime(number), tail.time.as_secs_f64())
         );
     }
     text

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::DeflateDecoder;
-use wirecost_energy::fit::bins::{Binner, Bins};
+use wirecost_energy::fit::bins::{Binner, TraceBins};
 use wirecost_energy::trace::Sample;
 
 use crate::arguments::CostArguments;
@@ -21,7 +21,7 @@ const LOCAL: [u8; 4] = *b"PK\x03\x04";
 
 /// What is wrong with such a file.
 #[derive(Debug)]
-pub enum Fault {
+pub enum SessionFault {
     /// It cannot be read.
     Read(io::Error),
     /// It is no ZIP, or of a kind that the app does not write.
@@ -38,7 +38,7 @@ pub enum Fault {
     NotANumber(u64),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SessionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => write!(f, "cannot be read: {error}"),
@@ -52,7 +52,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl Fault {
+impl SessionFault {
     /// What to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for SessionFault {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
@@ -73,17 +73,17 @@ impl From<io::Error> for Fault {
 pub fn read(
     [first, again]: [impl Read; 2],
     arguments: &CostArguments,
-) -> Result<(Option<Bins>, Vec<f64>), Fault> {
-    let volts = arguments.volts.ok_or(Fault::NoVoltage)?;
+) -> Result<(Option<TraceBins>, Vec<f64>), SessionFault> {
+    let volts = arguments.volts.ok_or(SessionFault::NoVoltage)?;
     let channel = arguments.marker_channel.as_deref().map(channel).transpose()?;
     let mut metadata = Vec::new();
     in_zip(first, "metadata.json", |content| {
         content.take(MOST_METADATA).read_to_end(&mut metadata)?;
         Ok(())
     })?;
-    let metadata: serde_json::Value = serde_json::from_slice(&metadata).map_err(|_| Fault::NoRate)?;
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata).map_err(|_| SessionFault::NoRate)?;
     let rate = metadata["metadata"]["samplesPerSecond"].as_f64();
-    let rate = rate.filter(|rate| *rate > 0.0).ok_or(Fault::NoRate)?;
+    let rate = rate.filter(|rate| *rate > 0.0).ok_or(SessionFault::NoRate)?;
     let mut frames = Frames {
         interval: 1.0 / rate,
         volts,
@@ -97,13 +97,13 @@ pub fn read(
     Ok((frames.binner.finish(), frames.rises))
 }
 
-fn channel(name: &str) -> Result<u32, Fault> {
+fn channel(name: &str) -> Result<u32, SessionFault> {
     let number = name
         .strip_prefix(['D', 'd'])
         .and_then(|number| number.parse().ok());
     number
         .filter(|number| *number < 8)
-        .ok_or_else(|| Fault::NoChannel(name.to_owned()))
+        .ok_or_else(|| SessionFault::NoChannel(name.to_owned()))
 }
 
 /// Reads frames.
@@ -118,7 +118,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn all(&mut self, content: &mut dyn BufRead) -> Result<(), Fault> {
+    fn all(&mut self, content: &mut dyn BufRead) -> Result<(), SessionFault> {
         let mut frame = [0; FRAME];
         loop {
             match content.read_exact(&mut frame) {
@@ -129,7 +129,7 @@ impl Frames {
         }
     }
 
-    fn one(&mut self, frame: [u8; FRAME]) -> Result<(), Fault> {
+    fn one(&mut self, frame: [u8; FRAME]) -> Result<(), SessionFault> {
         let [a, b, c, d, low, high] = frame;
         let microamperes = f64::from(f32::from_le_bytes([a, b, c, d]));
         let seconds = self.index as f64 * self.interval;
@@ -139,7 +139,7 @@ impl Frames {
             return Ok(());
         }
         if !microamperes.is_finite() {
-            return Err(Fault::NotANumber(self.index));
+            return Err(SessionFault::NotANumber(self.index));
         }
         let amperes = microamperes * 1e-6;
         self.binner.add(Sample {
@@ -163,8 +163,8 @@ impl Frames {
 fn in_zip(
     source: impl Read,
     wanted: &'static str,
-    take: impl FnOnce(&mut dyn BufRead) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    take: impl FnOnce(&mut dyn BufRead) -> Result<(), SessionFault>,
+) -> Result<(), SessionFault> {
     let mut source = BufReader::new(source);
     let mut is_first = true;
     loop {
@@ -175,9 +175,9 @@ fn in_zip(
         };
         if !begin {
             return Err(if is_first {
-                Fault::NoZip
+                SessionFault::NoZip
             } else {
-                Fault::Missing(wanted)
+                SessionFault::Missing(wanted)
             });
         }
         is_first = false;
@@ -206,13 +206,13 @@ fn in_zip(
                 }
                 io::copy(&mut content, &mut io::sink())?;
             }
-            _ => return Err(Fault::NoZip),
+            _ => return Err(SessionFault::NoZip),
         }
     }
 }
 
 /// Whether another file follows: its signature comes at once, or behind the sizes of the file before it.
-fn next_header(source: &mut impl BufRead) -> Result<bool, Fault> {
+fn next_header(source: &mut impl BufRead) -> Result<bool, SessionFault> {
     let mut seen = [0; 4];
     for _ in 0..64 {
         let mut byte = [0];
