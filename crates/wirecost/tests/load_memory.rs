@@ -16,11 +16,15 @@ const KERNEL: u64 = 2 * 2_900;
 #[test]
 fn a_load_that_does_not_fit_into_memory_is_refused_with_what_would_fit() {
     let home = open_folder();
+    let mut command = wirecost(home.path());
+    command.args(["load", "mqtt-qos1", "--clients", "300M", "--engine", "sim"]);
+    let said_of_addresses = said(&mut command);
+    assert_eq!(said_of_addresses.code, Some(2), "{}", said_of_addresses.stderr);
+    assert!(said_of_addresses.stderr.contains("has addresses for"));
     // More than a terabyte.
-    for (stack, clients, told, engine) in [
-        ("mqtt-qos1", "300M", "300,000,000 devices of mqtt-qos1", "sim"),
-        ("mqtt-qos1", "4000M", "4,000,000,000 devices of mqtt-qos1", "live"),
-    ] {
+    for (stack, clients, told, engine) in
+        [("mqtt-qos1", "4000M", "4,000,000,000 devices of mqtt-qos1", "live")]
+    {
         let mut command = wirecost(home.path());
         command.args(["load", stack, "--clients", clients, "--engine", engine]);
         let said = said(&mut command);

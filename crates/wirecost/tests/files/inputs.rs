@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 67] = [
+const INPUTS: [(&str, &str); 72] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -23,6 +23,23 @@ const INPUTS: [(&str, &str); 67] = [
         "compare -n 1 mqtt-qos0+tls --target mqtts://127.0.0.1:1 --cacert {} -o o",
     ),
     ("compare --link", "compare --engine sim -n 1 udp --link ./{} -o o"),
+    (
+        "compare --chain",
+        "compare --engine sim -n 1 mqtt-qos1+tls1.3 --chain ./{} -o o",
+    ),
+    (
+        "load --chain",
+        "load mqtt-qos1+tls1.3 --engine sim -c 1 -n 1 --chain ./{} -o o",
+    ),
+    (
+        "choose --chain",
+        "choose mqtt-qos1+tls1.3 --size 16B --every 1h --chain ./{} -o o",
+    ),
+    (
+        "what-if --chain",
+        "what-if cap mqtt-qos1+tls1.3 --chain ./{} -o o",
+    ),
+    ("serve --chain", "serve mqtt --tls --chain ./{}"),
     ("compare --resume", "compare --engine sim -n 1 udp --resume {}"),
     ("run FILE", "run {}"),
     ("run --resume", "run good.yaml --resume {}"),
@@ -156,7 +173,9 @@ const INPUTS: [(&str, &str); 67] = [
 ];
 
 /// Options whose files the program writes; their tests are in [`crate::outputs`] and in `link`.
-const OUTPUTS: [&str; 11] = [
+const OUTPUTS: [&str; 13] = [
+    "cost --residual",
+    "probe --save-chain",
     "--figures",
     "--out",
     "--json",
@@ -263,11 +282,11 @@ fn a_path_that_is_no_text_is_taken_by_every_option() {
 fn in_the_help(home: &Path) -> BTreeSet<String> {
     let help = |words: &[&str]| said(wirecost(home).args(words)).stdout;
     let commands = help(&["--help"]);
+    // The commands stand in groups, each below a title that ends with a colon; topics and options are none.
     let names = commands
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .skip_while(|line| !line.ends_with(':'))
+        .take_while(|line| !line.starts_with("Topics"))
         .filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')))
         .filter_map(|line| line.split(' ').next());
     let parts = ["keygen", "seal", "open", "inspect"].map(|part| vec!["object", part]);
