@@ -42,7 +42,7 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// Sum of all groups.
     pub total: Phases,
-    /// The bytes of the groups as a sniffer counts them; absent where nobody asked.
+    /// The bytes of the groups as a sniffer counts them; absent without `--framing`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<FrameBytes>,
     /// Bytes that could not be attributed, most bytes first.

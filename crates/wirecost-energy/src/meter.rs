@@ -36,7 +36,7 @@ pub struct Segment {
 pub struct Meter<'a> {
     device: &'a Device,
     account: Account,
-    /// What is accounted, in its order; `None` where nobody asks for it.
+    /// What is accounted, in its order; `None` for a meter that keeps sums alone.
     segments: Option<Vec<Segment>>,
     /// Until when everything is accounted; `None` before the first packet.
     until: Option<Instant>,

@@ -111,7 +111,7 @@ fn once(
         asked,
         overrun,
     } = finished;
-    // Whoever ends wirecost ends the program with it: such a run is none.
+    // A signal that ends wirecost ends the program, too: its run is not whole, and counts as none.
     if let Some(signal) = asked {
         return Err(Unmeasured::Ended(LinkError::InterruptedProgram(signal)));
     }

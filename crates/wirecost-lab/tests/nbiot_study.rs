@@ -85,7 +85,7 @@ fn where_nothing_is_lost_every_stack_and_load_reaches_the_same_depth() {
     options.loads = vec![1.0, 2.0];
     options.duration = Duration::from_secs(150);
     options.seeds = 2;
-    // Nobody is out of reach.
+    // No device is out of reach.
     options.network.radio.indoor_loss_db = 0.0;
     let points = summary(&options).points;
     let depths = points.iter().map(|point| {

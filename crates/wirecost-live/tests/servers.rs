@@ -7,7 +7,7 @@ mod common;
 
 use common::{Case, User};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
@@ -234,9 +234,36 @@ fn run_apache() -> Result<(), String> {
             None,
             &Setup::of(Target::Apache),
         ))?;
-        serves(&topology, &launch, &folder, || apache::probe(address));
+        serves(&topology, &launch, &folder, || {
+            readings_in_queries(apache::probe(address), address)
+        });
     }
     Ok(())
+}
+
+/// Once it is ready, a reading in a query is taken, and a query that is no reading is refused, as by the built-in server.
+fn readings_in_queries(readiness: Readiness, address: SocketAddr) -> Readiness {
+    if matches!(readiness, Readiness::Ready) {
+        for (query, expected) in [
+            ("?reading=68%2e5", "204"),
+            ("?reading=%6", "400"),
+            ("?value=68.5", "400"),
+            ("?reading=1&reading=2", "400"),
+        ] {
+            assert_eq!(status_of_get(address, query), expected, "{query}");
+        }
+    }
+    readiness
+}
+
+/// The status code of a GET of `/test` with a query.
+fn status_of_get(address: SocketAddr, query: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET /test{query} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
 fn run_rabbitmq() -> Result<(), String> {

@@ -46,6 +46,7 @@ pub mod both_ways;
 pub mod calendar;
 pub mod content;
 pub mod credentials;
+pub mod date;
 pub mod director;
 pub mod driver;
 pub mod endpoint;

@@ -172,6 +172,7 @@ mod tests {
             ("letsencrypt", "unknown profile of certificates \"letsencrypt\""),
             ("./nowhere.pem", "cannot use ./nowhere.pem"),
             ("p256:70000", "more than the"),
+            ("p256:18446744073709551615+1000", "more than the"),
             ("rsa2048:200", "at least 870 B"),
         ] {
             let error = chain(written).expect_err(written);

@@ -8,9 +8,9 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::ParsedCertificate;
 
 use crate::certificate::{Error, KeyKind, Sizes, authorities_from_pem, x509};
-use crate::object::time::{SECONDS_OF_A_DAY, date_of};
 use crate::provider;
 use crate::tls::fault::certificate::complaint;
+use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
 
 /// The sizes of the certificates of a PEM text, the leaf first. Its last certificate is taken for one that clients trust. `now` is
 /// the time since 1970-01-01 00:00 UTC.

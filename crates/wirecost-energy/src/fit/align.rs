@@ -9,8 +9,13 @@ const NEARLY: f64 = 0.9;
 /// The largest difference of two bursts that are one, in seconds: a capture beside the server is late by up to this on NB-IoT.
 const MOST_LATE: f64 = 3.0;
 
-/// The most bursts of each list from which alignments are tried.
+/// The most bursts of the first list from which alignments are tried, and the most alignments: a noisy trace has a burst in each of its
+/// bins.
 const TRIED: usize = 40;
+const MOST_SHIFTS: usize = 20_000;
+
+/// The most bursts by which an alignment is scored, evenly taken from the first list.
+const SCORED: usize = 200;
 
 /// Why no alignment was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,13 +49,13 @@ pub struct Aligned {
 /// No shift brings most of them together, or two do.
 pub fn align(one: &[f64], other: &[f64]) -> Result<Aligned, Misaligned> {
     let late = tolerance(one).min(tolerance(other));
-    let mut shifts: Vec<f64> = Vec::new();
-    for from in one.iter().take(TRIED) {
-        shifts.extend(other.iter().map(|to| to - from));
-    }
-    let mut scored: Vec<(f64, f64)> = shifts
-        .into_iter()
-        .map(|shift| (score(one, other, shift, late), shift))
+    let some: Vec<f64> = one
+        .iter()
+        .copied()
+        .step_by(one.len().div_ceil(SCORED).max(1))
+        .collect();
+    let mut scored: Vec<(f64, f64)> = shifts(one, other)
+        .map(|shift| (score(&some, other, shift, late), shift))
         .collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0));
     let Some((best, first)) = scored.first().copied() else {
@@ -74,10 +79,19 @@ pub fn align(one: &[f64], other: &[f64]) -> Result<Aligned, Misaligned> {
             shifts: [first, *second],
         });
     }
-    let mut shifts: Vec<f64> = pairs.iter().map(|(from, to)| other[*to] - one[*from]).collect();
-    let middle = shifts.len() / 2;
-    let shift = *shifts.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let mut apart: Vec<f64> = pairs.iter().map(|(from, to)| other[*to] - one[*from]).collect();
+    let middle = apart.len() / 2;
+    let shift = *apart.select_nth_unstable_by(middle, f64::total_cmp).1;
     Ok(Aligned { shift, pairs })
+}
+
+/// The shifts that are tried: each brings a burst of one list onto one of the other.
+fn shifts(one: &[f64], other: &[f64]) -> impl Iterator<Item = f64> {
+    let tried = (MOST_SHIFTS / other.len().max(1)).clamp(1, TRIED);
+    let froms = one.iter().take(tried);
+    froms
+        .flat_map(|from| other.iter().map(move |to| to - from))
+        .take(MOST_SHIFTS)
 }
 
 /// How far two times may be apart that are one: a tenth of the shortest time between two.
@@ -133,6 +147,23 @@ mod tests {
         assert!((aligned.shift - 1_234.6).abs() < 0.15, "{}", aligned.shift);
         assert_eq!(aligned.pairs.len(), 45);
         assert_eq!(aligned.pairs[0], (5, 0));
+    }
+
+    #[test]
+    fn what_is_tried_is_bounded_and_a_long_pattern_is_still_found() {
+        let noise: Vec<f64> = (0..MOST_SHIFTS as u32 * 3).map(f64::from).collect();
+        assert_eq!(shifts(&uneven(), &noise).count(), MOST_SHIFTS);
+        assert_eq!(shifts(&uneven(), &uneven()).count(), TRIED * 50);
+        // A linear congruential generator, so that no part of the pattern comes again.
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            f64::from((state >> 16) % 17)
+        };
+        let one: Vec<f64> = (0..1_000_u32).map(|at| f64::from(at) * 30.0 + next()).collect();
+        let other: Vec<f64> = one.iter().map(|time| time + 7.25).collect();
+        let aligned = align(&one, &other).expect("an alignment");
+        assert!((aligned.shift - 7.25).abs() < 1e-6 && aligned.pairs.len() == 1_000);
     }
 
     #[test]

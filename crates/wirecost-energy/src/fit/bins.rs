@@ -187,7 +187,7 @@ impl TraceBins {
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     sums: Vec<f64>,
-    /// TraceBins with a value.
+    /// How many of them have a value.
     counts: Vec<u32>,
 }
 

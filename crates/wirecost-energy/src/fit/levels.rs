@@ -15,7 +15,7 @@ const FEWEST: usize = 2;
 /// The most points of the mean burst.
 const MOST_POINTS: usize = 4_000;
 
-/// TraceBins of one part.
+/// The bins of one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     count: f64,

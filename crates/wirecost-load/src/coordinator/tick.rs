@@ -56,7 +56,7 @@ impl Coordinator<'_> {
             target: target.filter(|_| is_live),
             limits: &limits,
         });
-        // Nobody measures what a simulation takes by its virtual seconds.
+        // The CPU time that a simulation takes is not measured by its virtual seconds.
         if is_live {
             let elapsed_ns = nanos(now.saturating_since(self.began));
             let row = reading.row_since(&self.last_read, since_last);

@@ -156,13 +156,13 @@ mod tests {
         let mut interval = Interval::default();
         interval.connects.attempted = 1;
         interval.reason(&ResetReason::NoPort.to_string());
-        let why = unconnected([&interval].into_iter()).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("a reason, because no device connected");
         assert_eq!(why.obstacle, Obstacle::Machine);
         assert!(why.hint.is_some_and(|hint| hint.contains("ip_local_port_range")));
         let mut interval = Interval::default();
         (interval.connects.attempted, interval.connects.refused) = (1, 1);
         interval.reason("CONNACK 0x9d Server moved, with a reference to \"other\"");
-        let why = unconnected([&interval].into_iter()).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("a reason, because no device connected");
         assert_eq!(why.obstacle, Obstacle::Server);
         assert!(why.hint.is_some_and(|hint| hint.contains("refers to")));
     }
@@ -172,7 +172,7 @@ mod tests {
         let mut interval = Interval::default();
         interval.connects.attempted = 10;
         interval.reason("connection refused");
-        let why = unconnected([&interval].into_iter()).expect("nobody");
+        let why = unconnected([&interval].into_iter()).expect("a reason, because no device connected");
         assert_eq!(
             (why.obstacle, why.reason.as_str()),
             (Obstacle::NoAnswer, "connection refused")

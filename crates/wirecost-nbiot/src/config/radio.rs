@@ -125,7 +125,7 @@ pub enum FadingModel {
     /// Independent Rayleigh fading per antenna, constant for `coherence_ms` and over the carrier.
     BlockRayleigh,
     /// The same for each of the taps of a typical urban channel, so that the carrier's 180 kHz fade unequally. TS 05.05 annex C.3.3, the
-    /// reduced setting of six taps (from memory).
+    /// reduced setting of six taps (as public channel models have it).
     TypicalUrban,
 }
 

@@ -8,7 +8,8 @@ use wirecost_proto::Rng;
 
 use super::exponential;
 
-/// Delay in microseconds and mean power in dB of each tap (TS 05.05 annex C.3.3, reduced setting; from memory).
+/// Delay in microseconds and mean power in dB of each tap (TS 05.05 annex C.3.3, reduced setting, as public channel models have it; the
+/// text itself was not read).
 const TAPS: [(f64, f64); 6] = [
     (0.0, -3.0),
     (0.2, 0.0),

@@ -226,7 +226,9 @@ impl Sizes {
     /// # Errors
     /// There is none or are too many of them, they are too long together, or the leaf has no room for its key.
     pub fn new(key: KeyKind, sizes: &[usize]) -> Result<Self, String> {
-        let total: usize = sizes.iter().sum();
+        let total = sizes
+            .iter()
+            .fold(0_usize, |total, bytes| total.saturating_add(*bytes));
         if sizes.is_empty() || sizes.len() > Self::MOST {
             let most = Self::MOST;
             return Err(format!(

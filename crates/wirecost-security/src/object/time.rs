@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of, day_of};
+
 /// A time in seconds since 1970-01-01 00:00 UTC without leap seconds (POSIX time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixTime(pub u64);
@@ -21,11 +23,6 @@ impl From<Duration> for UnixTime {
     }
 }
 
-pub(crate) const SECONDS_OF_A_DAY: u64 = 86_400;
-/// Days from 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar.
-const DAYS_BEFORE_1970: u64 = 719_468;
-const DAYS_OF_400_YEARS: u64 = 146_097;
-
 impl fmt::Display for UnixTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::MAX {
@@ -39,28 +36,6 @@ impl fmt::Display for UnixTime {
             "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
         )
     }
-}
-
-/// The Gregorian date of a day since 1970. Years are counted from March, so that the leap day comes last.
-pub(crate) const fn date_of(day: u64) -> (u64, u64, u64) {
-    let day = day + DAYS_BEFORE_1970;
-    let (era, day) = (day / DAYS_OF_400_YEARS, day % DAYS_OF_400_YEARS);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    // From March on, months have 31, 30, 31, 30, 31 days repeatedly: 153 days in five months.
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let after_december = month >= 10;
-    let month = if after_december { month - 9 } else { month + 3 };
-    (era * 400 + year + after_december as u64, month, day)
-}
-
-/// The day since 1970 of a Gregorian date.
-const fn day_of(year: u64, month: u64, day: u64) -> u64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year) = (year / 400, year % 400);
-    let day = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * DAYS_OF_400_YEARS + 365 * year + year / 4 - year / 100 + day - DAYS_BEFORE_1970
 }
 
 /// A text that is not a time.

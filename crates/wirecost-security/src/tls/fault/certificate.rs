@@ -3,7 +3,7 @@
 use rustls::{CertificateError, Error, ExtendedKeyPurpose};
 
 use super::words;
-use crate::object::time::{SECONDS_OF_A_DAY, date_of};
+use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
 
 /// The library's name for an authority's certificate used as a server certificate, such as `openssl req -x509` makes.
 /// rustls has no type for this error.

@@ -44,7 +44,8 @@ pub(super) struct Added {
 
 struct More {
     bytes: f64,
-    time: f64,
+    /// Seconds of a reading; `None` where no reading arrived.
+    time: Option<f64>,
     /// Months of the battery that are gone; `None` without a battery.
     months: Option<f64>,
     money: Option<f64>,
@@ -85,12 +86,12 @@ fn more(today: &Row, later: Option<&Row>, instead: Option<&Row>) -> Result<More,
         let why = later.map(|row| row.fails.join("; "));
         return Err(why.unwrap_or_else(|| "not run".to_owned()));
     };
-    let seconds = |row: &Row| row.time().map_or(0.0, |time| time.total().as_secs_f64());
+    let seconds = |row: &Row| row.time().map(|time| time.total().as_secs_f64());
     let years = |figures: &super::rows::Figures| figures.outcome.years.map(|[years, ..]| years);
     let money = |figures: &super::rows::Figures| figures.outcome.bill.map(|bill| bill.amount);
     Ok(More {
         bytes: new.bytes.mean.mean - old.bytes.mean.mean,
-        time: seconds(row) - seconds(today),
+        time: seconds(row).zip(seconds(today)).map(|(new, old)| new - old),
         months: years(old).zip(years(new)).map(|(old, new)| (old - new) * MONTHS),
         money: money(old).zip(money(new)).map(|(old, new)| new - old),
     })
@@ -123,9 +124,12 @@ impl More {
         if bytes == 0.0 {
             return "nothing".to_owned();
         }
-        let time = shown::time(Duration::from_secs_f64(self.time.abs()));
-        let sign = if self.time < 0.0 { "-" } else { "" };
-        let mut said = format!("{} B, {sign}{time}", number(bytes));
+        let mut said = format!("{} B", number(bytes));
+        if let Some(seconds) = self.time {
+            let time = shown::time(Duration::from_secs_f64(seconds.abs()));
+            let sign = if seconds < 0.0 { "-" } else { "" };
+            said += &format!(", {sign}{time}");
+        }
         if let Some(months) = self.months {
             said += &format!(", {} months of battery less", number(months));
         }
@@ -145,7 +149,7 @@ pub(super) fn json(added: &[Added]) -> Value {
             "way": added.way,
             "not_known": added.more.as_ref().err(),
             "bytes_per_reading": more.map(|more| more.bytes),
-            "time_s": more.map(|more| more.time),
+            "time_s": more.and_then(|more| more.time),
             "battery_months": more.and_then(|more| more.months),
             "money_per_month": more.and_then(|more| more.money),
         })

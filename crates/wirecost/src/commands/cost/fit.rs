@@ -14,6 +14,7 @@ use wirecost_energy::trace::{SampleReader, TraceError};
 use wirecost_files::lines::Lines;
 use wirecost_files::{FileFault, Input};
 use wirecost_proto::Instant;
+use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
 use wirecost_proto::units::counted;
 use wirecost_report::residual;
 use wirecost_scenario::device;
@@ -25,9 +26,6 @@ use crate::arguments::CostArguments;
 use crate::commands::captures;
 use crate::exit::{self, Failure};
 use crate::output;
-
-/// Seconds of a mean year of the calendar.
-const JULIAN_YEAR: u64 = 31_557_600;
 
 /// A trace, and when its marker rises.
 struct Read {
@@ -116,7 +114,8 @@ fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<BurstPacket>, 
     let mut packets = Packets::default();
     sightings.tell(address, &mut packets);
     let since_1970 = packets.first.map_or(0, |first| first.as_nanos() / 1_000_000_000);
-    Ok((packets.all, 1970 + since_1970 / JULIAN_YEAR))
+    let (year, ..) = date_of(since_1970 / SECONDS_OF_A_DAY);
+    Ok((packets.all, year))
 }
 
 /// Keeps packets with their seconds since the first one.

@@ -24,8 +24,10 @@ const LOCAL: [u8; 4] = *b"PK\x03\x04";
 pub enum SessionFault {
     /// It cannot be read.
     Read(io::Error),
-    /// It is no ZIP, or of a kind that the app does not write.
+    /// It is no ZIP.
     NoZip,
+    /// A file in it is compressed in a way that the app does not use: the method's number.
+    Method(u64),
     /// A file is missing in it.
     Missing(&'static str),
     /// The metadata have no rate.
@@ -43,6 +45,10 @@ impl fmt::Display for SessionFault {
         match self {
             Self::Read(error) => write!(f, "cannot be read: {error}"),
             Self::NoZip => f.write_str("is no .ppk2 file: it is no ZIP"),
+            Self::Method(number) => write!(
+                f,
+                "a file in it is compressed by method {number}, which is not read"
+            ),
             Self::Missing(name) => write!(f, "{name} is missing in it"),
             Self::NoRate => f.write_str("metadata.json has no samplesPerSecond"),
             Self::NoVoltage => f.write_str("a .ppk2 file has no voltage"),
@@ -206,7 +212,7 @@ fn in_zip(
                 }
                 io::copy(&mut content, &mut io::sink())?;
             }
-            _ => return Err(SessionFault::NoZip),
+            other => return Err(SessionFault::Method(other)),
         }
     }
 }
