@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use wirecost_nbiot::Config;
@@ -15,7 +16,7 @@ use wirecost_stack::Stack;
 
 use super::what_if::WhatIf;
 use crate::options::common::{Ipv6, Resource, Seed};
-use crate::options::refusal::{Checked, Refusal};
+use crate::options::refusal::{Checked, Refusal, once};
 use crate::options::row::{Named, Rows, SharedRow, Spec, options};
 use crate::parameter::{self, ParameterError};
 use crate::selector::Labels;
@@ -51,8 +52,10 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 const MOST_LOAD: f64 = 40.0;
 /// The largest report.
 const MOST_BYTES: u64 = 100_000;
-/// The time without traffic after which a kept connection is kept alive, in seconds: 1 min to what MQTT's 16 bits hold.
-const KEEP_ALIVES: std::ops::RangeInclusive<u64> = 60..=65_535;
+/// How long reports are measured.
+const DURATIONS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
+/// The time without traffic after which a kept connection is kept alive: 1 min to what MQTT's 16 bits hold in seconds.
+const KEEP_ALIVES: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(65_535);
 
 /// Keep-alives of a kept connection between two reports, from the seconds between reports and those without traffic before a
 /// keep-alive: none where a report follows before one is due.
@@ -262,10 +265,7 @@ impl NbiotOptions {
             (
                 "duration",
                 "1s to 24h",
-                found(
-                    !(1..=86_400).contains(&self.duration.as_secs()),
-                    seconds(self.duration),
-                ),
+                found(!DURATIONS.contains(&self.duration), seconds(self.duration)),
             ),
             (
                 "interval",
@@ -275,10 +275,7 @@ impl NbiotOptions {
             (
                 "keep_alive",
                 "1min to 65535s",
-                found(
-                    !KEEP_ALIVES.contains(&self.keep_alive.as_secs()),
-                    seconds(self.keep_alive),
-                ),
+                found(!KEEP_ALIVES.contains(&self.keep_alive), seconds(self.keep_alive)),
             ),
         ];
         let refused = values
@@ -286,7 +283,14 @@ impl NbiotOptions {
             .find_map(|(key, allowed, given)| Some((key, allowed, given?)));
         refused.map_or(Ok(()), |(key, allowed, given)| {
             Err(Refusal::of(key, format!("must be {allowed}, got {given}")))
-        })
+        })?;
+        once("stack", "stack", &self.stacks)?;
+        once("size", "size", &self.sizes)?;
+        once("load", "load", &self.loads)?;
+        once("what_if", "change", &self.what_ifs)?;
+        self.varied
+            .iter()
+            .try_for_each(|varied| once("vary", varied.path, &varied.values))
     }
 
     /// Keep-alives of a kept connection between two reports.
@@ -429,6 +433,30 @@ mod tests {
             error,
             "load must be above 0/s and at most 40/s per cell, got -1/s"
         );
+    }
+
+    /// Each of two equal values would make the same points.
+    #[test]
+    fn a_value_that_is_named_twice_is_refused() {
+        let mut twice: [(&str, NbiotOptions); 5] = [
+            ("stack 2 of 2 has", NbiotOptions::default()),
+            ("size 2 of 3 has", NbiotOptions::default()),
+            ("load 9 of 9 has", NbiotOptions::default()),
+            ("change 2 of 2 has", NbiotOptions::default()),
+            ("npdcch_rmax 3 of 3 has", NbiotOptions::default()),
+        ];
+        let [stack, size, load, change, varied] = twice.each_mut().map(|(_, options)| options);
+        stack.stacks = vec![stack.stacks[0]; 2];
+        size.sizes.insert(0, size.sizes[0]);
+        load.loads.push(load.loads[3]);
+        change.what_ifs = vec![WhatIf::ReleaseAssistance; 2];
+        let values = ["16", "32", "16"].map(str::to_owned).to_vec();
+        varied.varied = vec![VariedParameter::new(RMAX, values).expect("a parameter")];
+        for (told, options) in twice {
+            let error = options.validate().unwrap_err().to_string();
+            assert!(error.contains(told), "{told}: {error}");
+        }
+        assert_eq!(NbiotOptions::default().validate().err(), None);
     }
 
     #[test]

@@ -98,3 +98,14 @@ pub(crate) fn refuse(about: About, why: Option<impl Into<String>>) -> Checked {
         })
     })
 }
+
+/// Refuses a list with duplicates: what is run for them would be equal.
+pub(crate) fn once<T: PartialEq>(key: &'static str, what: &str, list: &[T]) -> Checked {
+    let mut places = list.iter().enumerate();
+    let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
+        return Ok(());
+    };
+    let (position, count) = (place + 1, list.len());
+    let why = format!("{what} {position} of {count} has been asked for before: name each {what} once");
+    Err(Refusal::of(key, why))
+}

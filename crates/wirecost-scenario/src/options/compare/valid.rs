@@ -13,7 +13,7 @@ use super::{
 };
 use crate::options::content::Content;
 use crate::options::handshake::ServerOf;
-use crate::options::refusal::{About, Checked, Refusal, refuse};
+use crate::options::refusal::{About, Checked, Refusal, once, refuse};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -314,15 +314,4 @@ impl Options {
         );
         Err(Refusal::of("keep_alive", why))
     }
-}
-
-/// Refuses a list with duplicates: their cells would be equal.
-fn once<T: PartialEq>(key: &'static str, what: &str, list: &[T]) -> Checked {
-    let mut places = list.iter().enumerate();
-    let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
-        return Ok(());
-    };
-    let (position, count) = (place + 1, list.len());
-    let why = format!("{what} {position} of {count} has been asked for before: name each {what} once");
-    Err(Refusal::of(key, why))
 }
