@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wirecost_account::Way as Connection;
 use wirecost_proto::shown;
+use wirecost_proto::units::counted;
 use wirecost_scenario::options::handshake::Handshake;
 use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_security::provider::{Group, Groups};
@@ -16,8 +17,8 @@ use crate::commands::cost::table::number;
 /// Months of a year.
 const MONTHS: f64 = 12.0;
 
-/// The handshake of today with the group and the signatures that stay safe: X25519MLKEM768, and ML-DSA-65 in as many certificates. The
-/// sizes of a public chain of this kind are not known: no public authority issues one.
+/// The handshake of today with the group and the signatures that stay safe: X25519MLKEM768, and ML-DSA-65 in as many certificates, at
+/// most three. The sizes of a public chain of this kind are not known: no public authority issues one.
 pub(super) fn of(today: &Handshake) -> Handshake {
     let certificates = today.chain.sizes().map(|sizes| sizes.certificates().count());
     let chain = match certificates {
@@ -106,8 +107,15 @@ pub(super) fn lines(inputs: &Inputs<'_>, added: &[Added]) -> Vec<String> {
         .tariff
         .as_ref()
         .map_or("", |tariff| tariff.currency.as_str());
-    let mut lines =
-        vec!["what X25519MLKEM768 and certificates with ML-DSA-65 add to a reading, to the battery and to a month:".to_owned()];
+    let certificates = match of(&inputs.handshake).chain {
+        Chain::Leaf => "a certificate".to_owned(),
+        Chain::Intermediate => "2 certificates".to_owned(),
+        Chain::CrossSigned => "3 certificates".to_owned(),
+        Chain::Sized(sizes) => counted(sizes.certificates().count() as u64, "certificate"),
+    };
+    let mut lines = vec![format!(
+        "what X25519MLKEM768 and {certificates} with ML-DSA-65 add to a reading, to the battery and to a month:"
+    )];
     lines.extend(added.iter().map(|added| {
         let said = match &added.more {
             Err(why) => why.clone(),
