@@ -1,8 +1,8 @@
 //! Messages between the coordinator of a load and its agents, and join files.
 
-use wirecost_load::agents::join_file::JoinFile;
-use wirecost_load::agents::line::LineBuffer;
-use wirecost_load::agents::message::{FromAgent, ToAgent, to_line};
+use wirecost_load::parts::agents::join_file::JoinFile;
+use wirecost_load::parts::agents::line::LineBuffer;
+use wirecost_load::parts::agents::message::{FromAgent, ToAgent, to_line};
 
 /// The longest line here.
 const MOST: usize = 1_024;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirecost_results::load::PhaseFigures;
 use wirecost_results::threshold::Threshold;
 
-use crate::agents::Agents;
+use crate::parts::agents::Agents;
 use crate::watch::Watcher;
 
 /// Takes the index of a phase, its figures so far, and its time so far. Returns the threshold that ends the load, if

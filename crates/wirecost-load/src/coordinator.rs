@@ -25,15 +25,15 @@ use wirecost_results::intervals::Intervals;
 use wirecost_results::thresholds::failure_text;
 use wirecost_scenario::options::load::{LoadOptions, Phase};
 
-use super::entry;
-use super::part::{FromPart, ToPart};
-use super::parts::{Gone, Parts};
-use super::target::{Measured, Used, Watched};
 use super::watch::Watcher;
-use crate::clock::LoadClock;
 use crate::context::Demands;
-use crate::outcome::GeneratorError;
-use crate::outcome::{LoadOutcome, PhaseTimes};
+use crate::devices::part::{FromPart, ToPart};
+use crate::parts::outcome::GeneratorError;
+use crate::parts::outcome::{LoadOutcome, PhaseTimes};
+use crate::parts::running::{Gone, Parts};
+use crate::parts::usage::{Measured, Used, Watched};
+use crate::schedule::clock::LoadClock;
+use crate::verdict::entry;
 pub(crate) use sides::cpus;
 use sides::{Reading, TargetReading};
 

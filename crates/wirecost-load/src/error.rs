@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::limits::LimitError;
 
-use crate::agents::AgentsError;
-use crate::outcome::{GeneratorError, NoConnection, Obstacle};
-use crate::part::PartError;
-use crate::server::ServerError;
-use crate::workers::WorkersError;
+use crate::devices::part::PartError;
+use crate::parts::agents::AgentsError;
+use crate::parts::outcome::{GeneratorError, NoConnection, Obstacle};
+use crate::parts::workers::WorkersError;
+use crate::target::server::ServerError;
 
 /// Why a load has no figures.
 #[derive(Debug, thiserror::Error)]

@@ -14,20 +14,20 @@ use wirecost_live::process::usage::OwnUsage;
 use wirecost_proto::hosts::DEVICES_V4;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 
-use crate::agents::Agents;
-use crate::agents::report::{self, AgentsReport};
 use crate::context::RunContext;
 use crate::coordinator::cpus;
+use crate::devices::share::{Share, sources_of};
 use crate::error::LoadError;
 use crate::nanos;
-use crate::outcome::LoadOutcome;
-use crate::parts::Parts;
-use crate::server::Server;
-use crate::share::{Share, sources_of};
-use crate::target::Used;
+use crate::parts::agents::Agents;
+use crate::parts::agents::report::{self, AgentsReport};
+use crate::parts::outcome::LoadOutcome;
+use crate::parts::running::Parts;
+use crate::parts::usage::Used;
+use crate::parts::workers::{self, Layout};
+use crate::target::server::Server;
+use crate::target::wire;
 use crate::verdict::Taken;
-use crate::wire;
-use crate::workers::{self, Layout};
 
 /// The number of devices that justify one more loop.
 const DEVICES_PER_LOOP: u32 = 100;

@@ -3,6 +3,11 @@
 //! A load over a link runs on a thread of its own, which moves between the network namespaces of the two sides:
 //! processes and threads live in the namespace of the thread that starts them. The rest of the program stays in its own
 //! namespace.
+//!
+//! `outside`: a relay to a target that runs already; `capture_label`: the phases of captured packets.
+
+pub(crate) mod capture_label;
+pub(crate) mod outside;
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,15 +35,15 @@ use wirecost_scenario::options::load::sites::{Bridge, Placement, SiteLink};
 use wirecost_stack::channels::datagram_bytes;
 use wirecost_stack::target::Target;
 
-use super::destination::OnLink;
-use super::keys::KeyLines;
-use super::nanos;
-use super::outside::Outside;
-use super::server::{Server, Site};
-use crate::capture_label::PhaseLabels;
 use crate::context::RunContext;
+use crate::devices::destination::OnLink;
+use crate::devices::keys::KeyLines;
+use crate::devices::traffic::{self, MAX_PACKETS, recorded};
 use crate::error::LoadError;
-use crate::traffic::{self, MAX_PACKETS, recorded};
+use crate::link::capture_label::PhaseLabels;
+use crate::link::outside::Outside;
+use crate::nanos;
+use crate::target::server::{Server, Site};
 
 /// The folder of captures in the results folder.
 const FOLDER: &str = "capture";

@@ -16,21 +16,24 @@ use wirecost_scenario::identity;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 use wirecost_stack::run_tag::RunTag;
 
-use crate::agents::report::AgentsReport;
-use crate::capture_label::PhaseLabels;
-use crate::clock::LoadClock;
 use crate::context::RunContext;
 use crate::coordinator::{Coordinator, CoordinatorContext};
+use crate::devices::keys;
 use crate::error::LoadError;
 use crate::generator::Generator;
+use crate::link::capture_label::PhaseLabels;
+use crate::link::outside::Outside;
 use crate::link::{LinkReport, LoadLink};
-use crate::outcome::LoadOutcome;
-use crate::outside::Outside;
-use crate::parts::Parts;
-use crate::profile::{ProfileError, Recorder};
-use crate::server::{Server, ServerError, Site};
+use crate::parts::agents::report::AgentsReport;
+use crate::parts::outcome::LoadOutcome;
+use crate::parts::running::Parts;
+use crate::schedule::clock::LoadClock;
+use crate::simulated;
+use crate::target::profile::{ProfileError, Recorder};
+use crate::target::scheme;
+use crate::target::server::{Server, ServerError, Site};
+use crate::verdict::{checked, entry};
 use crate::watch::Announcement;
-use crate::{checked, entry, keys, scheme, simulated};
 
 /// Runs a load; `None` if it was interrupted before it began. Call it from a thread that lives as long as the target:
 /// the kernel kills a child when the thread that started it ends. For a load over an emulated link, call

@@ -4,10 +4,14 @@
 //! phase alone. An open loop is INVALID if the generator's own lag is part of the response time, or if it did not send
 //! the offered messages. A closed loop has no schedule to be late for, and a closed loop that offers more than its
 //! target carries (saturation) measures its own length: both are labelled and exempt from these rules.
+//!
+//! `checked` fails a load without connections; [`entry`] is a load with its verdict in the results' format.
 
 mod bottleneck;
+pub(crate) mod checked;
 mod connections;
 mod devices;
+pub mod entry;
 mod link;
 mod modelled;
 mod phase;
@@ -17,7 +21,7 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
-use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
+use crate::parts::outcome::{LoadOutcome, PhaseTimes, Spent};
 
 /// The share of offered messages that the generator must send, or else it is the bottleneck. Also the share that must
 /// be acknowledged or delivered for a load without a bottleneck.

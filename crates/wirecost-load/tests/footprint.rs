@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wirecost_load::context::RunContext;
-use wirecost_load::footprint::bytes_of_a_device;
+use wirecost_load::devices::footprint::bytes_of_a_device;
 use wirecost_load::run::run;
 use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};

@@ -6,7 +6,7 @@ mod common;
 
 use common::{open_folder, said, wirecost};
 use serde_json::Value;
-use wirecost_load::footprint::bytes_of_a_device;
+use wirecost_load::devices::footprint::bytes_of_a_device;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_stack::target::Target;
 

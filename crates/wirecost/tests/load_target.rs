@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use wirecost_live::Clock;
 use wirecost_live::patience::Patience;
-use wirecost_load::sink::{Sink, SinkOptions, SinkReport};
-use wirecost_load::target::Measured;
+use wirecost_load::parts::usage::Measured;
+use wirecost_load::target::sink::{Sink, SinkOptions, SinkReport};
 use wirecost_proto::Stamp;
 
 use common::mqtt::connected;

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wirecost_link::Counters;
-use wirecost_load::part::PartError;
+use wirecost_load::devices::part::PartError;
 use wirecost_nbiot::ConfigError;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;

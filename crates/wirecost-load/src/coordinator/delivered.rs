@@ -3,8 +3,8 @@
 use wirecost_results::figures::{Deliveries, Interval};
 
 use super::{Coordinator, LOOK};
-use crate::devices::LAST_WAIT;
-use crate::target::Arrived;
+use crate::devices::population::LAST_WAIT;
+use crate::parts::usage::Arrived;
 
 impl Coordinator<'_> {
     /// Adds the arrivals at the target in a phase, as far as it knows them. Which messages were lost is unknown: the

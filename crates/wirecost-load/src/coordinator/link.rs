@@ -74,7 +74,7 @@ mod tests {
     use wirecost_proto::path::Links as _;
 
     use super::*;
-    use crate::outcome::PhaseTimes;
+    use crate::parts::outcome::PhaseTimes;
 
     #[test]
     fn packets_after_a_phase_count_but_not_for_its_rate_in_use() {

@@ -8,7 +8,7 @@ use wirecost_results::figures::IntervalKey;
 
 use super::Coordinator;
 use crate::nanos;
-use crate::outcome::{GeneratorError, LostPart};
+use crate::parts::outcome::{GeneratorError, LostPart};
 
 /// The reason of messages whose outcome a lost agent has not reported.
 const REASON: &str = "an agent was lost";

@@ -9,7 +9,7 @@ use wirecost_scenario::options::load::Phase;
 
 use super::{Coordinator, PartState};
 use crate::nanos;
-use crate::target::Used;
+use crate::parts::usage::Used;
 
 /// The resources that both sides have used so far.
 #[derive(Clone, Debug, Default)]

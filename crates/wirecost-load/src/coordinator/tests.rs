@@ -8,8 +8,8 @@ use wirecost_scenario::options::load::LoadTarget;
 use wirecost_stack::target::Target;
 
 use super::*;
-use crate::parts::Tell;
-use crate::target::Arrived;
+use crate::parts::running::Tell;
+use crate::parts::usage::Arrived;
 
 /// A target on another machine.
 struct Unobservable;

@@ -13,8 +13,9 @@ use wirecost_results::usage::UsageRow;
 use wirecost_results::warning::Warning;
 
 use super::Coordinator;
+use crate::nanos;
+use crate::verdict::{self, entry};
 use crate::watch::Tick;
-use crate::{entry, nanos, verdict};
 
 /// The least time between two ticks of a phase: parts report once a second.
 const LEAST: Duration = Duration::from_millis(500);

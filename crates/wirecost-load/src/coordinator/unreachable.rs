@@ -9,7 +9,7 @@ use wirecost_results::figures::Interval;
 use wirecost_scenario::options::load::Phase;
 
 use super::Coordinator;
-use crate::outcome::{NoConnection, Obstacle};
+use crate::parts::outcome::{NoConnection, Obstacle};
 
 impl Coordinator<'_> {
     /// Ends a datagram phase without a server, after the time that a connect may take.

@@ -11,11 +11,11 @@ use wirecost_proto::Instant;
 use wirecost_sim::Tap;
 
 use super::setting::WorldCell;
+use crate::devices::part::{FromPart, Inbox};
 use crate::nanos;
-use crate::part::{FromPart, Inbox};
-use crate::parts::{Gone, Incoming};
-use crate::sink::counter::Counter;
-use crate::target::{Arrived, Measured, Used, Watched};
+use crate::parts::running::{Gone, Incoming};
+use crate::parts::usage::{Arrived, Measured, Used, Watched};
+use crate::target::sink::counter::Counter;
 
 /// Runs the world while the coordinator waits for messages.
 pub(super) struct Simulation<T> {

@@ -24,14 +24,14 @@ use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, d
 use wirecost_stack::server::{Clients, Server};
 use wirecost_stack::{Client, ClientConfig, Credentials};
 
-use crate::clock::Origin;
-use crate::destination::Destination;
-use crate::keys::{context_count, key_log};
-use crate::part::PartError;
-use crate::part::{FromPart, Inbox};
-use crate::share::Share;
-use crate::shared::SharedEndpoints;
-use crate::sink::counter::Counter;
+use crate::devices::destination::Destination;
+use crate::devices::keys::{context_count, key_log};
+use crate::devices::part::PartError;
+use crate::devices::part::{FromPart, Inbox};
+use crate::devices::share::Share;
+use crate::devices::shared::SharedEndpoints;
+use crate::schedule::clock::Origin;
+use crate::target::sink::counter::Counter;
 
 use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
 use super::counted::Counted;

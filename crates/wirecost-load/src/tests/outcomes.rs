@@ -8,7 +8,7 @@ use wirecost_stack::Event;
 use wirecost_stack::target::Target;
 
 use super::rig::{READY, Request, Rig};
-use crate::part::ToPart;
+use crate::devices::part::ToPart;
 
 fn load(offer: Offer) -> LoadOptions {
     let connect = Phase::Connect {

@@ -10,7 +10,7 @@ use wirecost_security::Start;
 use wirecost_stack::Event;
 use wirecost_stack::target::Target;
 
-use crate::devices::FORGOTTEN;
+use crate::devices::population::FORGOTTEN;
 
 use super::rig::{Answers, CONNECT, READY, Request, Rig, open};
 

@@ -16,10 +16,10 @@ use wirecost_results::figures::Interval;
 use wirecost_scenario::options::load::{Arrivals, LoadOptions, Offer, Phase, Who};
 use wirecost_stack::{Client, Command, Event};
 
-use crate::destination::{Destination, Trust};
-use crate::devices::Devices;
-use crate::part::{FromPart, Inbox, ToPart};
-use crate::share::Share;
+use crate::devices::destination::{Destination, Trust};
+use crate::devices::part::{FromPart, Inbox, ToPart};
+use crate::devices::population::Devices;
+use crate::devices::share::Share;
 
 /// The virtual time at which the first phase begins.
 pub(super) const BEGIN: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use wirecost_results::load::{Bottleneck, PhaseFigures};
 use wirecost_results::summary::Outcomes;
 
 use super::{BUSY, Evidence, SENT_SHARE, devices, link, percent, phase};
-use crate::outcome::LoadOutcome;
+use crate::parts::outcome::LoadOutcome;
 
 /// The bottleneck; `None` if nothing was done.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {

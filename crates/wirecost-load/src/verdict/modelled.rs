@@ -70,7 +70,7 @@ mod tests {
     use wirecost_stack::target::Target;
 
     use super::*;
-    use crate::outcome::{LoadOutcome, Spent};
+    use crate::parts::outcome::{LoadOutcome, Spent};
 
     #[test]
     fn workers_without_idle_time_are_the_target_s_limit() {

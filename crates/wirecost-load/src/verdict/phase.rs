@@ -11,7 +11,7 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::Phase;
 
 use super::{Evidence, Offered, SENT_SHARE, percent};
-use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
+use crate::devices::roles::subscriber::SUBSCRIPTION_REFUSED;
 
 /// A generator's lag below this is harmless.
 const LAG_FLOOR_NS: u64 = 1_000_000;

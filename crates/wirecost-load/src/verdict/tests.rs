@@ -9,9 +9,9 @@ use wirecost_scenario::options::load::{LoadTarget, Offer, Subscribers, Who};
 use wirecost_stack::target::Target;
 
 use super::*;
-use crate::outcome::GeneratorError;
-use crate::outcome::PhaseTimes;
-use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
+use crate::devices::roles::subscriber::SUBSCRIPTION_REFUSED;
+use crate::parts::outcome::GeneratorError;
+use crate::parts::outcome::PhaseTimes;
 
 const MILLISECOND: u64 = 1_000_000;
 

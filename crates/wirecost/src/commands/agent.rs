@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use wirecost_files::{FileFault, Input};
 use wirecost_live::limits;
 use wirecost_live::signals::Interrupt;
-use wirecost_load::agents::agent::{self, AgentContext, AgentError, Ended};
-use wirecost_load::agents::join_file::JoinFile;
+use wirecost_load::parts::agents::agent::{self, AgentContext, AgentError, Ended};
+use wirecost_load::parts::agents::join_file::JoinFile;
 
 use crate::arguments::AgentArguments;
 use crate::exit::{self, Failure};

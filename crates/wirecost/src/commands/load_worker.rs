@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::limits;
-use wirecost_load::workers::worker;
+use wirecost_load::parts::workers::worker;
 
 use crate::exit::{self, Failure};
 use crate::output;

@@ -17,7 +17,7 @@ use wirecost_live::driver::client::{ClientLoop, LoadDevice};
 use wirecost_live::driver::sources::Sources;
 use wirecost_live::patience::Patience;
 use wirecost_live::signals::Interrupt;
-use wirecost_load::server::trusted_authorities;
+use wirecost_load::target::server::trusted_authorities;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::framing::LARGEST_PACKET;
 use wirecost_mqtt::codec::{

@@ -4,8 +4,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use wirecost_load::agents::agent::{self, AgentContext, AgentError};
-use wirecost_load::agents::join_file::JoinFile;
+use wirecost_load::parts::agents::agent::{self, AgentContext, AgentError};
+use wirecost_load::parts::agents::join_file::JoinFile;
 
 use crate::common::{Said, eventually, said, wirecost};
 use crate::honesty::Target;

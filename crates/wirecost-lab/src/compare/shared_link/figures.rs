@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
-use wirecost_load::outcome::LoadOutcome;
+use wirecost_load::parts::outcome::LoadOutcome;
 use wirecost_proto::{BothWays, Direction, Phase, units};
 use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use wirecost_live::signals::Interrupt;
-use wirecost_load::agents::{Agents, AgentsError, Gathering};
+use wirecost_load::parts::agents::{Agents, AgentsError, Gathering};
 use wirecost_proto::units::counted;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 

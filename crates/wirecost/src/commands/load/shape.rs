@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wirecost_load::roles::phases::{Shape, phases};
+use wirecost_load::devices::roles::phases::{Shape, phases};
 use wirecost_scenario::load::MESSAGES;
 use wirecost_scenario::options::load::resources::filter_of;
 use wirecost_scenario::options::load::{Backoff, LoadOptions, Payload, Subscribers, Will};
