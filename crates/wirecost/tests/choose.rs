@@ -368,6 +368,7 @@ fn a_row_is_explained_packet_by_packet() {
     let sum_of = |share: fn(&str) -> Option<&str>| -> f64 {
         let lines = text
             .lines()
+            .take_while(|line| !line.starts_with("the sums are of"))
             .filter(|line| line.contains(" %") && !line.contains("  sum  "));
         let percents = lines.filter_map(|line| share(line)?.split_whitespace().last()?.parse::<f64>().ok());
         percents.sum()
