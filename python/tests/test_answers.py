@@ -22,6 +22,15 @@ def test_cost_is_what_the_program_prints(comparison: wc.Run) -> None:
         wc.cost(comparison, device="nordic")
 
 
+def test_a_bill_has_its_causes_and_the_examples_of_its_page_agree(comparison: wc.Run) -> None:
+    for row in wc.cost(comparison, interval="15min", tariff="soracom")["rows"]:
+        bill = row["bill"]
+        assert abs(sum(bill["by_cause"].values()) - bill["amount"]) < 1e-9
+        assert bill["next_step"] is None or bill["next_step"]["saves_a_month"] > 0
+    examples = wc.tariffs("azure-iot-hub", examples=True)
+    assert examples["agree"] and len(examples["figures"]) == 7
+
+
 def test_choose_ranks_and_keeps_its_evidence(tmp_path: Path) -> None:
     asked = {"size": "48B", "every": "15min", "rtt": "40ms", "count": 2}
     choice = wc.choose("coap-con+oscore", "mqtt-qos1+tls1.3", out=tmp_path / "run", **asked)

@@ -124,7 +124,8 @@ def devices(name: str | Path | None = None, **options: Any) -> Any:
 
 
 def tariffs(name: str | Path | None = None, **options: Any) -> Any:
-    """The tariffs with names, each figure with its source; one of them by its name or file. `out` writes it to start from."""
+    """The tariffs with names, each figure with its source; one of them by its name or file. `out` writes it to start from,
+    `examples` runs the worked examples of its provider's page."""
     return _catalog("tariffs", name, options)
 
 

@@ -414,6 +414,7 @@ def devices(
 def tariffs(
     name: str | Path | None = None, *,
     out: Values | None = None,  # Write it to FILE, as a file of your own to start from
+    examples: bool = False,  # Run the worked examples that the file contains: beside each usage line and sum of the provider's page what its rules give
 ) -> Any: ...
 
 def link(

@@ -64,7 +64,7 @@ impl Cycle {
 
     /// What it uses in a period.
     pub fn used_in(&self, period: Period) -> Usage {
-        self.usage.scaled(period.times(self.every))
+        self.usage.clone().scaled(period.times(self.every))
     }
 
     /// Seconds that the traffic takes once, with its tails; 0 without a device.

@@ -17,7 +17,7 @@ pub struct Fleet {
 }
 
 /// The figures of a fleet in its period.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FleetFigures {
     /// Usage of all devices.
     pub usage: Usage,
@@ -39,8 +39,8 @@ impl Fleet {
         f64::from(self.devices) * self.period.months()
     }
 
-    /// The figure of all devices in the period, from that of one device in a month. Bills too: a tariff rounds for each device, and
-    /// a day or a year has its share of months.
+    /// The figure of all devices in the period, from that of one device in a month. Bills too: that of a device is its share of that of
+    /// all, where a tariff rounds or has tiers for all together, and a day or a year has its share of months.
     pub fn scaled(self, of_a_month: f64) -> f64 {
         of_a_month * self.times()
     }
@@ -61,14 +61,9 @@ impl Figures {
     /// The monthly figures of one device, multiplied by `times`.
     fn times(&self, times: f64) -> FleetFigures {
         FleetFigures {
-            usage: self.month.scaled(times),
+            usage: self.month.clone().scaled(times),
             energy: self.month_energy.map(|energy| energy.scaled(times)),
-            bill: self.bill.map(|bill| Bill {
-                counted_bytes: bill.counted_bytes * times,
-                charged_bytes: bill.charged_bytes * times,
-                charged_messages: bill.charged_messages * times,
-                amount: bill.amount * times,
-            }),
+            bill: self.bill.clone().map(|bill| bill.scaled(times)),
         }
     }
 }

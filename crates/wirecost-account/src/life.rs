@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_cost::usage::{SentMessage, Usage, What};
 use wirecost_energy::{Device, InCell};
 use wirecost_nbiot::{Config, ConfigError};
 use wirecost_results::Cell;
@@ -65,16 +66,30 @@ fn until(
             let account = on_air::account(&InCell { device, config }, seen, &shapes, (every, until));
             life.account = Some(account.ok_or(NoLife::NoTimesOnAir)?);
         }
-        // A reading of several packets is one message.
-        life.usage.messages = readings;
-        life.usage.payload_bytes = cell.payload_bytes as f64;
+        one_message_each(&mut life.usage, readings, cell.payload_bytes);
         if !has_connection {
             // What a device without a connection begins is no session that a broker could charge.
-            life.usage.sessions = 0.0;
+            life.usage.sessions.clear();
         }
         Ok(Cycle { readings, ..life })
     });
     lives.collect()
+}
+
+/// A reading of several packets is one message, with the mean of the bytes around the payload.
+fn one_message_each(usage: &mut Usage, readings: f64, payload_bytes: u64) {
+    let sent = usage.messages.iter();
+    let sent = sent.filter(|(message, _)| message.what == What::Publish);
+    let header_bytes: f64 = sent
+        .map(|(message, count)| message.header_bytes as f64 * count)
+        .sum();
+    usage.messages.retain(|message, _| message.what != What::Publish);
+    let message = SentMessage {
+        what: What::Publish,
+        header_bytes: (header_bytes / readings).round() as u64,
+        payload_bytes,
+    };
+    usage.add(message, readings);
 }
 
 /// The traffic of the mean device of a cell.

@@ -41,7 +41,7 @@ pub struct Figures {
     /// Years until the battery is empty or at the end of its shelf life: as the figures are, and at both ends of what the measurements
     /// of the chip leave open; without measurements, of the spread of the figures.
     pub years: Option<[f64; 3]>,
-    /// The bill of one device per month; `None` without a tariff, or where the tariff's service does not take the stack.
+    /// The bill of one device per month, its share of that of all; `None` without a tariff, or where the tariff's service does not take the stack.
     pub bill: Option<Bill>,
     /// Why that service does not take it.
     pub refusal: Option<String>,
@@ -86,7 +86,7 @@ impl Terms<'_> {
         let seconds_each = MONTH_SECONDS / messages;
         let of_active = |power: &Purposes| power.sum_of(|purpose| purpose.part != Part::Rest);
         Figures {
-            bill: self.tariff.map(|tariff| tariff.bill(&month)),
+            bill: self.tariff.map(|tariff| tariff.bill(&month, self.fleet.devices)),
             refusal: None,
             month,
             messages,

@@ -1,6 +1,6 @@
 //! All that a device repeats.
 
-use wirecost_cost::{ObservedPacket, Observer, Usage, UsageMeter};
+use wirecost_cost::{ObservedPacket, Observer, Usage, UsageMeter, What};
 use wirecost_energy::{Account, Device, Meter};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::{Direction, Instant};
@@ -93,7 +93,7 @@ impl Activity {
             account: meter.finish(),
             wake: device.wake.map_or(0.0, |wake| wake.time.as_secs_f64()),
             first_up: times.map(|(first, up)| up.saturating_since(first).as_secs_f64()),
-            readings: usage.finish().messages,
+            readings: usage.finish().count(What::Publish),
         }
     }
 

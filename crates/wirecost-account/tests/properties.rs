@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use wirecost_account::{Cycle, Figures, Fleet, Terms, Traffic, Way};
-use wirecost_cost::tariff::{Charge, Period as Rounding};
-use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Tariff};
+use wirecost_account::{Cycle, Figures, Fleet, FleetFigures, Terms, Traffic, Way};
+use wirecost_cost::tariff::{Period as Rounded, Price, Rounding, TariffRule, Tier};
+use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Tariff, What};
 use wirecost_energy::device::{Tail, Wake};
 use wirecost_energy::radio::{Cellular, Radio};
 use wirecost_energy::{Battery, Chemistry, Device, Level, Part, State};
@@ -123,22 +123,53 @@ fn figures(device: &Device, tariff: Option<&Tariff>, traffic: &Traffic) -> Figur
     terms.figures(traffic)
 }
 
-fn tariff(price: f64, base_fee: f64, charge: Charge) -> Tariff {
-    Tariff {
+/// A rule with one price for `per` of what it counts.
+fn rule(counts: &[What], rounding: Rounding, (price, per): (f64, f64)) -> TariffRule {
+    TariffRule {
         name: "test".to_owned(),
-        title: String::new(),
-        charge,
-        price,
-        currency: "EUR".to_owned(),
-        is_sourced: false,
-        base_fee,
-        valid_seconds: None,
-        takes: Vec::new(),
+        row: String::new(),
+        counts: counts.to_vec(),
+        with_topic: false,
+        rounding,
+        price: Price::Tiers {
+            tiers: vec![Tier {
+                to: f64::INFINITY,
+                price,
+            }],
+            per,
+        },
+        is_of_account: false,
     }
 }
 
-fn roundings() -> impl Strategy<Value = Rounding> {
-    prop::sample::select(vec![Rounding::Session, Rounding::Day, Rounding::Month])
+/// Packets, by the megabyte.
+fn packets_of(tunnel: u64, unit_bytes: u64, period: Rounded, price: f64) -> TariffRule {
+    let rounding = Rounding::Packets {
+        tunnel_bytes: [tunnel; 2],
+        unit_bytes,
+        least_bytes: 0,
+        period,
+        cut_minutes: None,
+    };
+    rule(&[What::Packets], rounding, (price, 1e6))
+}
+
+fn tariff(fee: f64, charge: TariffRule) -> Tariff {
+    Tariff {
+        name: "test".to_owned(),
+        title: String::new(),
+        rules: vec![charge, rule(&[What::Fee], Rounding::Whole, (fee, 1.0))],
+        currency: "EUR".to_owned(),
+        is_sourced: false,
+        is_uncompressed: false,
+        money_step: None,
+        takes: Vec::new(),
+        other_kilobyte: None,
+    }
+}
+
+fn roundings() -> impl Strategy<Value = Rounded> {
+    prop::sample::select(Rounded::ALL.to_vec())
 }
 
 fn near(got: f64, expected: f64) -> bool {
@@ -163,7 +194,7 @@ proptest! {
         // Every byte that entered the link is in the usage, once.
         let sent: u64 = packets.iter().flat_map(|packet| packet.5).map(u64::from).sum();
         prop_assert!(near(figures.month.wire_bytes(), sent as f64 * Period::Month.times(every)));
-        prop_assert!(near(figures.month.packets.iter().sum(), packets.len() as f64 * Period::Month.times(every)));
+        prop_assert!(near(figures.month.packets().iter().sum(), packets.len() as f64 * Period::Month.times(every)));
         let account = traffic.cycles[0].account.as_ref().expect("a device");
         let states: f64 = State::ALL.iter().map(|state| account.of_state(*state).joules).sum();
         prop_assert!(near(states, account.total().joules));
@@ -173,17 +204,16 @@ proptest! {
     #[test]
     fn a_message_times_their_number_is_a_month(packets in packets(), every in 60.0..1e6_f64, price in 0.0..10.0_f64) {
         let device = device();
-        let charge = Charge::Bytes {
-            tunnel_bytes: [0; 2], unit_bytes: 1, period: Rounding::Month, price_bytes: 1_000_000, included_bytes: 0,
-        };
-        let figures = figures(&device, Some(&tariff(price, 1.0, charge)), &traffic(&device, &packets, every));
+        let charge = packets_of(0, 1, Rounded::Month, price);
+        let figures = figures(&device, Some(&tariff(1.0, charge)), &traffic(&device, &packets, every));
         let message = figures.of_message().expect("messages");
         for period in [Period::Day, Period::Month, Period::Year] {
             let whole = figures.of_fleet(Fleet { devices: 3, period });
             let messages = 3.0 * period.times(every);
             prop_assert!(near(whole.usage.wire_bytes(), message.usage.wire_bytes() * messages));
             prop_assert!(near(whole.energy.expect("a device").joules, message.energy.expect("a device").joules * messages));
-            prop_assert!(near(whole.bill.expect("a tariff").amount, message.bill.expect("a tariff").amount * messages));
+            let money = |figures: &FleetFigures| figures.bill.as_ref().expect("a tariff").amount;
+            prop_assert!(near(money(&whole), money(&message) * messages));
             prop_assert!(near(whole.energy.expect("a device").joules, figures.each.expect("a device").joules * messages));
         }
     }
@@ -214,17 +244,18 @@ proptest! {
     fn a_cheaper_tariff_never_has_a_larger_bill(
         packets in packets(), every in 60.0..1e6_f64, period in roundings(),
         tunnel in 0..100_u64, unit in 1..10_000_u64, units in 1..20_u64, price in 0.0..10.0_f64, fee in 0.0..5.0_f64,
-        less in [0.0..=1.0_f64, 0.0..=1.0_f64, 0.0..=1.0_f64], included in 0..1_000_000_u64,
+        less in [0.0..=1.0_f64, 0.0..=1.0_f64, 0.0..=1.0_f64], included in 0..1_000_000_u32,
     ) {
         let device = device();
         let traffic = traffic(&device, &packets, every);
         let of = |tariff: &Tariff| figures(&device, Some(tariff), &traffic).bill.expect("a tariff").amount;
-        let charge = |tunnel, unit_bytes, included_bytes| Charge::Bytes {
-            tunnel_bytes: [tunnel; 2], unit_bytes, period, price_bytes: 1_000_000, included_bytes,
-        };
-        let dear = of(&tariff(price, fee, charge(tunnel, unit * units, 0)));
+        let dear = of(&tariff(fee, packets_of(tunnel, unit * units, period, price)));
         let fewer = (tunnel as f64 * less[0]) as u64;
-        let cheap = of(&tariff(price * less[1], fee * less[2], charge(fewer, unit, included)));
+        let mut cheaper = packets_of(fewer, unit, period, price * less[1]);
+        if let Price::Tiers { tiers, .. } = &mut cheaper.price {
+            tiers.insert(0, Tier { to: f64::from(included), price: 0.0 });
+        }
+        let cheap = of(&tariff(fee * less[2], cheaper));
         prop_assert!(cheap <= dear * (1.0 + 1e-9), "{cheap}, {dear}");
     }
 
@@ -235,12 +266,33 @@ proptest! {
     ) {
         let device = device();
         let traffic = traffic(&device, &packets, every);
-        let of = |price, unit_bytes, [keep_alives, sessions]: [bool; 2]| {
-            let charge = Charge::Messages { unit_bytes, keep_alives, sessions, price_messages: 1_000 };
-            figures(&device, Some(&tariff(price, 0.0, charge)), &traffic).bill.expect("a tariff").amount
+        let of = |price, unit_bytes, [keep_alives, connects]: [bool; 2]| {
+            let more = [(keep_alives, What::KeepAlive), (connects, What::Connect)];
+            let more = more.into_iter().filter_map(|(is_counted, what)| is_counted.then_some(what));
+            let counts: Vec<What> = std::iter::once(What::Publish).chain(more).collect();
+            let charge = rule(&counts, Rounding::Units(unit_bytes), (price, 1_000.0));
+            figures(&device, Some(&tariff(0.0, charge)), &traffic).bill.expect("a tariff").amount
         };
         let dear = of(price, unit, [true; 2]);
         let cheap = of(price * less, unit + larger, charged);
         prop_assert!(cheap <= dear * (1.0 + 1e-9), "{cheap}, {dear}");
+    }
+
+    #[test]
+    fn the_causes_of_a_bill_sum_to_it_and_its_next_step_is_cheaper(
+        packets in packets(), every in 60.0..1e6_f64, unit in 1..5_000_u64, devices in 1..500_u32, period in roundings(),
+    ) {
+        let device = device();
+        let month = traffic(&device, &packets, every).month();
+        let messages = rule(&[What::Publish, What::KeepAlive], Rounding::Units(unit), (3.0, 1_000.0));
+        for charge in [packets_of(54, unit, period, 2.0), messages] {
+            let bill = tariff(0.5, TariffRule { is_of_account: true, ..charge }).bill(&month, devices);
+            let causes: f64 = bill.causes.iter().map(|(_, amount)| amount).sum();
+            let lines: f64 = bill.lines.iter().map(|line| line.amount).sum();
+            prop_assert!(near(causes, bill.amount) && near(lines, bill.amount), "{bill:?}");
+            if let Some(next) = &bill.next {
+                prop_assert!(next.saves > 0.0 && next.saves <= bill.amount && next.less > 0.0 && next.part <= 1.0, "{next:?}");
+            }
+        }
     }
 }

@@ -6,8 +6,8 @@
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
 //! - [`traffic`]: [`Traffic`] adds up packets and bytes of one direction
 //! - [`totals`]: [`Totals`] adds them up by phase and direction
-//! - [`observer`]: an [`Observer`] receives the packets and events of a device; [`messages`]: where its messages begin; [`tariff`]:
-//!   what a data plan charges for it
+//! - [`observer`]: an [`Observer`] receives the packets and events of a device; [`messages`]: where its messages begin, and the [`usage`]
+//!   that follows; [`tariff`]: what a data plan or a broker charges for it
 //! - [`sequence`]: [`SendSequence`] finds retransmissions and probes among the segments of a TCP direction
 //! - [`arrivals`]: [`Arrivals`] finds when the link delivered a message's last byte
 //! - [`flights`](mod@flights): the round trips on the critical path
@@ -48,6 +48,7 @@ pub mod sequence;
 pub mod tariff;
 pub mod totals;
 pub mod traffic;
+pub mod usage;
 mod verdict;
 
 pub use arrivals::Arrivals;
@@ -57,7 +58,8 @@ pub use ledger::{DatagramId, Describer, DeviceLedger};
 pub use messages::{Messages, UsageMeter};
 pub use observer::{DeviceEvent, Observed, ObservedPacket, Observer};
 pub use sequence::SendSequence;
-pub use tariff::{Tariff, Usage};
+pub use tariff::Tariff;
 pub use totals::Totals;
 pub use traffic::Traffic;
+pub use usage::{Usage, What};
 pub use verdict::{Content, PacketVerdict};

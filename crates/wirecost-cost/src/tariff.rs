@@ -1,70 +1,20 @@
-//! Data plans: which bytes or messages are charged, how they are rounded, and their price.
+//! Data plans and brokers: what counts, how it is rounded, and its price.
 //!
-//! A [`Usage`] is what a device needs per month. A [`Tariff`] turns it into a [`Bill`]. Prices per byte count IP packets, plus
-//! the headers of a tunnel where the operator counts those. Prices per message count started units of payload.
+//! A [`Usage`] is what a device needs per month. A [`Tariff`] is rules, each for what it counts, and turns the usage into a [`Bill`].
 
-use wirecost_proto::calendar::{MONTH_DAYS, MONTH_SECONDS};
+mod bill;
 
-/// What a device does in some time. The figures may be means, hence not whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
-    /// Packets up and down.
-    pub packets: [f64; 2],
-    /// Bytes of these IP packets.
-    pub bytes: [f64; 2],
-    /// Sessions: connections that the device starts.
-    pub sessions: f64,
-    /// Messages with payload.
-    pub messages: f64,
-    /// Payload of one message in bytes, mean.
-    pub payload_bytes: f64,
-    /// Keep-alives that the device sends.
-    pub keep_alives: f64,
-}
+pub use bill::{Bill, CheaperStep, RuleCharge};
 
-impl Usage {
-    /// The usage `times` times over.
-    #[must_use]
-    pub fn scaled(mut self, times: f64) -> Self {
-        self.packets = self.packets.map(|count| count * times);
-        self.bytes = self.bytes.map(|count| count * times);
-        self.sessions *= times;
-        self.messages *= times;
-        self.keep_alives *= times;
-        self
-    }
-
-    /// The sum of two usages.
-    #[must_use]
-    pub fn plus(mut self, other: &Self) -> Self {
-        let payload = self.messages * self.payload_bytes + other.messages * other.payload_bytes;
-        let add = |sums: &mut [f64; 2], more: &[f64; 2]| {
-            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        };
-        add(&mut self.packets, &other.packets);
-        add(&mut self.bytes, &other.bytes);
-        self.sessions += other.sessions;
-        self.messages += other.messages;
-        self.keep_alives += other.keep_alives;
-        self.payload_bytes = if self.messages > 0.0 {
-            payload / self.messages
-        } else {
-            0.0
-        };
-        self
-    }
-
-    /// Bytes of IP packets, both ways.
-    pub fn wire_bytes(&self) -> f64 {
-        self.bytes.iter().sum()
-    }
-}
+use crate::usage::What;
 
 /// The time or the event at which counted bytes are rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     /// Each session of the device.
     Session,
+    /// Each direction of each session.
+    Direction,
     /// Each day.
     Day,
     /// Each month.
@@ -72,43 +22,106 @@ pub enum Period {
 }
 
 impl Period {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Session, Self::Direction, Self::Day, Self::Month];
+
     /// Its name in tariff files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
+            Self::Direction => "direction",
             Self::Day => "day",
             Self::Month => "month",
         }
     }
 }
 
-/// What is charged.
+/// How what a rule counts is rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Charge {
-    /// Bytes from the IP header up.
-    Bytes {
+pub enum Rounding {
+    /// It is not: a message, a minute, a session is one.
+    Whole,
+    /// Each message is started units of so many bytes; an empty one is one unit.
+    Units(u64),
+    /// Each message is its bytes, at least so many.
+    AtLeast(u64),
+    /// Bytes of IP packets are rounded up to a multiple.
+    Packets {
         /// Bytes that are added to each packet, up and down: the headers of a tunnel.
         tunnel_bytes: [u64; 2],
         /// Bytes are rounded up to a multiple of this.
         unit_bytes: u64,
+        /// The fewest bytes of a period with traffic.
+        least_bytes: u64,
         /// When they are rounded.
         period: Period,
-        /// The bytes that the price is for.
-        price_bytes: u64,
-        /// Bytes of a month without charge.
-        included_bytes: u64,
+        /// The operator ends a session after so many minutes; `None` if it never does.
+        cut_minutes: Option<u64>,
     },
-    /// Messages, each rounded up to whole units of payload.
-    Messages {
-        /// Payload bytes of one charged message.
-        unit_bytes: u64,
-        /// Whether keep-alives are charged.
-        keep_alives: bool,
-        /// Whether the start of a session is charged.
-        sessions: bool,
-        /// The messages that the price is for.
-        price_messages: u64,
+}
+
+/// The price of what is above one limit and up to another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tier {
+    /// The upper limit, in what the rule counts; infinite in the last tier.
+    pub to: f64,
+    /// The price of `per`.
+    pub price: f64,
+}
+
+/// How what a rule counts is priced.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Price {
+    /// By the number, each tier at its price: a first one without a price is free.
+    Tiers {
+        /// The tiers, by their limits.
+        tiers: Vec<Tier>,
+        /// The number that prices are for.
+        per: f64,
     },
+    /// A price a month for each started number of a day.
+    Daily {
+        /// That number.
+        size: f64,
+        /// The price of a month.
+        price: f64,
+    },
+    /// A prepaid bundle, bought again when it is used up or has expired, whichever is first: in a month it counts as the mean of its
+    /// time.
+    Bundle {
+        /// What is in it.
+        size: f64,
+        /// Seconds after which it expires.
+        valid_seconds: f64,
+        /// Its price.
+        price: f64,
+    },
+}
+
+/// A rule of a tariff.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TariffRule {
+    /// Its name.
+    pub name: String,
+    /// Heading and row of the page that says so; empty in a file without them.
+    pub row: String,
+    /// What it counts.
+    pub counts: Vec<What>,
+    /// Whether the size of a message has what is around its payload: topic and properties.
+    pub with_topic: bool,
+    /// How it is rounded.
+    pub rounding: Rounding,
+    /// How it is priced.
+    pub price: Price,
+    /// Whether the price is of all devices together, so that tiers and steps are of their sum; of each device by itself otherwise.
+    pub is_of_account: bool,
+}
+
+impl TariffRule {
+    /// Whether it counts bytes.
+    pub const fn is_by_bytes(&self) -> bool {
+        matches!(self.rounding, Rounding::AtLeast(_) | Rounding::Packets { .. })
+    }
 }
 
 /// An application protocol that a service may take.
@@ -161,40 +174,27 @@ pub struct Taken {
     pub over_tls: bool,
 }
 
-/// A data plan.
+/// A data plan, or the price list of a broker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tariff {
     /// Its name.
     pub name: String,
     /// What it describes.
     pub title: String,
-    /// What is charged.
-    pub charge: Charge,
-    /// The price of `price_bytes` or `price_messages`.
-    pub price: f64,
-    /// The currency of the price, e.g. `EUR`.
+    /// Its rules.
+    pub rules: Vec<TariffRule>,
+    /// The currency of the prices, e.g. `EUR`.
     pub currency: String,
-    /// Whether the price comes from a source; if not, it is an example.
+    /// Whether every price comes from a source; if not, they are examples.
     pub is_sourced: bool,
-    /// What each SIM costs per month, used or not.
-    pub base_fee: f64,
-    /// Seconds after which what was paid for expires: a prepaid bundle. `None` for a price that follows the use.
-    pub valid_seconds: Option<f64>,
+    /// Whether compressed content counts by its size before: bills here count what is sent.
+    pub is_uncompressed: bool,
+    /// What money of all devices is rounded up to, and when: each day or each month.
+    pub money_step: Option<(f64, Period)>,
     /// The protocols that the service takes; empty where it takes any.
     pub takes: Vec<Taken>,
-}
-
-/// What a tariff charges for a month.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bill {
-    /// Bytes counted, tunnel headers included; 0 for a price per message.
-    pub counted_bytes: f64,
-    /// Bytes after rounding; 0 for a price per message.
-    pub charged_bytes: f64,
-    /// Messages charged; 0 for a price per byte.
-    pub charged_messages: f64,
-    /// Money, in the currency of the tariff.
-    pub amount: f64,
+    /// The same with a kilobyte of 1,024 bytes, where the page does not say what its kilobyte is, and this one has 1,000.
+    pub other_kilobyte: Option<Box<Tariff>>,
 }
 
 impl Tariff {
@@ -204,89 +204,18 @@ impl Tariff {
         self.takes.is_empty() || self.takes.iter().any(takes)
     }
 
-    /// How many of what the price is for a month needs. A bundle is bought again when it is used up or has expired, whichever is
-    /// first, so that it counts in a month as the mean of its time.
-    fn bought(&self, used: f64) -> f64 {
-        let expired = self.valid_seconds.map_or(0.0, |valid| MONTH_SECONDS / valid);
-        used.max(expired)
+    /// Whether it counts bytes, alone or beside other things.
+    pub fn is_by_bytes(&self) -> bool {
+        self.rules.iter().any(TariffRule::is_by_bytes)
     }
 
-    /// The bill of one device for a month with this usage. A fleet's bill is that of one device times their number: rounding is
-    /// by device.
-    pub fn bill(&self, month: &Usage) -> Bill {
-        match self.charge {
-            Charge::Bytes {
-                tunnel_bytes,
-                unit_bytes,
-                period,
-                price_bytes,
-                included_bytes,
-            } => {
-                let tunnel: f64 = (0..2)
-                    .map(|way| month.packets[way] * tunnel_bytes[way] as f64)
-                    .sum();
-                let counted_bytes = month.wire_bytes() + tunnel;
-                let charged_bytes = rounded(counted_bytes, unit_bytes, periods(period, month));
-                let paid = (charged_bytes - included_bytes as f64).max(0.0);
-                Bill {
-                    counted_bytes,
-                    charged_bytes,
-                    charged_messages: 0.0,
-                    amount: self.base_fee + self.bought(paid / price_bytes as f64) * self.price,
-                }
-            }
-            Charge::Messages {
-                unit_bytes,
-                keep_alives,
-                sessions,
-                price_messages,
-            } => {
-                let units = (month.payload_bytes / unit_bytes as f64).ceil().max(1.0);
-                let mut charged_messages = month.messages * units;
-                charged_messages += if keep_alives { month.keep_alives } else { 0.0 };
-                charged_messages += if sessions { month.sessions } else { 0.0 };
-                Bill {
-                    charged_messages,
-                    amount: self.base_fee
-                        + self.bought(charged_messages / price_messages as f64) * self.price,
-                    ..Bill::default()
-                }
-            }
-        }
+    /// Bytes that are added to each packet, up and down; `None` where no packets are counted.
+    pub fn tunnel_bytes(&self) -> Option<[u64; 2]> {
+        self.rules.iter().find_map(|rule| match rule.rounding {
+            Rounding::Packets { tunnel_bytes, .. } => Some(tunnel_bytes),
+            Rounding::Whole | Rounding::Units(_) | Rounding::AtLeast(_) => None,
+        })
     }
-}
-
-/// How often a month's bytes are rounded.
-fn periods(period: Period, month: &Usage) -> f64 {
-    match period {
-        Period::Session => month.sessions.max(1.0),
-        Period::Day => days_with_traffic(month),
-        Period::Month => 1.0,
-    }
-}
-
-/// Days of a month on which a device sends: a day without traffic is not charged. Every day, where no message is known.
-fn days_with_traffic(month: &Usage) -> f64 {
-    let Usage {
-        messages,
-        sessions,
-        keep_alives,
-        packets: _,
-        bytes: _,
-        payload_bytes: _,
-    } = *month;
-    match messages > 0.0 {
-        true => messages.max(sessions).max(keep_alives).min(MONTH_DAYS),
-        false => MONTH_DAYS,
-    }
-}
-
-/// Bytes of a month, rounded up in each of `periods` equal parts.
-fn rounded(bytes: f64, unit_bytes: u64, periods: f64) -> f64 {
-    let unit = unit_bytes.max(1) as f64;
-    // A mean that is whole but for the error of its division must not start another unit.
-    let units = (bytes / periods / unit - 1e-9).ceil().max(0.0);
-    units * unit * periods
 }
 
 #[cfg(test)]

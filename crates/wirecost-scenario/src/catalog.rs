@@ -133,8 +133,8 @@ pub fn figures(file: &str) -> Result<Vec<SourcedValue>, ScenarioError> {
     let sources = Figures::new(&root)?;
     let mut values = Vec::new();
     for (key, node) in root.entries().unwrap_or_default() {
-        let is_about_the_file =
-            key.name.starts_with("wirecost_") || ["title", "sources"].contains(&key.name.as_str());
+        let is_about_the_file = key.name.starts_with("wirecost_")
+            || ["title", "sources", "examples"].contains(&key.name.as_str());
         if !is_about_the_file {
             add(&key.name, node, &sources, &mut values);
         }

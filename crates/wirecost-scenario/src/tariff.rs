@@ -1,24 +1,45 @@
-//! Tariff files: what a data plan or a broker charges, each figure with its source.
+//! Tariff files: what a data plan or a broker charges, rule by rule, each with the heading and row of its page and the source of every
+//! figure; and the worked examples of that page.
 
-use wirecost_cost::tariff::{Charge, Period, Protocol, Taken, Tariff};
-use wirecost_proto::ByteSize;
+mod example;
+mod rule;
+
+use wirecost_cost::Tariff;
+use wirecost_cost::tariff::{Period, Protocol, Taken, TariffRule};
 use wirecost_results::value::ValueError;
 use wirecost_stack::{Application, Stack};
 
 use crate::catalog::Catalog;
 use crate::electric;
 use crate::error::ScenarioError;
-use crate::figure::{Figure, Figures, versioned};
+use crate::figure::{Figures, versioned};
 use crate::node::Node;
-use crate::table::{Table, flag, parsed, text, time, whole};
+use crate::table::{Table, flag, text};
+
+pub use example::{Example, ExpectedFigure};
+use rule::Kilobyte;
 
 /// The tariff files that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 5] = [
+pub const BUILT_IN: [(&str, &str); 13] = [
     ("1nce", include_str!("../../../tariffs/1nce.yaml")),
     ("aws-iot-core", include_str!("../../../tariffs/aws-iot-core.yaml")),
+    (
+        "azure-iot-hub",
+        include_str!("../../../tariffs/azure-iot-hub.yaml"),
+    ),
+    ("clearblade", include_str!("../../../tariffs/clearblade.yaml")),
+    ("emnify", include_str!("../../../tariffs/emnify.yaml")),
+    ("emqx-cloud", include_str!("../../../tariffs/emqx-cloud.yaml")),
+    ("hivemq-cloud", include_str!("../../../tariffs/hivemq-cloud.yaml")),
+    ("hologram", include_str!("../../../tariffs/hologram.yaml")),
     ("per-mb", include_str!("../../../tariffs/per-mb.yaml")),
     ("per-session", include_str!("../../../tariffs/per-session.yaml")),
+    ("satellite", include_str!("../../../tariffs/satellite.yaml")),
     ("soracom", include_str!("../../../tariffs/soracom.yaml")),
+    (
+        "soracom-plan01s",
+        include_str!("../../../tariffs/soracom-plan01s.yaml"),
+    ),
 ];
 
 /// The same files, to be found by name.
@@ -28,14 +49,16 @@ pub const CATALOG: Catalog = Catalog {
     absent: &[],
 };
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 9] = [
     "wirecost_tariff",
     "title",
     "sources",
     "protocols",
-    "base_fee",
-    "bytes",
-    "messages",
+    "kilobyte",
+    "uncompressed",
+    "money",
+    "rules",
+    "examples",
 ];
 
 /// Reads a tariff file. `name` is the tariff's name in output.
@@ -43,38 +66,114 @@ const KEYS: [&str; 7] = [
 /// # Errors
 /// It is not a tariff file; the error has the line.
 pub fn read(name: &str, file: &str) -> Result<Tariff, ScenarioError> {
+    Ok(read_with_examples(name, file)?.0)
+}
+
+/// Reads a tariff file and the worked examples in it.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_with_examples(name: &str, file: &str) -> Result<(Tariff, Vec<Example>), ScenarioError> {
     let file = Node::parse(file)?;
     let table = versioned(&file, "tariff", "wirecost_tariff", &KEYS)?;
     let figures = Figures::new(&file)?;
-    let (charge, price, valid) = match (table.get("bytes"), table.get("messages")) {
-        (Some(node), None) => bytes(node, &figures)?,
-        (None, Some(node)) => messages(node, &figures)?,
-        _ => {
-            return Err(table
-                .error("bytes", "a tariff charges either bytes or messages")
-                .with_hint("give exactly one of the tables bytes and messages"));
-        }
-    };
-    let takes = figures.one(&table, ("", "protocols"), taken)?;
-    let fee = figures.one(&table, ("", "base_fee"), electric::price)?;
-    let (fee, currency) = fee.map_or((0.0, None), |fee| (fee.value.0, Some(fee.value.1)));
-    if let Some(other) = currency.filter(|currency| *currency != price.value.1) {
-        let message = format!("it is in {other}, and the price in {}", price.value.1);
-        return Err(table
-            .error("base_fee", message)
-            .with_hint("write both in one currency"));
-    }
+    let said = figures.one(&table, ("", "kilobyte"), text)?;
+    let said = said.map_or_else(|| "1000".to_owned(), |said| said.value);
+    let kilobytes = Kilobyte::read(&said).ok_or_else(|| {
+        table
+            .error("kilobyte", format!("{said:?} is not a kilobyte"))
+            .with_hint("write 1000, 1024, or unknown where the page does not say which: then both results are printed")
+    })?;
+    let tariff = with_kilobyte(name, &table, &figures, kilobytes[0])?;
+    let other = kilobytes.get(1);
+    let other = other
+        .map(|other| with_kilobyte(name, &table, &figures, *other))
+        .transpose()?;
+    let examples = example::all(&table, &tariff, kilobytes[0])?;
+    // Where no size of the file is in kilobytes, both are the same.
+    let other_kilobyte = other.filter(|other| *other != tariff).map(Box::new);
+    Ok((
+        Tariff {
+            other_kilobyte,
+            ..tariff
+        },
+        examples,
+    ))
+}
+
+fn with_kilobyte(
+    name: &str,
+    table: &Table<'_>,
+    figures: &Figures,
+    kilobyte: Kilobyte,
+) -> Result<Tariff, ScenarioError> {
+    let takes = figures.one(table, ("", "protocols"), taken)?;
+    let rules = rule::all(table, figures, kilobyte)?;
+    let money_step = money(table, figures, &rules.currency)?;
+    no_overlap(table, &rules.rules)?;
     Ok(Tariff {
         name: name.to_owned(),
         title: table.required("title", text)?,
-        charge,
-        price: price.value.0,
-        currency: price.value.1,
-        is_sourced: price.is_sourced,
-        base_fee: fee,
-        valid_seconds: valid,
+        is_uncompressed: table.one("uncompressed", flag)?.unwrap_or(false),
+        rules: rules.rules.into_iter().map(|(rule, _)| rule).collect(),
+        currency: rules.currency,
+        is_sourced: rules.is_sourced,
+        money_step,
         takes: takes.map(|takes| takes.value).unwrap_or_default(),
+        other_kilobyte: None,
     })
+}
+
+/// What money is rounded up to, and when.
+fn money(
+    table: &Table<'_>,
+    figures: &Figures,
+    currency: &str,
+) -> Result<Option<(f64, Period)>, ScenarioError> {
+    let Some(node) = table.get("money") else {
+        return Ok(None);
+    };
+    let inner = Table::new(node, "money.", &["round", "each"])?;
+    let step = figures.required(&inner, ("money.", "round"), electric::price)?;
+    let (step, own) = step.value;
+    if own != currency || step <= 0.0 {
+        let message = format!("it is no step above 0 in {currency}");
+        return Err(inner
+            .error("round", message)
+            .with_hint(format!("write 0.01 {currency}")));
+    }
+    let each = inner.required("each", rule::period)?;
+    if !matches!(each, Period::Day | Period::Month) {
+        return Err(inner.error("each", "money is rounded each day or each month"));
+    }
+    Ok(Some((step, each)))
+}
+
+/// Refuses rules that count the same, where the second does not say so.
+fn no_overlap(table: &Table<'_>, rules: &[(TariffRule, bool)]) -> Result<(), ScenarioError> {
+    for (index, (rule, is_again)) in rules.iter().enumerate() {
+        let earlier = rules[..index].iter().filter(|_| !is_again);
+        for (other, _) in earlier {
+            let both = rule.counts.iter().find(|what| other.counts.contains(what));
+            let Some(both) = both.filter(|what| **what != wirecost_cost::What::Fee) else {
+                continue;
+            };
+            let place = table.get("rules").and_then(|rules| rules.get(&rule.name));
+            let place = place
+                .and_then(|rule| rule.get("counts"))
+                .map(|node| node.place.clone());
+            let message = format!(
+                "rules.{}.counts: {} is counted by the rule {} already",
+                rule.name,
+                both.name(),
+                other.name
+            );
+            return Err(ScenarioError::new(&place.unwrap_or_default(), message).with_hint(
+                "leave it out of one of them, or write again: true where the page counts it twice",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Why a service does not take the messages of a stack; `None` if it does.
@@ -125,115 +224,188 @@ fn taken(text: &str) -> Result<Vec<Taken>, ValueError> {
     text.split(',').map(|word| one(word.trim())).collect()
 }
 
-/// Reads how long a bundle is valid, in seconds: `10y`, `90d`. A year has 365 days.
-fn validity(text: &str) -> Result<f64, ValueError> {
-    let years = text
-        .strip_suffix('y')
-        .and_then(|years| years.trim().parse::<f64>().ok());
-    let seconds = match years {
-        Some(years) => years * 365.0 * 86_400.0,
-        None => time(text)?.as_secs_f64(),
-    };
-    Some(seconds)
-        .filter(|seconds| *seconds > 0.0 && seconds.is_finite())
-        .ok_or_else(|| ValueError::form(text, "a time above 0: write 10y or 90d"))
-}
-
-type Priced = (Charge, Figure<(f64, String)>, Option<f64>);
-
-fn bytes(node: &Node, figures: &Figures) -> Result<Priced, ScenarioError> {
-    const PREFIX: &str = "bytes.";
-    let keys = [
-        "tunnel",
-        "tunnel_down",
-        "round",
-        "period",
-        "included",
-        "price",
-        "per",
-        "valid",
-    ];
-    let table = Table::new(node, PREFIX, &keys)?;
-    let size = |key| -> Result<Option<u64>, ScenarioError> {
-        let figure = figures.one(&table, (PREFIX, key), parsed::<ByteSize>)?;
-        Ok(figure.map(|figure| figure.value.bytes()))
-    };
-    let tunnel = size("tunnel")?.unwrap_or(0);
-    let unit = figures.required(&table, (PREFIX, "round"), parsed::<ByteSize>)?;
-    let charge = Charge::Bytes {
-        tunnel_bytes: [tunnel, size("tunnel_down")?.unwrap_or(tunnel)],
-        unit_bytes: unit.value.bytes().max(1),
-        period: table.required("period", period)?,
-        price_bytes: table.required("per", parsed::<ByteSize>)?.bytes().max(1),
-        included_bytes: size("included")?.unwrap_or(0),
-    };
-    priced(charge, &table, PREFIX, figures)
-}
-
-/// The charge with its price, and for how long that is.
-fn priced(
-    charge: Charge,
-    table: &Table<'_>,
-    prefix: &str,
-    figures: &Figures,
-) -> Result<Priced, ScenarioError> {
-    let valid = figures.one(table, (prefix, "valid"), validity)?;
-    let price = figures.required(table, (prefix, "price"), electric::price)?;
-    Ok((charge, price, valid.map(|valid| valid.value)))
-}
-
-fn messages(node: &Node, figures: &Figures) -> Result<Priced, ScenarioError> {
-    const PREFIX: &str = "messages.";
-    let keys = ["unit", "keep_alives", "sessions", "price", "per", "valid"];
-    let table = Table::new(node, PREFIX, &keys)?;
-    let unit = figures.required(&table, (PREFIX, "unit"), parsed::<ByteSize>)?;
-    let charge = Charge::Messages {
-        unit_bytes: unit.value.bytes().max(1),
-        keep_alives: figures.required(&table, (PREFIX, "keep_alives"), flag)?.value,
-        sessions: figures.required(&table, (PREFIX, "sessions"), flag)?.value,
-        price_messages: table.required("per", whole::<u64>)?.max(1),
-    };
-    priced(charge, &table, PREFIX, figures)
-}
-
-fn period(text: &str) -> Result<Period, ValueError> {
-    let all = [Period::Session, Period::Day, Period::Month];
-    let found = all.into_iter().find(|period| period.name() == text);
-    found.ok_or_else(|| ValueError::form(text, "a period: session, day or month"))
-}
-
 #[cfg(test)]
 mod tests {
+    use wirecost_cost::tariff::{Price, Rounding};
+
     use super::*;
 
+    fn built_in(name: &str) -> (Tariff, Vec<Example>) {
+        let (_, file) = CATALOG.find(name).expect("known").expect("a file");
+        read_with_examples(name, file).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
     #[test]
-    fn every_built_in_tariff_is_read() {
+    fn every_built_in_tariff_is_read_and_cites_its_page() {
         for (name, file) in BUILT_IN {
-            let tariff = read(name, file).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(tariff.price > 0.0 && tariff.currency.len() == 3, "{name}");
+            let (tariff, _) = built_in(name);
+            assert!(tariff.currency.len() == 3, "{name}");
+            let has_page = file.contains("sources:");
+            assert!(
+                tariff.rules.iter().all(|rule| rule.row.is_empty() != has_page),
+                "{name}"
+            );
         }
     }
 
-    const OWN: &str = "wirecost_tariff: 1\ntitle: mine\nbytes:\n  round: 1B\n  period: month\n  price: 10 EUR\n  per: 500MB\n";
+    #[test]
+    fn the_worked_examples_of_the_pages_come_out_exactly() {
+        let mut rows = 0;
+        for (name, _) in BUILT_IN {
+            let (tariff, examples) = built_in(name);
+            for example in examples {
+                let bill = example.bill(&tariff);
+                for expected in &example.expected {
+                    let computed = expected.computed(&bill);
+                    assert!(
+                        expected.agrees(computed),
+                        "{name}: {}: {:?} {}, computed {computed}",
+                        example.row,
+                        expected.rule,
+                        expected.written
+                    );
+                    // Neither one more nor one less is taken for it.
+                    assert!(
+                        !expected.agrees(computed * 1.001 + 0.01),
+                        "{name}: {}",
+                        example.row
+                    );
+                    rows += 1;
+                }
+            }
+        }
+        assert!(rows >= 33, "{rows}");
+    }
+
+    #[test]
+    fn both_kilobytes_are_there_where_a_page_does_not_say() {
+        let (tariff, _) = built_in("aws-iot-core");
+        let other = tariff.other_kilobyte.as_ref().expect("both");
+        let unit = |tariff: &Tariff| tariff.rules[1].rounding;
+        assert_eq!(
+            (unit(&tariff), unit(other)),
+            (Rounding::Units(5_000), Rounding::Units(5_120))
+        );
+        assert_eq!(built_in("clearblade").0.other_kilobyte, None);
+        // The megabyte of the bundle has as many kilobytes.
+        let (tariff, _) = built_in("1nce");
+        let size = |tariff: &Tariff| match tariff.rules[0].price {
+            Price::Bundle { size, .. } => size,
+            Price::Tiers { .. } | Price::Daily { .. } => 0.0,
+        };
+        let other = tariff.other_kilobyte.as_ref().expect("both");
+        assert_eq!((size(&tariff), size(other)), (500e6, 500.0 * 1_048_576.0));
+    }
+
+    const OWN: &str = "wirecost_tariff: 1\ntitle: mine\nrules:\n  data:\n    counts: packets\n    price: 10 EUR\n    per: 500MB\n";
 
     #[test]
     fn a_figure_without_a_source_is_assumed() {
         let tariff = read("mine", OWN).expect("a tariff");
-        assert!(!tariff.is_sourced && tariff.price == 10.0 && tariff.base_fee == 0.0);
-        let more = "base_fee: 0.50 EUR\nprotocols: mqtt+tls, coap\n";
-        let tariff = read("mine", &format!("{OWN}  valid: 10y\n{more}")).expect("a tariff");
-        assert_eq!(tariff.base_fee, 0.5);
-        assert_eq!(tariff.valid_seconds, Some(3_650.0 * 86_400.0));
+        assert!(!tariff.is_sourced && tariff.currency == "EUR" && tariff.other_kilobyte.is_none());
+        let more = "  sim: {counts: fee, price: 0.50 EUR}\nprotocols: mqtt+tls, coap\n";
+        let tariff = read("mine", &format!("{OWN}{more}")).expect("a tariff");
+        assert_eq!(tariff.rules.len(), 2);
         assert_eq!(accepted(&tariff), "mqtt+tls and coap");
-        for (line, message) in [
-            ("base_fee: 1 USD", "base_fee: it is in USD, and the price in EUR"),
-            ("protocols: mqtt+dtls", "a protocol: mqtt, mqttsn"),
-            ("  valid: 0y", "a time above 0: write 10y or 90d"),
-            ("  valid: 10", "\"10\" has no unit"),
+    }
+
+    #[test]
+    fn a_wrong_tariff_file_is_refused_with_its_line() {
+        for (lines, message, line) in [
+            ("protocols: mqtt+dtls", "a protocol: mqtt, mqttsn", 8),
+            ("kilobyte: 1023", "kilobyte: \"1023\" is not a kilobyte", 8),
+            ("bytes: {}", "unknown key \"bytes\"", 8),
+            (
+                "  sim: {counts: fee, price: 1 USD}",
+                "it is in USD, and the price before it in EUR",
+                8,
+            ),
+            ("  sim: {counts: fee, price: 1}", "a price with its currency", 8),
+            (
+                "  more: {counts: packets, price: 1 EUR}",
+                "packets is counted by the rule data already",
+                8,
+            ),
+            (
+                "  more: {counts: [packets, publish], price: 1 EUR}",
+                "by a rule of their own",
+                8,
+            ),
+            (
+                "  more: {counts: bytes, price: 1 EUR}",
+                "what a rule counts: packets",
+                8,
+            ),
+            ("  more: {price: 1 EUR}", "a rule counts something", 8),
+            ("    bundle: 500", "a size: write 5KB", 8),
+            (
+                "    unit: 5KB",
+                "it has no effect on a rule that counts packets",
+                8,
+            ),
+            ("    each: year", "a period: session", 8),
+            ("    round: 5 furlongs", "a size: write 5KB", 8),
+            (
+                "    free: 1MB\n    a_day: 1MB",
+                "it is about a rule with one price",
+                8,
+            ),
+            (
+                "    a_day: 1MB\n    bundle: 1MB",
+                "a rule has one kind of price",
+                9,
+            ),
+            (
+                "    bundle: 1MB\n    valid: 0y",
+                "a time above 0: write 10y or 90d",
+                9,
+            ),
+            (
+                "    tiers: [{to: 2MB, price: 1 EUR}, {to: 1MB, price: 1 EUR}]",
+                "not above the tier before it",
+                8,
+            ),
+            ("    tiers: [{to: 2MB, price: 1 EUR}]", "has no upper limit", 8),
+            (
+                "    tiers: [{price: 1 EUR}, {to: 1MB, price: 1 EUR}]",
+                "has no upper limit",
+                8,
+            ),
+            ("money: {round: 0.01 USD, each: day}", "no step above 0 in EUR", 8),
+            (
+                "money: {round: 0.01 EUR, each: session}",
+                "each day or each month",
+                8,
+            ),
+            (
+                "examples: [{row: mine, day: {publish: 3}, lines: {data: 3B}}]",
+                "write 300 x 1KB",
+                8,
+            ),
+            (
+                "examples: [{row: mine, day: {}, lines: {date: 3B}}]",
+                "the file has no such rule",
+                8,
+            ),
+            (
+                "examples: [{row: mine, day: {}}]",
+                "an example says lines or money",
+                8,
+            ),
         ] {
-            let error = read("mine", &format!("{OWN}{line}\n")).expect_err(line);
-            assert!(error.message().contains(message), "{line}: {error}");
+            let error = read("mine", &format!("{OWN}{lines}\n")).expect_err(lines);
+            assert!(error.message().contains(message), "{lines}: {error}");
+            assert_eq!(error.line(), Some(line), "{lines}: {error}");
         }
+        // A page that counts a message twice says so.
+        let twice = "  messages: {counts: publish, price: 1 EUR}\n  again: {counts: publish, again: true, price: 1 EUR}\n";
+        assert_eq!(
+            read("mine", &format!("{OWN}{twice}"))
+                .expect("a tariff")
+                .rules
+                .len(),
+            3
+        );
     }
 
     #[test]
@@ -254,23 +426,6 @@ mod tests {
             let said = refusal(&tariff, refused.parse().expect(refused));
             let expected = format!("aws takes mqtt+tls and http1+tls, not {refused}");
             assert_eq!(said, Some(expected));
-        }
-    }
-
-    #[test]
-    fn a_wrong_tariff_file_is_refused_with_its_line() {
-        let (name, file) = BUILT_IN[2];
-        for (from, to, message, line) in [
-            ("0.40 EUR", "0.40", "a price with its currency", 8),
-            ("per: 1MB", "per: 1", "has no unit", 9),
-            ("value: 1B", "value: 1", "has no unit", 6),
-            ("period: month", "period: year", "a period: session", 7),
-            ("bytes:", "octets:", "unknown key \"octets\"", 4),
-        ] {
-            assert!(file.contains(from), "{from}");
-            let error = read(name, &file.replacen(from, to, 1)).expect_err("an error");
-            assert!(error.message().contains(message), "{to}: {error}");
-            assert_eq!(error.line(), Some(line), "{to}: {error}");
         }
     }
 }

@@ -38,7 +38,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
 pub use battery::BatteryArguments;
-pub use catalog::CatalogArguments;
+pub use catalog::{CatalogArguments, TariffsArguments};
 pub use choose::{By, ChooseArguments, Delivery, Reach, Security};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
@@ -217,9 +217,11 @@ pub enum Command {
         after_help = "--tariff NAME computes a data plan's price in cost and choose. The prices of most are examples: write your own \
         in a file, beginning with another one:\n\n\
         wirecost tariffs soracom --out mine.yaml\n\
-        wirecost cost run --tariff ./mine.yaml --interval 15min"
+        wirecost cost run --tariff ./mine.yaml --interval 15min\n\n\
+        --examples checks a file against the worked examples of its provider's page.\n\n\
+        Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or no examples in it, 14 an example does not come out"
     )]
-    Tariffs(CatalogArguments),
+    Tariffs(TariffsArguments),
     /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them

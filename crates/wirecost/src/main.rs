@@ -74,7 +74,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::LoadWorker => commands::load_worker::run(),
         Command::Links(arguments) => catalog::run(&catalog::LINKS, &arguments),
         Command::Devices(arguments) => catalog::run(&catalog::DEVICES, &arguments),
-        Command::Tariffs(arguments) => catalog::run(&catalog::TARIFFS, &arguments),
+        Command::Tariffs(arguments) => catalog::tariffs(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),

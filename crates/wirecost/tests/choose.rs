@@ -340,6 +340,10 @@ fn a_row_is_explained_packet_by_packet() {
         .expect("a row");
     let explained = choose(home.path(), &format!("{asked} --explain {} --out b", at + 1));
     let text = &explained.stdout;
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("bill of the row: connects "), "{text}");
+    let page = std::fs::read_to_string(home.path().join("a/choice.html")).expect("a page");
+    assert!(page.contains("bill of mqtt-qos1 "), "no bill by cause");
     assert!(
         text.starts_with(&format!("Row {}, mqtt-qos1 (a connection each): ", at + 1)),
         "{text}"
@@ -364,6 +368,7 @@ fn a_row_is_explained_packet_by_packet() {
     let sum_of = |share: fn(&str) -> Option<&str>| -> f64 {
         let lines = text
             .lines()
+            .take_while(|line| !line.starts_with("the sums are of"))
             .filter(|line| line.contains(" %") && !line.contains("  sum  "));
         let percents = lines.filter_map(|line| share(line)?.split_whitespace().last()?.parse::<f64>().ok());
         percents.sum()
@@ -501,9 +506,12 @@ fn one_device_has_no_interval() {
 #[test]
 fn a_large_reading_is_one_message_of_a_tariff() {
     let home = open_folder();
+    let rule = "{counts: [connect, publish], unit: 5kB, price: 1 USD, per: 1000000}";
+    let text = format!("wirecost_tariff: 1\ntitle: mine\nrules: {{messages: {rule}}}\n");
+    std::fs::write(home.path().join("mine.yaml"), text).expect("a tariff");
     let choice = chosen(
         home.path(),
-        "mqtt-qos1+tls1.3 --size 20kB --every 12h --rtt 50ms --keep-alive 60s --start cold --tariff aws-iot-core --out a",
+        "mqtt-qos1+tls1.3 --size 20kB --every 12h --rtt 50ms --keep-alive 60s --start cold --tariff ./mine.yaml --out a",
     );
     let prices = rows(&choice).iter().map(|row| {
         let money = row["figures"]["money_per_month"].as_f64().expect("money");

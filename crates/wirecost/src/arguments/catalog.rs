@@ -4,6 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// `wirecost tariffs`.
+#[derive(Debug, Args)]
+pub struct TariffsArguments {
+    #[command(flatten)]
+    pub catalog: CatalogArguments,
+
+    /// Run the worked examples that the file contains: beside each usage line and sum of the provider's page what its rules give
+    #[arg(long, requires = "name", conflicts_with = "out")]
+    pub examples: bool,
+}
+
 /// `wirecost links`, `wirecost devices`, `wirecost tariffs`.
 #[derive(Debug, Args)]
 pub struct CatalogArguments {

@@ -1,5 +1,6 @@
 //! `wirecost links`, `devices` and `tariffs`: lists the files with names, shows one with its sources, writes one to start from.
 
+mod examples;
 mod kinds;
 
 use std::io::Write as _;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use wirecost_files::output::{Existing, PUBLIC, own as file_to_write};
 use wirecost_report::terminal::listing::{Head, Listing};
 
-use crate::arguments::CatalogArguments;
+use crate::arguments::{CatalogArguments, TariffsArguments};
 use crate::exit::{self, Failure};
 use crate::output;
 pub use kinds::{DEVICES, LINKS, TARIFFS};
@@ -74,6 +75,14 @@ pub fn run(kind: &Kind, arguments: &CatalogArguments) -> Result<ExitCode, Failur
         output::table_or_json(path, json, || entry.text.clone())?;
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Runs `tariffs`.
+pub fn tariffs(arguments: &TariffsArguments) -> Result<ExitCode, Failure> {
+    match arguments.catalog.name.as_deref().filter(|_| arguments.examples) {
+        Some(name) => examples::run(name, arguments.catalog.json.as_deref()),
+        None => run(&TARIFFS, &arguments.catalog),
+    }
 }
 
 /// Writes the file to start from.

@@ -1,6 +1,7 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
 mod answer;
+pub mod bill;
 pub mod capture;
 mod cells;
 mod check;

@@ -169,9 +169,9 @@ impl Readings {
             Direction::Up => &mut self.seen,
             Direction::Down => &mut self.down,
         };
-        self.ways[packet.direction].packet(packet, |bytes, begins| match seen.last_mut() {
-            Some(last) if !begins => last.1 += u64::from(bytes),
-            _ => seen.push((packet.at, bytes.into())),
+        self.ways[packet.direction].packet(packet, |part| match seen.last_mut() {
+            Some(last) if !part.begins => last.1 += u64::from(part.payload_bytes),
+            _ => seen.push((packet.at, part.payload_bytes.into())),
         });
     }
 

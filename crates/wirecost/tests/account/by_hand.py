@@ -11,7 +11,8 @@ import sys
 
 UNITS = {
     "uA": 1e-6, "mA": 1e-3, "V": 1.0, "mW": 1e-3, "s": 1.0, "ms": 1e-3, "kbit": 1e3,
-    "B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "USD": 1.0,
+    # The kilobyte of tariffs/soracom.yaml.
+    "B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "USD": 1.0,
 }
 MONTH_S = 30 * 86_400
 YEAR_S = 365 * 86_400

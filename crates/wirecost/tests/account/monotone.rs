@@ -135,14 +135,14 @@ fn a_cheaper_tariff_never_costs_more_and_its_usage_is_the_same() {
         ),
     );
     let file = |price: &str, round: &str, tunnel: &str| {
-        let figure = |key: &str, value: &str| format!("  {key}: {{value: {value}, source: assumed}}\n");
+        let figure = |key: &str, value: &str| format!("    {key}: {{value: {value}, source: assumed}}\n");
         let lines = [
             figure("tunnel", tunnel),
             figure("round", round),
             figure("price", &format!("{price} EUR")),
         ];
         let text = format!(
-            "wirecost_tariff: 1\ntitle: mine\nbytes:\n{}  period: month\n  per: 1MB\n",
+            "wirecost_tariff: 1\ntitle: mine\nrules:\n  data:\n    counts: packets\n{}    per: 1MB\n",
             lines.concat()
         );
         std::fs::write(home.path().join("mine.yaml"), text).expect("a tariff");

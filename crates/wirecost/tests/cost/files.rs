@@ -24,6 +24,17 @@ fn wrong_input_is_one_sentence_with_its_line() {
     write("state.yaml", &device.replace("receive:", "recieve:"));
     write("key.yaml", &device.replace("supply:", "suply:"));
     write("tariff.yaml", &tariff.replace("per: 1MB", "per: 1"));
+    write(
+        "twice.yaml",
+        &format!("{tariff}  more: {{counts: packets, price: 1 EUR, per: 1MB}}\n"),
+    );
+    write(
+        "order.yaml",
+        &tariff.replace(
+            "price: {value: 0.40 EUR, source: assumed}",
+            "tiers: [{to: 2MB, price: 0 EUR}, {to: 1MB, price: 1 EUR}, {price: 2 EUR}]",
+        ),
+    );
     write("empty.pcap", "");
     write("text.pcap", "no packets at all");
     let line = |text: &str, key: &str| text.lines().position(|line| line.contains(key)).expect("a line") + 1;
@@ -57,8 +68,22 @@ fn wrong_input_is_one_sentence_with_its_line() {
         (
             "empty.pcap --tariff tariff.yaml",
             format!(
-                "tariff.yaml:{}: bytes.per: \"1\" has no unit",
+                "tariff.yaml:{}: rules.data.per: \"1\" is not a size: write 5KB",
                 line(tariff, "per: 1MB")
+            ),
+        ),
+        (
+            "empty.pcap --tariff twice.yaml",
+            format!(
+                "twice.yaml:{}: rules.more.counts: packets is counted by the rule data already",
+                tariff.lines().count() + 1
+            ),
+        ),
+        (
+            "empty.pcap --tariff order.yaml",
+            format!(
+                "order.yaml:{}: rules.data.tiers.to: it is not above the tier before it",
+                line(tariff, "price:")
             ),
         ),
         (

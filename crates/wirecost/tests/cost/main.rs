@@ -1,5 +1,6 @@
 //! `wirecost cost`: energy, battery life and money of a comparison in virtual time and of its capture.
 
+mod bills;
 mod cells;
 mod check;
 #[path = "../common/mod.rs"]

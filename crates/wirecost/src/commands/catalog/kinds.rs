@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wirecost_cost::Tariff;
-use wirecost_cost::tariff::Charge;
+use wirecost_cost::tariff::{Price, Rounding, TariffRule};
+use wirecost_cost::{Tariff, What};
 use wirecost_energy::radio::Radio;
 use wirecost_energy::{Device, State};
 use wirecost_files::Input;
+use wirecost_proto::calendar::YEAR_SECONDS;
 use wirecost_proto::units::counted;
 use wirecost_proto::{BitRate, shown};
 use wirecost_results::link_text::loss_text;
@@ -78,9 +79,6 @@ pub const TARIFFS: Kind = Kind {
     },
 };
 
-/// A year of 365 days, as in tariff files.
-const YEAR_SECONDS: f64 = 365.0 * 86_400.0;
-
 /// The name of a file without its folder and its ending.
 fn short(file: &str) -> &str {
     let own = file.rsplit('/').next().unwrap_or(file);
@@ -148,6 +146,7 @@ fn draw_of(device: &Device, state: State) -> String {
 /// A size in the largest unit that gives a whole number.
 fn size(bytes: u64) -> String {
     let units = [
+        ("GiB", 1 << 30),
         ("MB", 1_000_000),
         ("MiB", 1 << 20),
         ("kB", 1_000),
@@ -159,43 +158,80 @@ fn size(bytes: u64) -> String {
 }
 
 fn tariff_row(tariff: &Tariff) -> Vec<String> {
-    let (per, unit) = match tariff.charge {
-        Charge::Bytes {
-            unit_bytes,
-            period,
-            price_bytes,
-            ..
-        } => {
-            let unit = format!("{} a {}", size(unit_bytes), period.name());
-            (size(price_bytes), unit)
-        }
-        Charge::Messages {
-            unit_bytes,
-            price_messages,
-            ..
-        } => (
-            format!("{} messages", shown::grouped(price_messages)),
-            format!("messages of {}", size(unit_bytes)),
-        ),
-    };
-    let price = shown::money(&tariff.currency, tariff.price);
-    let valid = tariff.valid_seconds.map_or_else(String::new, |seconds| {
-        let years = seconds / YEAR_SECONDS;
-        match years.fract() == 0.0 {
-            true => format!(" and {}", counted(years as u64, "year")),
-            false => format!(" and {}", shown::time(Duration::from_secs_f64(seconds))),
-        }
-    });
-    let fee = match tariff.base_fee {
-        0.0 => String::new(),
-        fee => format!(", {} a month", shown::money(&tariff.currency, fee)),
-    };
+    let first = tariff.rules.first();
     let is_example = if tariff.is_sourced { "" } else { " (an example)" };
+    let more = match tariff.rules.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {}", counted(all as u64 - 1, "rule")),
+    };
     vec![
         short(&tariff.name).to_owned(),
-        price,
-        format!("for {per}{valid}{fee}{is_example}"),
-        unit,
+        first.map_or_else(String::new, |rule| price_of(tariff, rule)),
+        first.map_or_else(String::new, |rule| {
+            format!("{}{more}{is_example}", what_for(rule))
+        }),
+        first.map_or_else(String::new, counted_in),
         tariff.title.clone(),
     ]
+}
+
+/// The price of a rule, that of its first tier that is not free.
+fn price_of(tariff: &Tariff, rule: &TariffRule) -> String {
+    let price = match &rule.price {
+        Price::Tiers { tiers, .. } => tiers
+            .iter()
+            .map(|tier| tier.price)
+            .find(|price| *price > 0.0)
+            .unwrap_or(0.0),
+        Price::Daily { price, .. } | Price::Bundle { price, .. } => *price,
+    };
+    shown::money(&tariff.currency, price)
+}
+
+/// A number of what a rule counts, with its unit.
+fn amount_of(rule: &TariffRule, number: f64) -> String {
+    match rule.is_by_bytes() {
+        true => size(number as u64),
+        false if number == 1.0 => format!("1 {}", unit_of(rule).trim_end_matches('s')),
+        false => format!("{} {}", shown::grouped(number as u64), unit_of(rule)),
+    }
+}
+
+/// What a rule that counts no bytes counts, in words.
+fn unit_of(rule: &TariffRule) -> &'static str {
+    match rule.counts.as_slice() {
+        [What::Minutes] => "minutes",
+        [What::Fee] => "month",
+        [one] => one.words(),
+        _ => "messages",
+    }
+}
+
+fn what_for(rule: &TariffRule) -> String {
+    match &rule.price {
+        Price::Tiers { per, .. } => format!("for {}", amount_of(rule, *per)),
+        Price::Daily { size, .. } => format!("a month for {} a day", amount_of(rule, *size)),
+        Price::Bundle {
+            size, valid_seconds, ..
+        } => {
+            let years = valid_seconds / YEAR_SECONDS;
+            let valid = match (valid_seconds.is_finite(), years.fract() == 0.0) {
+                (false, _) => String::new(),
+                (true, true) => format!(" and {}", counted(years as u64, "year")),
+                (true, false) => format!(" and {}", shown::time(Duration::from_secs_f64(*valid_seconds))),
+            };
+            format!("for {}{valid}", amount_of(rule, *size))
+        }
+    }
+}
+
+fn counted_in(rule: &TariffRule) -> String {
+    match rule.rounding {
+        Rounding::Packets {
+            unit_bytes, period, ..
+        } => format!("{} a {}", size(unit_bytes), period.name()),
+        Rounding::Units(unit) => format!("messages of {}", size(unit)),
+        Rounding::AtLeast(least) => format!("messages, at least {}", size(least)),
+        Rounding::Whole => unit_of(rule).to_owned(),
+    }
 }

@@ -2,7 +2,6 @@
 //! its time on the air, its energy, and its share of the life's bytes, energy and bill.
 
 use wirecost_account::replay;
-use wirecost_cost::tariff::Charge;
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Tariff};
 use wirecost_energy::{Meter, Part, Repeated, State, mean_power};
 use wirecost_proto::units::counted;
@@ -13,6 +12,7 @@ use wirecost_results::{Cell, RunFolder, Summary};
 
 use super::rows::Row;
 use super::{Decision, Inputs, sentence};
+use crate::commands::cost::bill;
 use crate::commands::cost::lives;
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::table::{number, time};
@@ -88,10 +88,8 @@ impl Watch<'_> {
     fn line(&mut self, packet: &ObservedPacket<'_>, is_lost: bool, [air, joules]: [f64; 2]) {
         let first = *self.first.get_or_insert(packet.at);
         let bytes = packet.wire_bytes();
-        let tunnel = self.tariff.map_or(0, |tariff| match tariff.charge {
-            Charge::Bytes { tunnel_bytes, .. } => BothWays::from(tunnel_bytes)[packet.direction],
-            Charge::Messages { .. } => 0,
-        });
+        let tunnel = self.tariff.and_then(Tariff::tunnel_bytes);
+        let tunnel = tunnel.map_or(0, |bytes| BothWays::from(bytes)[packet.direction]);
         self.lines.push(Line {
             phase: packet.phase,
             cause: packet.cause,
@@ -252,8 +250,8 @@ fn merged(lines: &[Line]) -> Vec<Line> {
 }
 
 fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> Listing {
-    let bill = inputs.tariff.as_ref().map(|tariff| tariff.charge);
-    let is_by_bytes = matches!(bill, Some(Charge::Bytes { .. }));
+    let tunnel = inputs.tariff.as_ref().and_then(Tariff::tunnel_bytes);
+    let is_by_bytes = tunnel.is_some();
     let mut heads = vec![
         Head::figure("first at"),
         Head::name("phase"),
@@ -382,18 +380,21 @@ fn notes(inputs: &Inputs<'_>, row: &Row, cell: &Cell) -> Vec<String> {
         ));
     }
     if let Some(tariff) = &inputs.tariff {
-        notes.push(match tariff.charge {
-            Charge::Bytes { .. } => format!(
+        notes.push(match tariff.tunnel_bytes() {
+            Some(_) => format!(
                 "* of bill: share of the bytes that {} counts, before it rounds them",
                 tariff.name
             ),
-            Charge::Messages { .. } => {
-                format!(
-                    "* {} charges messages, not packets: none has a share",
-                    tariff.name
-                )
-            }
+            None => format!(
+                "* {} charges messages, not packets: none has a share",
+                tariff.name
+            ),
         });
+        let bill = row
+            .figures
+            .as_ref()
+            .and_then(|figures| figures.outcome.bill.as_ref());
+        notes.extend(bill.map(|bill| format!("bill of the row: {}", bill::words(tariff, bill))));
     }
     notes
 }

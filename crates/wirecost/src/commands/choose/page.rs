@@ -11,6 +11,7 @@ use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
 use crate::commands::command_line;
+use crate::commands::cost::bill;
 use crate::commands::cost::table::{number, time};
 use crate::exit::{self, Failure};
 
@@ -68,10 +69,19 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         assumptions: assumptions::order(inputs, rows)
             .into_iter()
             .chain(notes(inputs, rows, &[]))
+            .chain(bill_of_first(inputs, rows))
             .chain(ways::legend(inputs.arguments.every.unwrap_or_default(), rows))
             .map(|note| note.trim_start_matches("* ").to_owned())
             .collect(),
     }
+}
+
+/// What the bill of the first row is for.
+fn bill_of_first(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
+    let row = rows.first()?;
+    let bill = row.figures.as_ref()?.outcome.bill.as_ref()?;
+    let words = bill::words(inputs.tariff.as_ref()?, bill);
+    Some(format!("bill of {} ({}): {words}", row.stack, row.way.name()))
 }
 
 /// The current of a reading of a row.

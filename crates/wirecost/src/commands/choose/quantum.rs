@@ -89,7 +89,7 @@ fn more(today: &Row, later: Option<&Row>, instead: Option<&Row>) -> Result<More,
     };
     let seconds = |row: &Row| row.time().map(|time| time.total().as_secs_f64());
     let years = |figures: &super::rows::Figures| figures.outcome.years.map(|[years, ..]| years);
-    let money = |figures: &super::rows::Figures| figures.outcome.bill.map(|bill| bill.amount);
+    let money = |figures: &super::rows::Figures| figures.outcome.bill.as_ref().map(|bill| bill.amount);
     Ok(More {
         bytes: new.bytes.mean.mean - old.bytes.mean.mean,
         time: seconds(row).zip(seconds(today)).map(|(new, old)| new - old),

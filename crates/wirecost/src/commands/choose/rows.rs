@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Curve, Cycle, Fleet, ReadingTime, Terms, life};
+use wirecost_account::{Curve, Cycle, ReadingTime, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
@@ -147,11 +147,12 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         return Ok(None);
     };
     let watts = device.and_then(|device| Spread::of(lives.iter().filter_map(|life| watts(device, life))));
+    let fleet = inputs.arguments.fleet.fleet();
     let money = inputs.tariff.as_ref().and_then(|tariff| {
         Spread::of(
             lives
                 .iter()
-                .map(|life| tariff.bill(&life.used_in(Period::Month)).amount),
+                .map(|life| tariff.bill(&life.used_in(Period::Month), fleet.devices).amount),
         )
     });
     let traffic = life::of_mean_device(cell.stack.clone(), cell, &lives, device);
@@ -160,7 +161,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         tariff: inputs.tariff.as_ref(),
         battery: inputs.battery,
         beside: inputs.beside,
-        fleet: Fleet::ONE,
+        fleet,
     };
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
@@ -287,7 +288,7 @@ fn value(row: &Row, by: By) -> Option<f64> {
     match by {
         By::Bytes => Some(figures.bytes.mean.mean),
         By::Energy => figures.watts.map(|watts| watts.mean.mean),
-        By::Money => figures.outcome.bill.map(|bill| bill.amount),
+        By::Money => figures.outcome.bill.as_ref().map(|bill| bill.amount),
         By::Time => row.time().map(|time| time.total().as_secs_f64()),
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn brief(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
             time.statistic.name()
         )
     }));
-    if let Some((bill, tariff)) = figures.outcome.bill.zip(inputs.tariff.as_ref()) {
+    if let Some((bill, tariff)) = figures.outcome.bill.as_ref().zip(inputs.tariff.as_ref()) {
         let money = money(&tariff.currency, fleet.scaled(bill.amount));
         parts.push(format!("{money} a {}", fleet.per.name()));
     }

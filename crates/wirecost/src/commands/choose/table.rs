@@ -12,6 +12,7 @@ use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
+use crate::commands::cost::bill;
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
 use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by, range_of_years};
@@ -197,6 +198,7 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
 /// The same with what is in the columns of the ranking, and what was verified.
 pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
     let mut notes = basis(inputs);
+    notes.extend(first_with_other_kilobyte(inputs, rows));
     notes.extend(another_port(inputs, rows));
     notes.extend(intervals(rows));
     notes.extend(inputs.battery.map(|battery| {
@@ -217,6 +219,18 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     }
     notes.extend(verified.iter().map(verdict));
     notes
+}
+
+/// Both bills of the first row, where the page of the tariff does not say how large its kilobyte is.
+fn first_with_other_kilobyte(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
+    let first = rows.first()?;
+    let bill = first.figures.as_ref()?.outcome.bill.as_ref()?;
+    let both = bill::other_kilobyte(inputs.tariff.as_ref()?, bill)?;
+    Some(format!(
+        "bill of a device with {} ({}): {both}",
+        first.stack,
+        first.way.name()
+    ))
 }
 
 /// What the figures of stacks assume whose server knows a device by its UDP port, where the address translator gives it another one
@@ -316,7 +330,8 @@ fn row_json(inputs: &Inputs<'_>, row: &Row) -> Value {
             "mean_power_w": figures.watts.as_ref().map(interval),
             "battery_years": figures.outcome.years.map(outcome::years_json),
             "fleet": outcome::fleet_json(&figures.outcome.of_fleet(inputs.arguments.fleet.fleet())),
-            "money_per_month": figures.outcome.bill.map(|bill| bill.amount),
+            "money_per_month": figures.outcome.bill.as_ref().map(|bill| bill.amount),
+            "next_cheaper_step": figures.outcome.bill.as_ref().and_then(|bill| bill.next.as_ref()).map(bill::step_json),
             "account": outcome::whole_json(&figures.outcome, inputs.arguments.fleet.devices),
             "time_s": figures.outcome.time.map(|time| time.total().as_secs_f64()),
             "time_parts_s": figures.outcome.time.map(outcome::time_json),

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use wirecost_account::{Cycle, Traffic, Way};
-use wirecost_cost::Usage;
+use wirecost_cost::usage::{PhaseTraffic, SentMessage};
+use wirecost_cost::{Usage, What};
 use wirecost_energy::Device;
 use wirecost_lab::nbiot::changes::applied;
 use wirecost_lab::nbiot::energy::Lifetime;
 use wirecost_nbiot::Config;
+use wirecost_proto::Phase;
 use wirecost_results::RunFolder;
 use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
 use wirecost_scenario::options::nbiot::keep_alives_per_report;
@@ -103,14 +105,22 @@ fn traffic(
         every,
     };
     // Packets and sessions are not counted in the cells.
-    let usage = Usage {
+    let mut usage = Usage::default();
+    usage.carried[Phase::Message as usize] = PhaseTraffic {
         packets: [f64::NAN; 2],
-        sessions: f64::NAN,
         bytes: [point.bytes_up, point.bytes_down],
-        messages: 1.0,
-        payload_bytes: point.size_bytes as f64,
-        keep_alives: per_report,
     };
+    usage.sessions.insert(1, f64::NAN);
+    let mut add = |what, payload_bytes, count| {
+        let message = SentMessage {
+            what,
+            header_bytes: 0,
+            payload_bytes,
+        };
+        usage.add(message, count);
+    };
+    add(What::Publish, point.size_bytes as u64, 1.0);
+    add(What::KeepAlive, 0, per_report);
     Traffic {
         label: format!("{} {}B {}/s", point.stack, point.size_bytes, point.load),
         stack: Some(point.stack.clone()),

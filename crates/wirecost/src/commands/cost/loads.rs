@@ -1,7 +1,7 @@
 //! The first devices of a load, whose packets were kept while it ran.
 
 use wirecost_account::{Cycle, Traffic, Way, replay};
-use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
+use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, What};
 use wirecost_energy::Device;
 use wirecost_proto::Instant;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
@@ -109,7 +109,7 @@ fn mean_device(
         });
         Cycle {
             every: every.unwrap_or(seconds),
-            readings: once.usage.messages,
+            readings: once.usage.count(What::Publish),
             ..once
         }
     });

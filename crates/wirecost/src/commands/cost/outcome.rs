@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use wirecost_account::{Figures, Fleet, FleetFigures, ReadingTime, Terms, Traffic};
-use wirecost_cost::tariff::Charge;
-use wirecost_cost::{Tariff, Usage};
+use wirecost_cost::{Tariff, Usage, What};
 use wirecost_energy::{Account, Device, Energy, Part, Purposes, State};
 use wirecost_link::nat::NatPort;
 use wirecost_proto::calendar::{MONTH_SECONDS, Period};
@@ -12,6 +11,7 @@ use wirecost_proto::{Cause, Phase};
 use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 
+use super::bill;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
 
@@ -57,7 +57,7 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         period: Period::Month,
         ..terms.fleet
     });
-    let fleet_bill = of_month.bill.unwrap_or_default();
+    let fleet_bill = of_month.bill.clone().unwrap_or_default();
     let readings = traffic.cycles.first();
     json!({
         "traffic": traffic.label,
@@ -86,20 +86,23 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         },
         "fleet": fleet_json(&figures.of_fleet(terms.fleet)),
         "account": whole_json(figures, terms.fleet.devices),
-        "bill": figures.bill.map(|bill| json!({
-            "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,
-            "charged_messages": bill.charged_messages, "amount": bill.amount,
-            "fleet_charged_bytes": fleet_bill.charged_bytes, "fleet_amount": fleet_bill.amount,
-        })),
+        "bill": figures.bill.as_ref().map(|bill| {
+            let mut value = bill::json(bill);
+            value["fleet_charged_bytes"] = json!(fleet_bill.charged_bytes);
+            value["fleet_amount"] = json!(fleet_bill.amount);
+            value["next_step"] = json!(bill.next.as_ref().map(bill::step_json));
+            value
+        }),
         "not_billed": figures.refusal,
     })
 }
 
 fn usage_json(usage: &Usage, energy: Option<Energy>) -> Value {
+    let ([packets_up, packets_down], [bytes_up, bytes_down]) = (usage.packets(), usage.bytes());
     json!({
-        "packets_up": usage.packets[0], "packets_down": usage.packets[1],
-        "bytes_up": usage.bytes[0], "bytes_down": usage.bytes[1],
-        "sessions": usage.sessions, "messages": usage.messages, "keep_alives": usage.keep_alives,
+        "packets_up": packets_up, "packets_down": packets_down,
+        "bytes_up": bytes_up, "bytes_down": bytes_down,
+        "sessions": usage.sessions(), "messages": usage.count(What::Publish), "keep_alives": usage.count(What::KeepAlive),
         "joules": energy.map(energy_json),
     })
 }
@@ -136,10 +139,7 @@ pub fn whole_json(figures: &Figures, devices: u32) -> Value {
 /// The figures of all devices in the period that is asked for, as the table has them.
 pub fn fleet_json(fleet: &FleetFigures) -> Value {
     let mut value = usage_json(&fleet.usage, fleet.energy);
-    value["bill"] = json!(fleet.bill.map(|bill| json!({
-        "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,
-        "charged_messages": bill.charged_messages, "amount": bill.amount,
-    })));
+    value["bill"] = json!(fleet.bill.as_ref().map(bill::json));
     value
 }
 
@@ -162,16 +162,15 @@ fn tariff_json(tariff: &Tariff) -> Value {
     json!({
         "file": tariff.name,
         "title": tariff.title,
-        "price": tariff.price,
         "currency": tariff.currency,
         "price_is_assumed": !tariff.is_sourced,
-        "base_fee": tariff.base_fee,
-        "valid_s": tariff.valid_seconds,
         "protocols": tariff::accepted(tariff),
-        "charges": match tariff.charge {
-            Charge::Bytes { .. } => "bytes",
-            Charge::Messages { .. } => "messages",
-        },
+        "charges": if tariff.is_by_bytes() { "bytes" } else { "messages" },
+        "rules": tariff.rules.iter().map(|rule| json!({
+            "rule": rule.name,
+            "row": rule.row,
+            "counts": rule.counts.iter().map(|what| what.name()).collect::<Vec<&str>>(),
+        })).collect::<Vec<Value>>(),
     })
 }
 

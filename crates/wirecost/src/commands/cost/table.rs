@@ -5,7 +5,6 @@ use std::time::Duration;
 use wirecost_account::reading_time::{ReadingTime, Statistic};
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
-use wirecost_cost::tariff::Charge;
 use wirecost_energy::evidence::Beside;
 use wirecost_energy::{Device, Part, Purposes};
 pub use wirecost_proto::shown::{amount, number, time};
@@ -16,6 +15,7 @@ use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
 use super::answer::answer;
+use super::bill;
 use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
@@ -154,9 +154,9 @@ fn heads(per: &str, terms: &Terms<'_>, has_times: bool) -> Vec<Head> {
     }
     heads.push(Head::figure(format!("MB/{per}")).hidden_at(4));
     if let Some(tariff) = terms.tariff {
-        let charged = match tariff.charge {
-            Charge::Bytes { .. } => "charged MB",
-            Charge::Messages { .. } => "messages",
+        let charged = match tariff.is_by_bytes() {
+            true => "charged MB",
+            false => "messages",
         };
         heads.push(Head::figure(charged).hidden_at(2));
         heads.push(Head::figure(format!("{}/{per}*", tariff.currency)));
@@ -202,9 +202,9 @@ fn row(
     }
     row.push(number(fleet.scaled(outcome.month.wire_bytes()) / 1e6));
     if let (Some(bill), Some(tariff)) = (&outcome.bill, terms.tariff) {
-        row.push(match tariff.charge {
-            Charge::Bytes { .. } => number(fleet.scaled(bill.charged_bytes) / 1e6),
-            Charge::Messages { .. } => number(fleet.scaled(bill.charged_messages)),
+        row.push(match tariff.is_by_bytes() {
+            true => number(fleet.scaled(bill.charged_bytes) / 1e6),
+            false => number(fleet.scaled(bill.charged_messages)),
         });
         row.push(amount(fleet.scaled(bill.amount)));
     } else if terms.tariff.is_some() {
@@ -252,6 +252,7 @@ fn footer(
     }
     if let Some(tariff) = terms.tariff {
         notes.push(priced_by(tariff));
+        notes.extend(bills(tariff, source, outcomes));
         notes.extend(unpriced(tariff, source, outcomes));
     }
     if let Some(battery) = terms.battery {
@@ -287,9 +288,30 @@ pub const fn range_of_years(beside: Option<Beside>) -> &'static str {
     }
 }
 
+/// The most rows that have a sentence of their own below the table.
+const MOST_ROWS: usize = 4;
+
+/// What the bill of each row is for; where too many rows would be told, only those that the page's kilobyte changes.
+fn bills(tariff: &Tariff, source: &Source, outcomes: &[Figures]) -> Vec<String> {
+    let alike = alike(&source.traffic);
+    let billed = source.traffic.iter().zip(outcomes);
+    let each = billed.filter_map(|(traffic, outcome)| {
+        let bill = outcome.bill.as_ref()?;
+        let words = match outcomes.len() {
+            ..=MOST_ROWS => bill::words(tariff, bill),
+            _ => bill::other_kilobyte(tariff, bill)?,
+        };
+        Some(format!(
+            "bill* of {} ({}): {words}",
+            own_label(traffic, alike),
+            traffic.way
+        ))
+    });
+    each.collect()
+}
+
 /// The charge of a reading, and the messages of a battery; nothing where too many rows would be told.
 fn charges(device: &Device, source: &Source, outcomes: &[Figures]) -> Option<String> {
-    const MOST_ROWS: usize = 4;
     let alike = alike(&source.traffic);
     let each = source.traffic.iter().zip(outcomes).map(|(traffic, outcome)| {
         let charge = outcome.each?.joules / device.volts / 3.6;
@@ -339,8 +361,12 @@ pub fn priced_by(tariff: &Tariff) -> String {
         true => "from its source",
         false => "an example",
     };
+    let before = match tariff.is_uncompressed {
+        true => "; it counts compressed content by its size before, and this bill by what is sent",
+        false => "",
+    };
     format!(
-        "* priced by {}: {}; the price is {price}",
+        "* priced by {}: {}; the price is {price}{before}",
         tariff.name, tariff.title
     )
 }

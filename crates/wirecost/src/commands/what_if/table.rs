@@ -105,6 +105,7 @@ fn line(answer: &Answer<'_>, names: [&str; 2], cost: &Cost) -> Vec<String> {
         line.push(
             fleet
                 .bill
+                .as_ref()
                 .map_or_else(|| "-".to_owned(), |bill| amount(bill.amount)),
         );
     }
@@ -225,7 +226,7 @@ fn cost_json(cost: &Cost, terms: &Terms<'_>) -> Value {
         "layers": of_layers(&cost.layers),
         "mean_power_w": figures.power.as_ref().map(|power| power.total().joules),
         "battery_years": figures.years.map(outcome::years_json),
-        "money_per_month": figures.bill.map(|bill| bill.amount),
+        "money_per_month": figures.bill.as_ref().map(|bill| bill.amount),
         "fleet": outcome::fleet_json(&figures.of_fleet(terms.fleet)),
         "account": outcome::whole_json(figures, terms.fleet.devices),
         "time_s": figures.time.map(|time| time.total().as_secs_f64()),
