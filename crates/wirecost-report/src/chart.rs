@@ -2,9 +2,10 @@
 //!
 //! - [`Scale`]: from a value to its place, and the round numbers at an axis
 //! - [`plot`]: two axes with shades between them; [`lines`]: what most charts are, curves in such a frame, described as data
-//! - [`bars`]: stacked bars beside their names
-//! - [`down`]: time downwards between two hosts, with the arrows of packets
-//! - [`svg`]: elements, escaped text, and labels that do not overlap
+//! - `bars`: stacked bars beside their names
+//! - [`strip`]: one axis with a bound, an interval and a number
+//! - `down`: time downwards between two hosts, with the arrows of packets
+//! - `svg`: elements, escaped text, and labels that do not overlap
 //!
 //! A new chart fills one of these descriptions and calls [`Figure::new`]. Its name, its description for screen readers, its
 //! colours on light and dark pages and its file of its own (`standalone`) follow from that.
@@ -12,15 +13,15 @@
 pub(crate) mod bars;
 pub(crate) mod down;
 pub(crate) mod ends;
-pub(crate) mod lines;
-pub(crate) mod plot;
+pub mod lines;
+pub mod plot;
 mod scale;
+pub mod strip;
 pub(crate) mod svg;
 
 use serde::Serialize;
 
-pub(crate) use scale::Scale;
-pub(crate) use scale::range;
+pub use scale::{Scale, range};
 
 /// The widths of every figure in CSS pixels: for a desktop and paper, and for a phone.
 const WIDTHS: [f64; 2] = [680.0, 372.0];
@@ -29,16 +30,16 @@ const NARROW: f64 = 500.0;
 
 /// A figure in both widths, of which the style sheet shows one, and its data as CSV.
 #[derive(Serialize)]
-pub(crate) struct Figure {
+pub struct Figure {
     wide: String,
     narrow: String,
     /// Its data as CSV.
-    pub(crate) data: String,
+    pub data: String,
 }
 
 impl Figure {
     /// What `draw` makes of each width.
-    pub(crate) fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
+    pub fn new(draw: impl Fn(f64) -> String, data: String) -> Self {
         let [wide, narrow] = WIDTHS.map(draw);
         Self { wide, narrow, data }
     }

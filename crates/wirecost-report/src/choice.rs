@@ -3,9 +3,9 @@
 //! The page has the requirements, the ranking, its evidence, what it assumes, and the command that repeats it. It is one file that
 //! asks nothing of the network and has no script.
 
+mod bars;
 mod current;
 
-use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::ReportError;
 use crate::chart::Figure;
 use crate::export::escaped;
 
+use bars::Bars;
 pub use current::{Current, Step};
 
 /// The choices of one or more use cases.
@@ -80,25 +81,12 @@ struct Page<'a> {
     css: &'static str,
     #[serde(flatten)]
     choices: &'a Choices,
-    /// The bars of each use case.
-    bars: Vec<Vec<Bar<'a>>>,
+    /// What the rows of each use case take, as bars.
+    bars: Vec<Vec<Bars>>,
     /// The current of a reading of each use case.
     currents: Vec<Option<Figure>>,
     /// The columns of each use case's ranking that the picture above it has.
     hidden: Vec<Vec<usize>>,
-}
-
-/// The bytes of a line as a bar.
-#[derive(Serialize)]
-struct Bar<'a> {
-    stack: &'a str,
-    way: &'a str,
-    is_met: bool,
-    bytes: String,
-    /// The parts in percent of the longest bar.
-    widths: [f64; 3],
-    /// Years of the battery, and their percent of the longest; `None` without a battery.
-    years: Option<(String, f64)>,
 }
 
 /// The choices as one HTML file.
@@ -106,14 +94,12 @@ struct Bar<'a> {
 /// # Errors
 /// The template does not fit the choices, which is a fault of this crate.
 pub fn html(choices: &Choices) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
-    environment.add_template("head.html", include_str!("../templates/head.html"))?;
-    environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
+    let mut environment = crate::html::environment()?;
     environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
     let page = Page {
-        css: include_str!("../templates/style.css"),
+        css: crate::html::STYLE,
         choices,
-        bars: choices.cases.iter().map(bars).collect(),
+        bars: choices.cases.iter().map(bars::all).collect(),
         currents: choices
             .cases
             .iter()
@@ -132,27 +118,6 @@ fn hidden(heads: &[String]) -> Vec<usize> {
     indexed
         .filter(|(_, head)| is_hidden(head))
         .map(|(index, _)| index)
-        .collect()
-}
-
-fn bars(choice: &Choice) -> Vec<Bar<'_>> {
-    let sum = |row: &Ranked| row.parts.iter().sum::<f64>();
-    let shown = || choice.rows.iter().filter(|row| row.is_shown && sum(row) > 0.0);
-    let longest = shown().map(sum).fold(1.0, f64::max);
-    let oldest = shown().filter_map(|row| row.years).map(|[years, ..]| years);
-    let oldest = oldest.fold(f64::MIN_POSITIVE, f64::max);
-    let percent = |part: f64, all: f64| (part / all * 10_000.0).round() / 100.0;
-    shown()
-        .map(|row| Bar {
-            stack: row.texts.get(1).map_or("", String::as_str),
-            way: row.texts.get(2).map_or("", String::as_str),
-            is_met: row.is_met,
-            bytes: crate::number::data(sum(row).round() as u64),
-            widths: row.parts.map(|part| percent(part, longest)),
-            years: row
-                .years
-                .map(|[years, ..]| (format!("{years:.1} years"), percent(years, oldest))),
-        })
         .collect()
 }
 
@@ -228,7 +193,10 @@ mod tests {
             ..Choices::default()
         };
         let html = html(&choices).expect("a page");
-        assert!(!html.contains("<i>") && html.contains("width:75.0%"), "{html}");
+        assert!(
+            !html.contains("<i>") && html.contains("&lt;i&gt; kept: 400 B"),
+            "{html}"
+        );
         let text = markdown(&choices);
         assert!(
             text.contains("## &lt;i>a\\|b\n") && !text.contains("<i>"),

@@ -27,7 +27,7 @@ fn line<'a>(values: impl Iterator<Item = &'a String>) -> String {
 }
 
 /// A field that holds a separator, a quote or a line end is in quotes (RFC 4180 section 2).
-pub(crate) fn quoted(value: &str) -> String {
+pub fn quoted(value: &str) -> String {
     if value.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", value.replace('"', "\"\""))
     } else {

@@ -110,8 +110,11 @@ fn beside(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// The templates that pages share.
-pub(crate) fn environment() -> Result<Environment<'static>, ReportError> {
+/// The templates that all pages share: their head, figures, and tables that scroll where they do not fit.
+///
+/// # Errors
+/// A template cannot be read, which is a fault of this crate.
+pub fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.add_template("head.html", include_str!("../templates/head.html"))?;
     environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
@@ -273,4 +276,33 @@ fn asked(results: &Results) -> String {
         "What does one message of {sizes} cost over {stacks} on {links}, {engines}, {}?",
         figures::samples(scenario),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    const TEMPLATES: [(&str, &str); 6] = [
+        ("choice.html", include_str!("../templates/choice.html")),
+        ("figure.html", include_str!("../templates/figure.html")),
+        ("link.html", include_str!("../templates/link.html")),
+        ("load.html", include_str!("../templates/load.html")),
+        ("nbiot.html", include_str!("../templates/nbiot.html")),
+        ("report.html", include_str!("../templates/report.html")),
+    ];
+
+    #[test]
+    fn every_table_of_every_page_scrolls_where_it_does_not_fit() {
+        for (name, text) in TEMPLATES {
+            let mut before = text.split("<table").collect::<Vec<_>>();
+            before.pop();
+            for before in before {
+                let call = before.rsplit_once("{% call scroll(").map(|(_, call)| call);
+                let is_within = call.is_some_and(|call| call.ends_with(") %}") && !call.contains('<'));
+                assert!(
+                    is_within,
+                    "{name}: a table is not within {{% call scroll(..) %}}: …{}",
+                    &before[before.len().saturating_sub(80)..]
+                );
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
-//! - `chart`: the kit that all charts are made of
+//! - [`chart`]: the kit that all charts are made of
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
@@ -12,7 +12,7 @@
 //!
 //! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
 //! column, its text, its ranking), `figures` (bytes by layer of a cell), `groups` (cells that may be compared), `names`
-//! (the names of cells), [`per`] (what all-in bytes are of), `conclusion` (the figures in a sentence), `csv` and [`number`] (the format of quantities).
+//! (the names of cells), [`per`] (what all-in bytes are of), `conclusion` (the figures in a sentence), [`csv`] and [`number`] (the format of quantities).
 //!
 //! ```
 //! use wirecost_results::Cell;
@@ -27,11 +27,11 @@
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod chart;
+pub mod chart;
 pub mod choice;
 mod columns;
 mod conclusion;
-mod csv;
+pub mod csv;
 mod error;
 mod explain;
 pub mod export;

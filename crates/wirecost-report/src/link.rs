@@ -4,7 +4,6 @@
 //! The figures are those of `link.json`; the packets are in the capture. There is no ladder, because reading a capture
 //! does not keep single packets.
 
-use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
@@ -19,7 +18,7 @@ use crate::{ReportError, number};
 /// # Errors
 /// The summary is of another version, or the template does not fit it, which is a fault of this crate.
 pub fn report(summary: &Value) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
+    let mut environment = crate::html::environment()?;
     environment.add_filter("grouped", number::grouped);
     environment.add_template("link.html", include_str!("../templates/link.html"))?;
     let total = &summary["report"]["total"];
@@ -29,7 +28,7 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
         .flat_map(|section| [&section["up"], &section["down"]]);
     let link = LinkText::deserialize(&summary["link"]).map_err(ReportError::Link)?;
     let page = Page {
-        css: include_str!("../templates/style.css"),
+        css: crate::html::STYLE,
         summary,
         link: words(&link),
         conclusion: conclusion(&summary["report"]),

@@ -1,5 +1,6 @@
 //! The format of quantities, the same in every figure and table.
 
+use wirecost_proto::shown;
 pub use wirecost_proto::shown::grouped;
 
 /// The sign of a missing value.
@@ -143,7 +144,7 @@ pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 1e6 => format!("{}M", trimmed(value / 1e6, 2)),
         v if v >= 1e4 => format!("{}k", trimmed(value / 1e3, 1)),
-        _ => trimmed(value, 4),
+        _ => shown::number(value),
     }
 }
 
@@ -209,6 +210,6 @@ mod tests {
     #[test]
     fn numbers_at_an_axis_are_short() {
         let texts = [0.25, 9_000.0, 12_500.0, 2e6, -143.0].map(short);
-        assert_eq!(texts, ["0.25", "9000", "12.5k", "2M", "-143"]);
+        assert_eq!(texts, ["0.25", "9,000", "12.5k", "2M", "-143"]);
     }
 }

@@ -18,11 +18,6 @@ macro_rules! words {
 }
 
 words! {
-    AskedEngine {
-        Auto => "auto",
-        Live => "live",
-        Sim => "sim",
-    }
     Engine {
         Live => "live",
         Sim => "sim",
@@ -36,41 +31,14 @@ words! {
         Ethernet => "ethernet",
         Wifi => "wifi",
     }
-    Framing {
-        None => "none",
-        Ethernet => "ethernet",
-        Wifi => "wifi",
-    }
     ServerPath {
         Real => "real",
         Relay => "relay",
-    }
-    PacketPath {
-        Tun => "tun",
-        Veth => "veth",
     }
     LoadPacketPath {
         Tun => "tun",
         Veth => "veth",
         Virtual => "virtual",
-    }
-    CertificateKey {
-        P256 => "p256",
-        P384 => "p384",
-        Rsa2048 => "rsa2048",
-        Rsa3072 => "rsa3072",
-        Ed25519 => "ed25519",
-        MlDsa44 => "mldsa44",
-        MlDsa65 => "mldsa65",
-    }
-    Chain {
-        Leaf => "leaf",
-        Intermediate => "intermediate",
-        CrossSigned => "cross-signed",
-    }
-    Reconnect {
-        AsNeeded => "as-needed",
-        Never => "never",
     }
     Encoding {
         Json => "json",

@@ -1,5 +1,7 @@
 //! Device files: power states, timers and radio of a device, each figure with its source.
 
+pub mod shape;
+
 use std::time::Duration;
 
 use wirecost_energy::device::{Paging, Processor, Tail, Transmitter, Wake};
@@ -15,6 +17,7 @@ use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
 use crate::node::{Node, Value};
 use crate::table::{Table, meant, parsed, text, whole};
+use shape::names;
 
 /// The device files that are part of the program: name and text.
 pub const BUILT_IN: [(&str, &str); 7] = [
@@ -66,30 +69,13 @@ pub fn known(name: &str) -> Result<&'static str, ValueError> {
 /// What a name of [`known`] is.
 const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet or esp32s3-wifi-on";
 
-const KEYS: [&str; 14] = [
-    "wirecost_device",
-    "title",
-    "chip",
-    "sources",
-    "supply",
-    "states",
-    "rest",
-    "paging",
-    "window_listen",
-    "transmitter",
-    "wake",
-    "tails",
-    "processor",
-    "radio",
-];
-
 /// Reads a device file. `name` is the device's name in output.
 ///
 /// # Errors
 /// It is not a device file; the error has the line.
 pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let file = Node::parse(file)?;
-    let table = versioned(&file, "device", "wirecost_device", &KEYS)?;
+    let table = versioned(&file, "device", "wirecost_device", &names(&shape::FILE))?;
     let figures = Figures::new(&file)?;
     let reader = Reader {
         volts: figures.required(&table, ("", "supply"), voltage)?.value,
@@ -177,8 +163,7 @@ impl Reader {
     }
 
     fn levels(&self, table: &Table<'_>) -> Result<[Level; State::ALL.len()], ScenarioError> {
-        let names = State::ALL.map(State::name);
-        let states = inner(table, "states", &names)?;
+        let states = inner(table, "states", &names(&shape::STATES))?;
         let mut levels = [Level::default(); State::ALL.len()];
         for state in State::ALL {
             let figure = self.figures.required(&states, ("states.", state.name()), draw)?;
@@ -191,7 +176,7 @@ impl Reader {
         let Some(node) = table.get("paging") else {
             return Ok(None);
         };
-        let paging = Table::new(node, "paging.", &["every", "listen"])?;
+        let paging = Table::new(node, "paging.", &names(&shape::PAGING))?;
         let every = self.figures.required(&paging, ("paging.", "every"), time)?.value;
         let listen = self.figures.required(&paging, ("paging.", "listen"), time)?.value;
         if listen > every || every.is_zero() {
@@ -207,7 +192,7 @@ impl Reader {
         let Some(node) = table.get("wake") else {
             return Ok(None);
         };
-        let wake = Table::new(node, "wake.", &["time", "power"])?;
+        let wake = Table::new(node, "wake.", &names(&shape::WAKE))?;
         let power = self.figures.required(&wake, ("wake.", "power"), draw)?;
         Ok(Some(Wake {
             time: self.figures.required(&wake, ("wake.", "time"), time)?.value,
@@ -233,7 +218,7 @@ impl Reader {
             ));
         }
         let one = |node: &Node| {
-            let tail = Table::new(node, "tails.", &["state", "power", "time"])?;
+            let tail = Table::new(node, "tails.", &names(&shape::TAIL))?;
             let state = tail.required("state", state)?;
             let power = self.figures.one(&tail, ("tails.", "power"), draw)?;
             Ok(Tail {
@@ -249,7 +234,7 @@ impl Reader {
         let Some(node) = table.get("transmitter") else {
             return Ok(None);
         };
-        let transmitter = Table::new(node, "transmitter.", &["power", "least"])?;
+        let transmitter = Table::new(node, "transmitter.", &names(&shape::TRANSMITTER))?;
         let power = self
             .figures
             .required(&transmitter, ("transmitter.", "power"), decibel_milliwatts)?;
@@ -272,8 +257,7 @@ impl Reader {
         let Some(node) = table.get("processor") else {
             return Ok(None);
         };
-        let keys = ["clock", "cycles_per_packet", "cycles_per_byte"];
-        let processor = Table::new(node, "processor.", &keys)?;
+        let processor = Table::new(node, "processor.", &names(&shape::PROCESSOR))?;
         let work = |key| {
             Ok(self
                 .figures
@@ -291,7 +275,7 @@ impl Reader {
     }
 
     fn radio(&self, table: &Table<'_>) -> Result<Radio, ScenarioError> {
-        let kinds = ["wifi", "ethernet", "cellular", "nbiot"];
+        let kinds = names(&shape::RADIO);
         let radio = inner(table, "radio", &kinds)?;
         let mut found = kinds.iter().filter_map(|kind| Some((*kind, radio.get(kind)?)));
         let (Some((kind, node)), None) = (found.next(), found.next()) else {
@@ -303,7 +287,7 @@ impl Reader {
         match kind {
             "wifi" => self.wifi(node, &prefix).map(Radio::Wifi),
             "ethernet" => {
-                let wire = Table::new(node, &prefix, &["rate"])?;
+                let wire = Table::new(node, &prefix, &names(&shape::ETHERNET))?;
                 let rate = self.rate(&wire, &prefix, "rate")?;
                 Ok(Radio::Ethernet(Ethernet { rate }))
             }
@@ -326,8 +310,7 @@ impl Reader {
     }
 
     fn wifi(&self, node: &Node, prefix: &str) -> Result<Wifi, ScenarioError> {
-        let keys = ["standard", "rate", "acknowledgement_rate", "link_bytes"];
-        let wifi = Table::new(node, prefix, &keys)?;
+        let wifi = Table::new(node, prefix, &names(&shape::WIFI))?;
         Ok(Wifi {
             modulation: wifi.required("standard", modulation)?,
             rate: self.rate(&wifi, prefix, "rate")?,
@@ -337,7 +320,7 @@ impl Reader {
     }
 
     fn cellular(&self, node: &Node, prefix: &str) -> Result<Cellular, ScenarioError> {
-        let cellular = Table::new(node, prefix, &["up", "down", "link_bytes", "grant"])?;
+        let cellular = Table::new(node, prefix, &names(&shape::CELLULAR))?;
         Ok(Cellular {
             up: self.rate(&cellular, prefix, "up")?,
             down: self.rate(&cellular, prefix, "down")?,
@@ -347,16 +330,7 @@ impl Reader {
     }
 
     fn nbiot(&self, node: &Node, prefix: &str) -> Result<NbIot, ScenarioError> {
-        let keys = [
-            "tones",
-            "block_index_up",
-            "repetitions_up",
-            "block_index_down",
-            "repetitions_down",
-            "link_bytes",
-            "grant",
-        ];
-        let nbiot = Table::new(node, prefix, &keys)?;
+        let nbiot = Table::new(node, prefix, &names(&shape::NBIOT))?;
         let index = |key| Ok(self.figures.required(&nbiot, (prefix, key), block_index)?.value);
         let repetitions = |key| Ok(self.figures.required(&nbiot, (prefix, key), repetitions)?.value);
         Ok(NbIot {

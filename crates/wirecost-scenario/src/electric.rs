@@ -38,6 +38,12 @@ pub(crate) const CURRENTS: [(&str, f64); 4] = [("nA", 1e-9), ("uA", 1e-6), ("mA"
 /// Units of power, as factors to watts.
 pub(crate) const POWERS: [(&str, f64); 3] = [("uW", 1e-6), ("mW", 1e-3), ("W", 1.0)];
 
+/// Units of voltage, as factors to volts.
+pub(crate) const VOLTAGES: [(&str, f64); 2] = [("mV", 1e-3), ("V", 1.0)];
+
+/// Units of frequency, as factors to hertz.
+pub(crate) const FREQUENCIES: [(&str, f64); 4] = [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+
 /// A power, or a current at the supply's voltage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw {
@@ -84,7 +90,7 @@ pub fn current(text: &str) -> Result<f64, ValueError> {
 /// # Errors
 /// It is not a voltage, or 0.
 pub fn voltage(text: &str) -> Result<f64, ValueError> {
-    let volts = quantity(text, &[("mV", 1e-3), ("V", 1.0)], "a voltage: write 3.3V")?;
+    let volts = quantity(text, &VOLTAGES, "a voltage: write 3.3V")?;
     above_zero(volts, text)
 }
 
@@ -93,8 +99,7 @@ pub fn voltage(text: &str) -> Result<f64, ValueError> {
 /// # Errors
 /// It is not a frequency, or 0.
 pub fn frequency(text: &str) -> Result<f64, ValueError> {
-    let units = [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
-    above_zero(quantity(text, &units, "a frequency: write 80MHz")?, text)
+    above_zero(quantity(text, &FREQUENCIES, "a frequency: write 80MHz")?, text)
 }
 
 /// Reads a transmit power: `23dBm`, `-5dBm`. Returns decibel milliwatts.

@@ -1,5 +1,5 @@
 //! The JSON Schema of scenarios and docs/scenarios.md say of each option what its row says. `UPDATE_SNAPSHOTS=1` renews both. The pages
-//! name each figure of the catalogue.
+//! name each figure of the catalogue. The JSON Schema of devices says what their reader reads.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,6 +9,7 @@ use serde_json::json;
 use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::resolved::Tree;
 use wirecost_scenario::Kind as ScenarioKind;
+use wirecost_scenario::device::shape::{self, DeviceQuantity, DeviceValue, Key};
 use wirecost_scenario::edit::{OF_COMPARISONS, OF_LOADS};
 use wirecost_scenario::nbiot::DIMENSIONS;
 use wirecost_scenario::options::compare::Options;
@@ -38,7 +39,7 @@ fn compared(name: &str, made: &str) {
     }
     assert!(
         std::env::var_os("UPDATE_SNAPSHOTS").is_some(),
-        "{name} is not as the rows of the options say: UPDATE_SNAPSHOTS=1 cargo test -p wirecost-scenario --test described"
+        "{name} is not as the rows say: UPDATE_SNAPSHOTS=1 cargo test -p wirecost-scenario --test described"
     );
     fs::write(&path, made).expect(name);
 }
@@ -183,6 +184,128 @@ fn the_schema_has_every_row_as_a_property_and_no_other_key() {
     }
     let made = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
     compared(name, &made);
+}
+
+/// A table of JSON in this order.
+fn object<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
+    Tree::Table(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
+}
+
+/// A description, where there is one, and more keys.
+fn with_help(help: &str, tree: Tree) -> Tree {
+    let description = ("description".to_owned(), Tree::text(help));
+    match tree {
+        Tree::Table(entries) if !help.is_empty() => {
+            Tree::Table(std::iter::once(description).chain(entries).collect())
+        }
+        other => other,
+    }
+}
+
+fn of_keys(keys: &[Key]) -> Tree {
+    let required: Vec<&str> = keys
+        .iter()
+        .filter(|key| key.is_required)
+        .map(|key| key.name)
+        .collect();
+    let property = |key: &Key| (key.name.to_owned(), with_help(key.help, of_shape(key.shape)));
+    object([
+        ("type", Tree::text("object")),
+        ("additionalProperties", Tree::Bool(false)),
+        ("required", Tree::of(&required)),
+        ("properties", Tree::Table(keys.iter().map(property).collect())),
+    ])
+}
+
+fn of_shape(shape: DeviceValue) -> Tree {
+    match shape {
+        DeviceValue::Version => Tree::of(&json!({"const": 1})),
+        DeviceValue::Text => Tree::of(&json!({"type": "string"})),
+        DeviceValue::Sources => Tree::of(
+            &json!({"type": "object", "additionalProperties": {"type": "string", "pattern": "(19|20)[0-9]{2}"}}),
+        ),
+        DeviceValue::Word(words) => Tree::of(&json!({"enum": words})),
+        DeviceValue::Figure(quantity) => Tree::of(&json!({"$ref": format!("#/$defs/{}", quantity.name())})),
+        DeviceValue::Table(keys) => of_keys(keys),
+        DeviceValue::OneOf(keys) => match of_keys(keys) {
+            Tree::Table(mut entries) => {
+                entries.push(("minProperties".to_owned(), Tree::number(1)));
+                entries.push(("maxProperties".to_owned(), Tree::number(1)));
+                Tree::Table(entries)
+            }
+            other => other,
+        },
+        DeviceValue::List(keys) => object([("type", Tree::text("array")), ("items", of_keys(keys))]),
+    }
+}
+
+/// The quantities of some keys.
+fn quantities(keys: &[Key], all: &mut BTreeSet<DeviceQuantity>) {
+    for key in keys {
+        match key.shape {
+            DeviceValue::Figure(quantity) => {
+                all.insert(quantity);
+            }
+            DeviceValue::Table(keys) | DeviceValue::OneOf(keys) | DeviceValue::List(keys) => {
+                quantities(keys, all)
+            }
+            DeviceValue::Version | DeviceValue::Text | DeviceValue::Sources | DeviceValue::Word(_) => {}
+        }
+    }
+}
+
+/// A figure: its quantity alone, or with its source and its spread.
+fn figure(quantity: DeviceQuantity) -> Tree {
+    let value = quantity.pattern().map_or_else(
+        || json!({"type": ["string", "number"]}),
+        |pattern| json!({"type": "string", "pattern": pattern}),
+    );
+    let of = |text: &str| json!({"type": "string", "description": text});
+    let source = of("A name of sources, or assumed, which a figure without one is.");
+    let mut spread = of(
+        "How far the true value may be from it. Without it, 10% for a figure with a source and 30% for an assumed one.",
+    );
+    spread["pattern"] = json!(r"^[0-9]+(\.[0-9]+)? ?%$");
+    let detailed = json!({
+        "type": "object", "additionalProperties": false, "required": ["value"],
+        "properties": {"value": value, "source": source, "spread": spread},
+    });
+    Tree::of(&json!({"anyOf": [value, detailed]}))
+}
+
+#[test]
+fn the_schema_of_devices_has_every_key_that_their_reader_knows() {
+    let mut all = BTreeSet::new();
+    quantities(&shape::FILE, &mut all);
+    let figures = all
+        .into_iter()
+        .map(|quantity| (quantity.name().to_owned(), figure(quantity)));
+    let head = object([
+        (
+            "$schema",
+            Tree::text("https://json-schema.org/draft/2020-12/schema"),
+        ),
+        ("$id", Tree::text("urn:wirecost:device:1")),
+        ("title", Tree::text("devices of wirecost, version 1")),
+        (
+            "description",
+            Tree::text(
+                "Power states, timers and radio of a device, for wirecost cost --device. A figure names its source, or is an assumed one.",
+            ),
+        ),
+    ]);
+    let (Tree::Table(mut entries), Tree::Table(body)) = (head, of_keys(&shape::FILE)) else {
+        panic!("tables");
+    };
+    entries.extend(body);
+    entries.push(("$defs".to_owned(), Tree::Table(figures.collect())));
+    let made = serde_json::to_string_pretty(&Tree::Table(entries)).expect("JSON") + "\n";
+    compared("schema/device.schema.json", &made);
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Judged claims as a page: one file that asks nothing of the network and works without scripts.
 
-use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use wirecost_proto::units::counted;
+use wirecost_report::chart::Figure;
+use wirecost_report::html;
 
 use crate::claims::{Claims, Difference, Grid, Note};
 use crate::evidence::Evidence;
 use crate::judge::Judged;
 use crate::judge::count::{apart, numbers};
-use crate::plot::{self, COLOURS, Entry, Line};
+use crate::plot::{self, Entry, Line};
 use crate::verdict::Verdict;
 
 mod claim;
@@ -52,7 +53,7 @@ pub enum PageError {
 /// # Errors
 /// A plot does not name one figure for each of its places.
 pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
-    let mut environment = Environment::new();
+    let mut environment = html::environment()?;
     environment.add_template("claims.html", include_str!("../templates/claims.html"))?;
     let (title, command) = match studies {
         [study] => (study.claims.study.clone(), study.claims.study.as_str()),
@@ -63,7 +64,7 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     let view = Page {
         title,
         command,
-        css: include_str!("../templates/claims.css"),
+        css: [html::STYLE, include_str!("../templates/claims.css")],
         conclusion: conclusion(studies, &all),
         tally: Verdict::ALL
             .into_iter()
@@ -115,7 +116,7 @@ fn conclusion(studies: &[Shown<'_>], all: &[Verdict]) -> String {
 struct Page<'a> {
     title: String,
     command: &'a str,
-    css: &'static str,
+    css: [&'static str; 2],
     conclusion: String,
     tally: Vec<Part>,
     boards: Vec<Board<'a>>,
@@ -205,7 +206,7 @@ impl<'a> StudyView<'a> {
 #[derive(Serialize)]
 struct PlotView<'a> {
     title: &'a str,
-    svg: String,
+    figure: Figure,
     over: &'a str,
     values: Vec<String>,
     lines: Vec<LineView>,
@@ -214,7 +215,6 @@ struct PlotView<'a> {
 #[derive(Serialize)]
 struct LineView {
     name: String,
-    colour: usize,
     entries: Vec<Entry>,
 }
 
@@ -245,7 +245,7 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
                 names.push(line.name.clone());
             }
         }
-        let colour = |name: &str| names.iter().position(|known| known == name).unwrap_or_default() % COLOURS;
+        let colour = |name: &str| names.iter().position(|known| known == name).unwrap_or_default();
         let entry = |line: &Line, value: &String| Entry {
             ours: line.ours.get(value).map(|figure| figure.amount.to_string()),
             published: line
@@ -258,12 +258,11 @@ fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>
         };
         let line = |line: &Line| LineView {
             name: line.name.clone(),
-            colour: colour(&line.name),
             entries: drawing.values.iter().map(|value| entry(line, value)).collect(),
         };
         views.push(PlotView {
             title: &plot.title,
-            svg: plot::svg(plot, &drawing, &colour),
+            figure: plot::chart(plot, &drawing, &colour),
             over: &plot.over,
             lines: drawing.lines.iter().map(line).collect(),
             values: drawing.values,
@@ -286,4 +285,19 @@ fn tables<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<TableView<'
         })
     };
     claims.tables.iter().map(view).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_table_of_the_page_scrolls_where_it_does_not_fit() {
+        let template = include_str!("../templates/claims.html");
+        let tables = template.matches("<table").count();
+        let scrolled = template.split("{% call scroll(").skip(1);
+        let within = scrolled.filter(|call| {
+            call.split_once(" %}")
+                .is_some_and(|(_, rest)| rest.starts_with("<table"))
+        });
+        assert_eq!((tables, within.count()), (4, 4));
+    }
 }

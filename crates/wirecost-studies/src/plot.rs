@@ -11,7 +11,7 @@ use crate::judge::rules::shown;
 use crate::reference::Reference;
 
 mod draw;
-pub(crate) use draw::{COLOURS, svg};
+pub(crate) use draw::figure as chart;
 
 /// The lines of a plot.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,10 +237,15 @@ value: \"publish/response_time{stack=tcp,size=$size,link.rtt=$link.rtt} p(50)\"\
             (line.name.as_str(), texts),
             ("tcp", vec!["8ms".to_owned(), "28ms".to_owned()])
         );
-        let svg = svg(&claims.plots[0], &drawing, &|_| 0);
+        let figure = serde_json::to_value(chart(&claims.plots[0], &drawing, &|_| 0)).expect("a figure");
+        let (svg, data) = (figure["wide"].to_string(), &figure["data"]);
         assert!(
             svg.contains("tcp, 128B: published 8ms (L3)") && svg.contains("1kB: published 28ms"),
             "{svg}"
+        );
+        assert_eq!(
+            data,
+            "stack,size,published_by,value,unit\ntcp,128B,L3,0.008,s\ntcp,1kB,L3,0.028,s\n"
         );
         let rows = claims.tables[0].rows(&claims, &evidence).expect("rows");
         assert_eq!(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use wirecost_proto::units::counted;
+use wirecost_report::terminal::broken;
 
 use crate::judge::count::{apart, by_verdict, numbers};
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedReading, JudgedSuspect};
@@ -90,8 +91,8 @@ fn one(text: &mut String, claim: &Judged, id_width: usize, width: usize) {
     let head = format!("{:<id_width$}  {:<13}  ", claim.id, claim.verdict);
     let indent = head.chars().count();
     let room = width.saturating_sub(indent).max(20);
-    let mut lines = wrapped(&said(claim, point), room);
-    lines.extend(details(claim, point).iter().flat_map(|line| wrapped(line, room)));
+    let mut lines = broken(&said(claim, point), room);
+    lines.extend(details(claim, point).iter().flat_map(|line| broken(line, room)));
     for (at, line) in lines.iter().enumerate() {
         let begin = if at == 0 { head.as_str() } else { "" };
         // Writing to a text cannot fail.
@@ -146,21 +147,6 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     }
     details.extend(claim.suspects.iter().map(JudgedSuspect::sentence));
     details
-}
-
-/// The text in lines of at most `width` letters, broken at spaces.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

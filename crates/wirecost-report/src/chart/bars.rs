@@ -8,6 +8,8 @@ const BAR: f64 = 20.0;
 /// Size of the numbers on bars and beside them.
 const FONT: f64 = 11.0;
 const NAME_FONT: f64 = 12.0;
+/// The largest part of the width that is for names beside the bars.
+const NAMES: f64 = 0.36;
 /// Pixels of the figure for each number at the axis.
 const TICK: f64 = 70.0;
 
@@ -43,7 +45,7 @@ pub(crate) struct Part {
     pub(crate) class: String,
     /// Its length.
     pub(crate) value: f64,
-    /// Its number as text.
+    /// Its number as text; empty for none.
     pub(crate) text: String,
     /// The tooltip.
     pub(crate) title: String,
@@ -65,20 +67,19 @@ struct Frame {
     longest: [f64; 2],
     top: f64,
     rows: usize,
-    is_narrow: bool,
+    /// Whether names stand above their bars instead of beside them.
+    are_above: bool,
 }
 
 impl Frame {
     fn new(chart: &BarChart, width: f64) -> Self {
-        let is_narrow = width < NARROW;
         let widest = |texts: &mut dyn Iterator<Item = &str>, font: f64| {
             texts.map(|text| text_width(text, font)).fold(0.0, f64::max)
         };
         let rows = || chart.rows.iter();
-        let names = match is_narrow {
-            true => 0.0,
-            false => (widest(&mut rows().map(|row| row.label.as_str()), NAME_FONT) + 8.0).min(width * 0.36),
-        };
+        let names = widest(&mut rows().map(|row| row.label.as_str()), NAME_FONT) + 8.0;
+        let are_above = width < NARROW || names > width * NAMES;
+        let names = if are_above { 0.0 } else { names };
         let totals = [0, 1].map(|side| {
             let widest = widest(&mut rows().map(|row| row.totals[side].as_str()), FONT);
             if widest > 0.0 { widest + 10.0 } else { 0.0 }
@@ -97,16 +98,16 @@ impl Frame {
             longest,
             top: if chart.sides[1].is_empty() { 6.0 } else { 26.0 },
             rows: chart.rows.len(),
-            is_narrow,
+            are_above,
         }
     }
 
     const fn pitch(&self) -> f64 {
-        if self.is_narrow { 42.0 } else { 28.0 }
+        if self.are_above { 42.0 } else { 28.0 }
     }
 
     const fn bar_top(&self, row: usize) -> f64 {
-        let name = if self.is_narrow { 18.0 } else { 4.0 };
+        let name = if self.are_above { 18.0 } else { 4.0 };
         self.top + row as f64 * self.pitch() + name
     }
 
@@ -116,7 +117,7 @@ impl Frame {
 
     /// A line from top to bottom. Where names stand above their bars, it leaves them out.
     fn line(&self, svg: &mut Svg, class: &str, x: f64) {
-        if !self.is_narrow {
+        if !self.are_above {
             svg.line(class, [x, self.top - 2.0], [x, self.bottom()]);
             return;
         }
@@ -135,7 +136,7 @@ impl BarChart {
         self.axis(&mut svg, &frame);
         for (index, row) in self.rows.iter().enumerate() {
             let top = frame.bar_top(index);
-            let (at, room) = match frame.is_narrow {
+            let (at, room) = match frame.are_above {
                 true => ([0.0, top - 5.0], width),
                 false => ([0.0, top + 14.5], frame.names - 8.0),
             };
@@ -188,7 +189,7 @@ fn bar(svg: &mut Svg, frame: &Frame, top: f64, (parts, total): (&[Part], &str), 
             [left, top, width, BAR],
             &part.title,
         );
-        if width >= text_width(&part.text, FONT) + 3.0 {
+        if !part.text.is_empty() && width >= text_width(&part.text, FONT) + 3.0 {
             let at = [left + width / 2.0, top + 14.0];
             svg.text(&format!("on {}", part.class), Anchor::Middle, at, &part.text);
         }
@@ -229,6 +230,12 @@ mod tests {
     fn a_hostile_name_stays_text() {
         let svg = chart("<script>").draw(680.0);
         assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script>"));
+    }
+
+    #[test]
+    fn names_too_long_for_their_place_stand_above_their_bars() {
+        let long = "a stack with a channel and a connection that is renewed";
+        assert!(chart(long).draw(680.0).contains(long));
     }
 
     #[test]

@@ -4,67 +4,69 @@ use super::ends::{self, End};
 use super::plot::{Axis, Band, Plot};
 
 /// The height of the frame of most charts.
-pub(crate) const HEIGHT: f64 = 250.0;
+pub const HEIGHT: f64 = 250.0;
 /// The height of the frame of a chart over time, of which a page has several.
-pub(crate) const LOW: f64 = 150.0;
+pub const LOW: f64 = 150.0;
 
 /// A chart of curves before its width is known.
-pub(crate) struct LineChart {
+pub struct LineChart {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The axis to the right.
-    pub(crate) across: Axis,
+    pub across: Axis,
     /// The axis upwards.
-    pub(crate) up: Axis,
+    pub up: Axis,
     /// The height of the frame.
-    pub(crate) height: f64,
+    pub height: f64,
     /// Parts of the axis to the right.
-    pub(crate) bands: Vec<Band>,
+    pub bands: Vec<Band>,
     /// Dashed lines upwards with their names.
-    pub(crate) limits: Vec<(f64, String)>,
+    pub limits: Vec<(f64, String)>,
     /// The curves.
-    pub(crate) curves: Vec<Curve>,
+    pub curves: Vec<Curve>,
     /// Marks above all curves.
-    pub(crate) marks: Vec<Mark>,
+    pub marks: Vec<Mark>,
     /// Whether the names of curves are at their ends; otherwise the page has a legend.
-    pub(crate) has_names: bool,
+    pub has_names: bool,
 }
 
 /// A curve with what belongs to it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Curve {
+pub struct Curve {
     /// Its name.
-    pub(crate) label: String,
+    pub label: String,
     /// Its colour.
-    pub(crate) number: usize,
+    pub number: usize,
     /// The tooltip, and its part of the description for screen readers.
-    pub(crate) title: String,
+    pub title: String,
     /// Where and how much, ascending; without a value there is a gap.
-    pub(crate) points: Vec<(f64, Option<f64>)>,
+    pub points: Vec<(f64, Option<f64>)>,
     /// Where, and the ends of the interval.
-    pub(crate) intervals: Vec<(f64, [f64; 2])>,
+    pub intervals: Vec<(f64, [f64; 2])>,
     /// Marks on it.
-    pub(crate) marks: Vec<Mark>,
+    pub marks: Vec<Mark>,
+    /// Numbers of somebody else that it is compared with, as diamonds; `radius` is half their width.
+    pub diamonds: Vec<Mark>,
     /// Pixels by which it is moved to the right, so that its intervals hide no others.
-    pub(crate) shift: f64,
+    pub shift: f64,
 }
 
 /// A point with a tooltip.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// Where and how much.
-    pub(crate) at: (f64, f64),
+    pub at: (f64, f64),
     /// Its colour.
-    pub(crate) number: usize,
+    pub number: usize,
     /// The radius of its ring, in pixels.
-    pub(crate) radius: f64,
+    pub radius: f64,
     /// The tooltip.
-    pub(crate) title: String,
+    pub title: String,
 }
 
 impl Curve {
     /// A curve without gaps.
-    pub(crate) fn of(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
+    pub fn of(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
         Self {
             label,
             number,
@@ -73,15 +75,17 @@ impl Curve {
         }
     }
 
+    /// Where it ends; a curve of diamonds alone at the last of them.
     fn last(&self) -> Option<[f64; 2]> {
         let mut points = self.points.iter().rev();
-        points.find_map(|(at, value)| Some([*at, (*value)?]))
+        let last = points.find_map(|(at, value)| Some([*at, (*value)?]));
+        last.or_else(|| self.diamonds.last().map(|mark| mark.at.into()))
     }
 }
 
 impl LineChart {
     /// An empty chart with these axes.
-    pub(crate) fn new(name: impl Into<String>, across: Axis, up: Axis) -> Self {
+    pub fn new(name: impl Into<String>, across: Axis, up: Axis) -> Self {
         Self {
             name: name.into(),
             across,
@@ -96,12 +100,12 @@ impl LineChart {
     }
 
     /// The chart with these curves.
-    pub(crate) fn with(self, curves: Vec<Curve>) -> Self {
+    pub fn with(self, curves: Vec<Curve>) -> Self {
         Self { curves, ..self }
     }
 
     /// The chart in a width.
-    pub(crate) fn draw(&self, width: f64) -> String {
+    pub fn draw(&self, width: f64) -> String {
         let names: Vec<&str> = match self.has_names {
             true => self.curves.iter().map(|curve| curve.label.as_str()).collect(),
             false => Vec::new(),
@@ -163,6 +167,10 @@ impl LineChart {
         }
         for mark in &curve.marks {
             draw_mark(plot, mark, curve.shift);
+        }
+        for mark in &curve.diamonds {
+            let [x, y] = moved(plot, mark.at.0, mark.at.1);
+            plot.svg.diamond(&class, [x, y], mark.radius, &mark.title);
         }
     }
 }

@@ -20,7 +20,7 @@ const TICK: f64 = 60.0;
 
 /// An axis: its scale, and what is written at it.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     scale: Scale,
     name: String,
     write: fn(f64) -> String,
@@ -30,7 +30,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     /// An axis with round numbers. `name` is its quantity or unit.
-    pub(crate) fn new(scale: Scale, name: impl Into<String>) -> Self {
+    pub fn new(scale: Scale, name: impl Into<String>) -> Self {
         Self {
             scale,
             name: name.into(),
@@ -40,12 +40,12 @@ impl Axis {
     }
 
     /// Writes its numbers in another way.
-    pub(crate) fn written(self, write: fn(f64) -> String) -> Self {
+    pub fn written(self, write: fn(f64) -> String) -> Self {
         Self { write, ..self }
     }
 
     /// Has these labels, ascending, as far as there is room.
-    pub(crate) fn labelled(self, labels: Vec<(f64, String)>) -> Self {
+    pub fn labelled(self, labels: Vec<(f64, String)>) -> Self {
         Self {
             labels: Some(labels),
             ..self
@@ -63,15 +63,15 @@ impl Axis {
 
 /// A part of the axis to the right, such as a phase or a state.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Band {
+pub struct Band {
     /// What it is called.
-    pub(crate) name: String,
+    pub name: String,
     /// From where to where.
-    pub(crate) span: [f64; 2],
+    pub span: [f64; 2],
     /// The class of its colour; two shades of grey in turn without one.
-    pub(crate) class: Option<String>,
+    pub class: Option<String>,
     /// The tooltip.
-    pub(crate) title: String,
+    pub title: String,
 }
 
 /// A chart with two axes under construction.

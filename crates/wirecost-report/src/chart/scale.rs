@@ -7,7 +7,7 @@ const COARSE: f64 = 2.5;
 
 /// An axis from one value to a larger one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     ends: [f64; 2],
     is_logarithmic: bool,
     is_whole: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// An axis of equal steps. Ends that do not differ are moved apart.
-    pub(crate) const fn linear(least: f64, most: f64) -> Self {
+    pub const fn linear(least: f64, most: f64) -> Self {
         Self {
             ends: [least, if most > least { most } else { least + 1.0 }],
             is_logarithmic: false,
@@ -24,12 +24,12 @@ impl Scale {
     }
 
     /// An axis from 0 with some room above `most`.
-    pub(crate) const fn from_zero(most: f64) -> Self {
+    pub const fn from_zero(most: f64) -> Self {
         Self::linear(0.0, if most > 0.0 { most * 1.05 } else { 1.0 })
     }
 
     /// An axis of powers of ten, between positive values.
-    pub(crate) fn logarithmic(least: f64, most: f64) -> Self {
+    pub fn logarithmic(least: f64, most: f64) -> Self {
         let least = least.max(f64::MIN_POSITIVE);
         Self {
             ends: [least, if most > least { most } else { least * 2.0 }],
@@ -39,14 +39,14 @@ impl Scale {
     }
 
     /// An axis of powers of ten with room for all positive `values`.
-    pub(crate) fn logarithmic_around(values: impl Iterator<Item = f64>) -> Self {
+    pub fn logarithmic_around(values: impl Iterator<Item = f64>) -> Self {
         const ROOM: f64 = 1.1;
         let [least, most] = range(values.filter(|value| *value > 0.0)).unwrap_or([1.0, 10.0]);
         Self::logarithmic(least / ROOM, most * ROOM)
     }
 
     /// The axis of a quantity that is counted: its ticks are whole numbers.
-    pub(crate) const fn whole(self) -> Self {
+    pub const fn whole(self) -> Self {
         Self {
             is_whole: true,
             ..self
@@ -54,13 +54,13 @@ impl Scale {
     }
 
     /// Whether a value is on the axis.
-    pub(crate) fn contains(self, value: f64) -> bool {
+    pub fn contains(self, value: f64) -> bool {
         let [least, most] = self.ends;
         (least..=most).contains(&value)
     }
 
     /// Where a value is, from 0 to 1; beyond the ends, at the end.
-    pub(crate) fn share(self, value: f64) -> f64 {
+    pub fn share(self, value: f64) -> f64 {
         let of = |value: f64| match self.is_logarithmic {
             true => value.max(f64::MIN_POSITIVE).log10(),
             false => value,
@@ -70,7 +70,7 @@ impl Scale {
     }
 
     /// Round numbers within the axis; on one of equal steps, about `most` of them.
-    pub(crate) fn ticks(self, most: f64) -> Vec<f64> {
+    pub fn ticks(self, most: f64) -> Vec<f64> {
         if !self.is_logarithmic {
             return self.even_ticks(most);
         }
@@ -102,7 +102,7 @@ impl Scale {
 }
 
 /// The least and the largest of some values.
-pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+pub fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let fold = |range: Option<[f64; 2]>, value: f64| match range {
         None => Some([value; 2]),
         Some([least, most]) => Some([least.min(value), most.max(value)]),

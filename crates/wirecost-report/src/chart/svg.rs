@@ -86,6 +86,13 @@ impl Svg {
         self.element("path", class, &format!(r#"d="{}""#, escaped(data)), title);
     }
 
+    /// A diamond around a point, with a tooltip; `half` is half its width.
+    pub(crate) fn diamond(&mut self, class: &str, [x, y]: [f64; 2], half: f64, title: &str) {
+        let [x, top, half] = [x, y - half, half].map(px);
+        let data = format!("M{x} {top}l{half} {half}-{half} {half}-{half}-{half}z");
+        self.path(&format!("diamond {class}"), &data, title);
+    }
+
     /// A text with its baseline at `at`.
     pub(crate) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
         let _ = write!(

@@ -239,6 +239,11 @@ impl Spec {
         }
     }
 
+    /// Whether the resolved file has it even where it is the default.
+    pub const fn is_always_written(&self) -> bool {
+        self.is_always_written
+    }
+
     /// The same, which changes no figure.
     pub const fn changes_nothing(self) -> Self {
         Self {

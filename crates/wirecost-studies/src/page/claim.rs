@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use wirecost_report::chart::Scale;
 
 use super::class;
 use crate::amount::Dimension;
@@ -10,7 +11,7 @@ use crate::claims::{Claims, Difference, List};
 use crate::evidence::Evidence;
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
 use crate::reference::Reference;
-use crate::strip::{self, Axis};
+use crate::strip;
 use crate::verdict::Verdict;
 
 #[derive(Serialize)]
@@ -35,10 +36,10 @@ pub(super) struct ClaimView<'a> {
 impl<'a> ClaimView<'a> {
     /// The view of a claim. Its runs are in `folder`, which is empty or ends with a slash.
     pub(super) fn of(claim: &'a Judged, claims: &Claims, evidence: &Evidence, folder: &str) -> Self {
-        let axis = Axis::of(claim.points.iter());
+        let scale = strip::scale(claim.points.iter());
         let last = claim.points.len().saturating_sub(1);
         let points = claim.points.iter().enumerate();
-        let points = points.map(|(index, point)| PointView::of(point, claim, axis, index == last));
+        let points = points.map(|(index, point)| PointView::of(point, claim, scale, index == last));
         let points: Vec<PointView<'_>> = points.collect();
         let has_more = points.len() > 1 || points.iter().any(PointView::says_more);
         let suspect = |suspect: &JudgedSuspect| sentence(&capitalised(&suspect.sentence()));
@@ -168,13 +169,13 @@ struct ReadingView {
 }
 
 impl<'a> PointView<'a> {
-    fn of(point: &'a JudgedPoint, claim: &Judged, axis: Option<Axis>, has_labels: bool) -> Self {
+    fn of(point: &'a JudgedPoint, claim: &Judged, scale: Option<Scale>, has_labels: bool) -> Self {
         let at = point.at.iter();
         let at = at.map(|(name, value)| format!("{name} {value}"));
         let given = formula(point).and_then(|formula| formula.split(" = ").next());
         Self {
             at: at.collect::<Vec<_>>().join(", "),
-            strip: strip::svg(point, axis, claim.dimension, has_labels),
+            strip: strip::svg(point, scale, claim.dimension, has_labels),
             published: point.published.as_deref(),
             bound: point.bound.as_deref(),
             ours_is: if given.is_some() { "gives" } else { "ours" },

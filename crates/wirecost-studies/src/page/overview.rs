@@ -9,7 +9,7 @@ use super::{Shown, class};
 use crate::amount::digits;
 use crate::claims::List;
 use crate::judge::{Judged, JudgedPoint};
-use crate::strip::{self, Axis};
+use crate::strip;
 use crate::verdict::Verdict;
 
 /// The most rows of each list.
@@ -129,7 +129,12 @@ pub(super) fn impossible<'a>(studies: &[Shown<'a>]) -> Vec<First<'a>> {
                 point.published.as_deref().unwrap_or_default(),
                 why(point)
             ),
-            strip: strip::svg(point, Axis::of(std::iter::once(point)), judged.dimension, true),
+            strip: strip::svg(
+                point,
+                strip::scale(std::iter::once(point)),
+                judged.dimension,
+                true,
+            ),
         }
     };
     found.into_iter().take(ROWS).map(first).collect()

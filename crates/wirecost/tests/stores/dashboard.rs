@@ -202,7 +202,7 @@ fn a_heartbeat_arrives_in_a_browser_without_errors_and_foreign_requests() {
         browser.value("document.getElementById('focus-value').textContent"),
         "69"
     );
-    let beats = "document.querySelector('#focus .line.value').points.length";
+    let beats = "document.querySelector('#focus .curve.value').points.length";
     assert_eq!(browser.value(beats), 40);
     assert_eq!(
         browser.value("document.getElementById('sensors').textContent"),

@@ -105,13 +105,13 @@ function element(parent, name, attributes) {
   return node;
 }
 
-// A plot of lines over time: its nodes are made once, and change afterwards.
+// A plot of lines over time, in the classes of the charts of reports: its nodes are made once, and change afterwards.
 function plot(svg, height, classes) {
   const margin = { left: 52, right: 10, top: 8, bottom: 20 };
   const grid = [0, 1, 2].map(() => element(svg, "line", { class: "grid" }));
   const labels = [0, 1, 2].map(() => element(svg, "text", { class: "tick", "text-anchor": "end", dy: "0.35em" }));
   const times = [0, 1, 2].map(at => element(svg, "text", { class: "tick", "text-anchor": ["start", "middle", "end"][at] }));
-  const lines = classes.map(name => element(svg, "polyline", { class: "line " + name }));
+  const lines = classes.map(name => element(svg, "polyline", { class: "curve " + name }));
   const beats = element(svg, "path", { class: "beat" });
   const dot = element(svg, "circle", { class: "last", r: 3.5, visibility: "hidden" });
   return ({ from, to, low, high, series, marks, format }) => {
@@ -299,7 +299,7 @@ const rows = Array.from({ length: ROWS }, () => {
     return cell;
   });
   const svg = element(cells[1], "svg", { viewBox: "0 0 128 24", preserveAspectRatio: "none", "aria-hidden": "true" });
-  const line = element(svg, "polyline", { class: "line" });
+  const line = element(svg, "polyline", { class: "curve" });
   const made = { row, button, cells, line, index: -1 };
   row.addEventListener("click", () => pick(made.index));
   return made;
