@@ -1,4 +1,4 @@
-//! The current of one reading over time, as the model has it.
+//! The current of one reading and of a day over time, as the model has it.
 
 use std::time::Duration;
 
@@ -9,12 +9,18 @@ use wirecost_results::traffic::CellTraffic;
 
 use crate::replay;
 
-/// What a device does for one reading, from its wake-up to the end of its tails.
+/// A day.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// The most packets of a day that is drawn. One with more is a line without a rest in it.
+const MOST_PACKETS: usize = 20_000;
+
+/// What a device does for one reading, from its wake-up to the end of its tails, or on a day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Its states in their order.
     pub segments: Vec<Segment>,
-    /// Its packets.
+    /// Its packets; none on a day.
     pub packets: Vec<Sent>,
     /// Volts at which its powers are currents.
     pub volts: f64,
@@ -32,15 +38,6 @@ pub struct Sent {
 }
 
 impl Curve {
-    /// The second reading of a device's life, so that a kept connection is there, or the only one, until the next one begins. Readings
-    /// are `interval` apart: packets with half of it between them belong to two. `None` without packets.
-    pub fn of_reading(traffic: &CellTraffic, device: &Device, interval: Duration) -> Option<Self> {
-        let shapes = replay::shapes(traffic)?;
-        let mut all = Packets::default();
-        replay::tell_life(traffic.devices.first()?, &shapes, &mut all);
-        Self::of(&all.apart(interval / 2), device)
-    }
-
     /// The second one of some readings, or the only one.
     fn of(readings: &[&[Packet]], device: &Device) -> Option<Self> {
         let index = usize::from(readings.len() > 1);
@@ -50,7 +47,7 @@ impl Curve {
         let in_life = |at: Instant| wake + at.saturating_since(life);
         let mut meter = Meter::in_order(device);
         for packet in readings[..=index].iter().copied().flatten() {
-            packet.tell(&mut meter);
+            packet.tell(Duration::ZERO, &mut meter);
         }
         let all = meter.into_segments();
         let first = in_life(reading.first()?.at);
@@ -75,10 +72,33 @@ impl Curve {
         })
     }
 
-    /// Charge of the reading in coulombs.
+    /// Its charge in coulombs.
     pub fn coulombs(&self) -> f64 {
         let joules = self.segments.iter().map(|one| one.watts * one.nanos as f64 / 1e9);
         joules.sum::<f64>() / self.volts
+    }
+
+    /// The mean current in amperes of each `slot` of time, the last one of what is left.
+    pub fn means(&self, slot: Duration) -> Vec<f64> {
+        let slot = u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let mut means = Vec::new();
+        let (mut joules, mut nanos) = (0.0, 0_u64);
+        for segment in &self.segments {
+            let mut left = segment.nanos;
+            while left > 0 {
+                let part = left.min(slot - nanos);
+                joules += segment.watts * part as f64;
+                (left, nanos) = (left - part, nanos + part);
+                if nanos == slot {
+                    means.push(joules / slot as f64 / self.volts);
+                    (joules, nanos) = (0.0, 0);
+                }
+            }
+        }
+        if nanos > 0 {
+            means.push(joules / nanos as f64 / self.volts);
+        }
+        means
     }
 
     /// How long it takes.
@@ -124,6 +144,7 @@ pub const fn name(segment: &Segment) -> &'static str {
 }
 
 /// A packet that was seen.
+#[derive(Clone, Debug)]
 struct Packet {
     at: Instant,
     direction: Direction,
@@ -133,9 +154,9 @@ struct Packet {
 }
 
 impl Packet {
-    fn tell(&self, observer: &mut dyn Observer) {
+    fn tell(&self, after: Duration, observer: &mut dyn Observer) {
         observer.packet(&ObservedPacket {
-            at: self.at,
+            at: self.at + after,
             direction: self.direction,
             phase: self.phase,
             cause: self.cause,
@@ -144,14 +165,60 @@ impl Packet {
     }
 }
 
-#[derive(Default)]
-struct Packets(Vec<Packet>);
+/// The packets of a device's life, in their order: an observer that keeps them.
+#[derive(Clone, Debug, Default)]
+pub struct Packets(Vec<Packet>);
 
 impl Packets {
-    /// The packets in groups that are at least `pause` apart.
-    fn apart(&self, pause: Duration) -> Vec<&[Packet]> {
-        let near = |one: &Packet, next: &Packet| next.at.saturating_since(one.at) < pause;
-        self.0.chunk_by(near).collect()
+    /// Those of the first device of a cell; `None` without one.
+    pub fn of_cell(traffic: &CellTraffic) -> Option<Self> {
+        let shapes = replay::shapes(traffic)?;
+        let mut all = Self::default();
+        replay::tell_life(traffic.devices.first()?, &shapes, &mut all);
+        Some(all)
+    }
+
+    /// The second reading, so that a kept connection is there, or the only one, until the next one begins. Readings are `interval`
+    /// apart: a message half of it after the begin of a reading begins the next one. `None` without packets.
+    pub fn reading(&self, device: &Device, interval: Duration) -> Option<Curve> {
+        Curve::of(&self.apart(interval / 2), device)
+    }
+
+    /// The first day of a device that lives so again `every` so often. `None` without packets, or with more than can be drawn.
+    pub fn day(&self, device: &Device, every: Duration) -> Option<Curve> {
+        let lives = u32::try_from(DAY.as_nanos().checked_div(every.as_nanos())?).ok()?;
+        // The life after the day is what ends the last rest.
+        let lives = lives.saturating_add(2);
+        if self.0.is_empty() || self.0.len().saturating_mul(lives as usize) > MOST_PACKETS {
+            return None;
+        }
+        let mut meter = Meter::in_order(device);
+        for nth in 0..lives {
+            for packet in &self.0 {
+                packet.tell(every.saturating_mul(nth), &mut meter);
+            }
+        }
+        Some(Curve {
+            segments: cut(&meter.into_segments(), Duration::ZERO, DAY),
+            packets: Vec::new(),
+            volts: device.volts,
+        })
+    }
+
+    /// The packets of each reading. A connect or a message that comes `apart` or more after the first packet of a reading begins the
+    /// next one; keep-alives between two belong to the first.
+    fn apart(&self, apart: Duration) -> Vec<&[Packet]> {
+        let mut first = self.0.first().map(|packet| packet.at);
+        self.0
+            .chunk_by(|_, next| {
+                let begins = matches!(next.phase, Phase::Connect | Phase::Message);
+                let is_next = begins && first.is_some_and(|first| next.at.saturating_since(first) >= apart);
+                if is_next {
+                    first = Some(next.at);
+                }
+                !is_next
+            })
+            .collect()
     }
 }
 

@@ -5,7 +5,7 @@
 //! - [`life`]: the devices of a cell with an interval, from one connect to the next
 //! - `on_air`: the energy of such a device in a modelled NB-IoT cell, from the times of its states there
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
-//! - [`curve`]: the current of one reading over time
+//! - [`curve`]: the current of one reading and of a day over time
 //! - [`fleet`]: the figures of several devices, of a day, a month or a year
 //! - [`spread`]: a figure over several devices
 //! - [`reading_time`]: how long a reading takes, by its parts
@@ -26,7 +26,7 @@ pub mod terms;
 pub mod traffic;
 pub mod way;
 
-pub use curve::Curve;
+pub use curve::{Curve, Packets};
 pub use cycle::Cycle;
 pub use fleet::{Fleet, FleetFigures};
 pub use reading_time::ReadingTime;

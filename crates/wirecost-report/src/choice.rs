@@ -52,6 +52,8 @@ pub struct Choice {
     pub rows: Vec<Ranked>,
     /// The current of a reading of the first row; `None` without a device.
     pub current: Option<Current>,
+    /// That of its day; `None` without a device, and where a day has too many packets to be drawn.
+    pub day: Option<Current>,
     /// What was simulated and measured, and where it is.
     pub evidence: Vec<String>,
     /// Files of the evidence, relative to the page: name and path.
@@ -85,6 +87,8 @@ struct Page<'a> {
     bars: Vec<Vec<Bars>>,
     /// The current of a reading of each use case.
     currents: Vec<Option<Figure>>,
+    /// The current of a day of each use case.
+    days: Vec<Option<Figure>>,
     /// The columns of each use case's ranking that the picture above it has.
     hidden: Vec<Vec<usize>>,
 }
@@ -104,6 +108,11 @@ pub fn html(choices: &Choices) -> Result<String, ReportError> {
             .cases
             .iter()
             .map(|case| case.current.as_ref().and_then(Current::figure))
+            .collect(),
+        days: choices
+            .cases
+            .iter()
+            .map(|case| case.day.as_ref().and_then(Current::figure))
             .collect(),
         hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };

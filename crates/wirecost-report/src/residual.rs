@@ -6,9 +6,6 @@ use crate::chart::plot::Axis;
 use crate::chart::range;
 use crate::standalone;
 
-/// The width of the figure in CSS pixels.
-const WIDTH: f64 = 680.0;
-
 /// Draws points of seconds, measured and fitted milliamperes as an SVG file.
 pub fn draw(points: &[[f64; 3]]) -> String {
     let curve = |label: &str, number, of: fn(&[f64; 3]) -> f64| {
@@ -32,11 +29,7 @@ pub fn draw(points: &[[f64; 3]]) -> String {
         Axis::new(Scale::linear(low, high), "mA"),
     )
     .with(curves);
-    let figures = standalone::figures(&chart.draw(WIDTH));
-    figures
-        .into_iter()
-        .next()
-        .map_or_else(String::new, |figure| figure.svg)
+    standalone::drawn(&chart)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::chart::lines::LineChart;
 use crate::html::STYLE;
 
 /// The style sheets of all pages.
@@ -20,6 +21,18 @@ const AROUND: &str = "svg { background: #fff; color: #1b1d21; font-family: syste
 /// The beginning of a figure, as the writer of SVG makes it.
 const BEGIN: &str = "<svg viewBox=\"0 0 ";
 const END: &str = "</svg>";
+
+/// The width of a figure that is drawn for a file, in CSS pixels.
+const WIDTH: f64 = 680.0;
+
+/// A chart as the text of an SVG file.
+pub(crate) fn drawn(chart: &LineChart) -> String {
+    let figures = figures(&chart.draw(WIDTH));
+    figures
+        .into_iter()
+        .next()
+        .map_or_else(String::new, |figure| figure.svg)
+}
 
 /// A figure of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -389,6 +389,18 @@ fn choices() -> Choices {
         years: Some([2.0, 1.6, 2.6]),
     };
     let case = |name: &str, is_met| Choice {
+        day: Some(Current {
+            name: "coap-con+oscore (no connection)".to_owned(),
+            steps: (0..288)
+                .map(|slot| Step {
+                    state: "mean of 5 min",
+                    seconds: 300.0,
+                    milliamperes: if slot % 3 == 0 { 0.4 } else { 0.003 },
+                })
+                .collect(),
+            packets: Vec::new(),
+            summary: "This day: 11,319 mC in 1 d.".to_owned(),
+        }),
         current: Some(Current {
             name: "coap-con+oscore (no connection)".to_owned(),
             steps: [

@@ -20,7 +20,7 @@ use crate::table::{Table, meant, parsed, text, whole};
 use shape::names;
 
 /// The device files that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 7] = [
+pub const BUILT_IN: [(&str, &str); 11] = [
     ("esp32s3-wifi", include_str!("../../../devices/esp32s3-wifi.yaml")),
     (
         "nbiot-tr45820",
@@ -46,6 +46,22 @@ pub const BUILT_IN: [(&str, &str); 7] = [
         "esp32s3-wifi-on",
         include_str!("../../../devices/esp32s3-wifi-on.yaml"),
     ),
+    (
+        "esp32s3-wifi-modem",
+        include_str!("../../../devices/esp32s3-wifi-modem.yaml"),
+    ),
+    (
+        "esp32s3-wifi-modem-scaled",
+        include_str!("../../../devices/esp32s3-wifi-modem-scaled.yaml"),
+    ),
+    (
+        "esp32-wifi-join",
+        include_str!("../../../devices/esp32-wifi-join.yaml"),
+    ),
+    (
+        "esp32-wifi-join-dhcp",
+        include_str!("../../../devices/esp32-wifi-join-dhcp.yaml"),
+    ),
 ];
 
 /// The same files, to be found by name.
@@ -67,7 +83,7 @@ pub fn known(name: &str) -> Result<&'static str, ValueError> {
 }
 
 /// What a name of [`known`] is.
-const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet or esp32s3-wifi-on";
+const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet, esp32s3-wifi-on, esp32s3-wifi-modem, esp32s3-wifi-modem-scaled, esp32-wifi-join or esp32-wifi-join-dhcp";
 
 /// Reads a device file. `name` is the device's name in output.
 ///

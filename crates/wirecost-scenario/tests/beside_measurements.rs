@@ -23,18 +23,44 @@ fn of(name: &str, settings: &Settings) -> f64 {
 }
 
 #[test]
-fn the_kept_association_takes_what_the_maker_measured_at_each_dtim() {
-    let kept =
-        |point: &Point| point.device == "ESP32-S3" && point.settings.mode == Some(WifiMode::LightSleep);
-    let measured: Vec<Point> = points().into_iter().filter(kept).collect();
-    assert_eq!(measured.len(), 3);
-    for point in measured {
-        let settings = Settings {
-            dtim: point.settings.dtim,
-            ..Settings::default()
-        };
-        let off = of("esp32s3-wifi", &settings) / point.current().expect("a current") - 1.0;
-        assert!(off.abs() < 0.02, "{}: {off}", point.id);
+fn the_kept_association_takes_what_the_maker_measured_in_each_mode_and_at_each_dtim() {
+    let files = [
+        (WifiMode::LightSleep, "esp32s3-wifi"),
+        (WifiMode::ModemSleep, "esp32s3-wifi-modem"),
+        (WifiMode::ModemSleepScaled, "esp32s3-wifi-modem-scaled"),
+    ];
+    let mut measured = 0;
+    for (mode, name) in files {
+        let kept = |point: &Point| point.device == "ESP32-S3" && point.settings.mode == Some(mode);
+        for point in points().into_iter().filter(kept) {
+            let settings = Settings {
+                dtim: point.settings.dtim,
+                ..Settings::default()
+            };
+            let off = of(name, &settings) / point.current().expect("a current") - 1.0;
+            assert!(off.abs() < 0.02, "{}: {off}", point.id);
+            measured += 1;
+        }
+    }
+    assert_eq!(measured, 9, "the nine rows of the maker");
+}
+
+#[test]
+fn joining_anew_takes_what_was_measured_with_either_kind_of_address() {
+    for (id, name) in [
+        ("glenn-wifi-static", "esp32-wifi-join"),
+        ("glenn-wifi-dhcp", "esp32-wifi-join-dhcp"),
+    ] {
+        let point = points()
+            .into_iter()
+            .find(|point| point.id == id)
+            .expect("a point");
+        let known = device::BUILT_IN.iter().find(|(known, _)| *known == name);
+        let device = device::read(name, known.expect("a device").1).expect("a device file");
+        let wake = device.wake.expect("it joins");
+        let coulombs = wake.level.watts / device.volts * wake.time.as_secs_f64();
+        let off = coulombs / point.charge().expect("a charge") - 1.0;
+        assert!(off.abs() < 0.001, "{id}: {off}");
     }
 }
 

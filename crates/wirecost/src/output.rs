@@ -129,8 +129,8 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Creates the files of these options, so that an unwritable one is found before the run. At most one of them may be
-/// stdout, where it replaces the table.
+/// Opens the files of these options, so that an unwritable one is found before the run; what was not there before is removed again. At
+/// most one of them may be stdout, where it replaces the table.
 pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let mut printed = files.iter().filter(|(_, path)| path.is_some_and(is_stdout));
     if let (Some((one, _)), Some((other, _))) = (printed.next(), printed.next()) {
@@ -143,8 +143,13 @@ pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
         .iter()
         .filter_map(|(flag, path)| Some((flag, path.filter(|path| !is_stdout(path))?)));
     for (flag, path) in made {
+        let is_new = std::fs::symlink_metadata(path).is_err();
         let opened = named(path, Existing::Continued);
         opened.map(drop).map_err(|error| unwritable(flag, path, &error))?;
+        if is_new {
+            // Nothing is lost where it cannot be removed: it is empty, and written again at the end.
+            let _ = std::fs::remove_file(path);
+        }
     }
     Ok(())
 }

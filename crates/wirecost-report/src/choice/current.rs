@@ -1,13 +1,19 @@
-//! The current of one reading over time: states in colour, packets as rings.
+//! The current of one reading or of a day over time: states in colour, packets as rings.
 
 use serde::Serialize;
 
 use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
-use crate::number;
+use crate::{number, standalone};
 
-/// The current of one reading.
+/// Seconds from which on the axis has hours.
+const HOURS_FROM: f64 = 7_200.0;
+
+/// Seconds of an hour.
+const HOUR: f64 = 3_600.0;
+
+/// The current of one reading, or of a day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Current {
     /// Whose it is.
@@ -60,6 +66,8 @@ impl Current {
             });
             let end = begin + step.seconds;
             let points = &mut curves[index].points;
+            // Two steps of one state that follow one another have no gap between them.
+            points.pop_if(|last| *last == (*begin, None));
             points.extend([
                 (*begin, Some(step.milliamperes)),
                 (end, Some(step.milliamperes)),
@@ -84,28 +92,50 @@ impl Current {
         current.map_or(0.0, |(_, step)| step.milliamperes)
     }
 
-    /// The figure; `None` without a current.
-    pub(super) fn figure(&self) -> Option<Figure> {
+    /// The chart; `None` without a current.
+    fn chart(&self) -> Option<LineChart> {
         let all: f64 = self.steps.iter().map(|step| step.seconds).sum();
         if all <= 0.0 {
             return None;
         }
+        let (unit, of_unit) = match all > HOURS_FROM {
+            true => ("hours", HOUR),
+            false => ("seconds", 1.0),
+        };
         let up = Scale::logarithmic_around(self.steps.iter().map(|step| step.milliamperes));
         let marks = self.packets.iter().map(|(at, title)| Mark {
-            at: (*at, self.at(*at)),
+            at: (*at / of_unit, self.at(*at)),
             number: 0,
             radius: 3.5,
             title: title.clone(),
         });
-        let chart = LineChart {
+        let title = match self.packets.is_empty() {
+            true => "Current of a day",
+            false => "Current of a reading over time",
+        };
+        let mut curves = self.curves();
+        for (at, _) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
+            *at /= of_unit;
+        }
+        Some(LineChart {
             marks: marks.collect(),
             ..LineChart::new(
-                "Current of a reading over time",
-                Axis::new(Scale::linear(0.0, all), "seconds"),
+                title,
+                Axis::new(Scale::linear(0.0, all / of_unit), unit),
                 Axis::new(up, "mA"),
             )
-            .with(self.curves())
-        };
+            .with(curves)
+        })
+    }
+
+    /// The chart as an SVG file that stands alone; `None` without a current.
+    pub fn svg(&self) -> Option<String> {
+        Some(standalone::drawn(&self.chart()?))
+    }
+
+    /// The figure; `None` without a current.
+    pub(super) fn figure(&self) -> Option<Figure> {
+        let chart = self.chart()?;
         let mut data = "begin_s,end_s,state,current_ma\n".to_owned();
         for (begin, step) in self.placed() {
             let end = begin + step.seconds;
@@ -153,6 +183,30 @@ mod tests {
             2
         );
         assert_eq!(curves[2].title, "connected: 150 mC in 10.0 s");
+    }
+
+    #[test]
+    fn a_day_has_hours_at_its_axis_and_a_file_of_its_own() {
+        let day = Current {
+            steps: vec![
+                Step {
+                    state: "rest",
+                    seconds: 80_000.0,
+                    milliamperes: 0.003,
+                },
+                Step {
+                    state: "transmit",
+                    seconds: 6_400.0,
+                    milliamperes: 105.0,
+                },
+            ],
+            ..Current::default()
+        };
+        let svg = day.svg().expect("a file");
+        assert!(
+            svg.starts_with("<svg") && svg.contains("hours") && svg.contains("Current of a day"),
+            "{svg}"
+        );
     }
 
     #[test]

@@ -110,6 +110,14 @@ pub struct CostArguments {
     #[arg(long, value_name = "FILE", requires = "fit")]
     pub residual: Option<PathBuf>,
 
+    /// Also draw the current of one reading of the first row, modelled, into an SVG file: states in colour, packets as rings
+    #[arg(long, value_name = "FILE", requires = "device", conflicts_with_all = ["fit", "check"])]
+    pub curve: Option<PathBuf>,
+
+    /// Also draw the mean current of each 5 minutes of a day of the first row, modelled, into an SVG file
+    #[arg(long, value_name = "FILE", requires = "device", conflicts_with_all = ["fit", "check"])]
+    pub day_curve: Option<PathBuf>,
+
     /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of
     /// measurements predict each point by a fit that has not seen it
     #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "session_lifetime", "nat_timeout", "nat", "client", "keylog", "meter"])]

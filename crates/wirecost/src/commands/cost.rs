@@ -5,6 +5,7 @@ pub mod bill;
 pub mod capture;
 mod cells;
 mod check;
+pub mod current;
 pub mod files;
 mod fit;
 mod labels;
@@ -58,6 +59,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--session-lifetime must be above 0s")
             .with_hint("write how long the server resumes or keeps a session, e.g. 1d"));
     }
+    current::check(arguments)?;
     let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let source = Source::read(arguments, device.as_ref())?;
@@ -91,6 +93,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
                 + &machine.unwrap_or_default()
         },
     )?;
+    current::draw(arguments, device.as_ref(), &source, &figures)?;
     let Some(fault) = &source.fault else {
         return source.unread.map_or(Ok(ExitCode::from(exit::OK)), Err);
     };

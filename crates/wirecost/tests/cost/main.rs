@@ -274,3 +274,44 @@ fn published_microjoules_are_below_what_the_airtime_needs() {
     let microjoules = number(&transmit["joules"]["low"]) * 1e6;
     assert!(microjoules > 20.0 * 1.8, "{microjoules}");
 }
+
+#[test]
+fn the_current_of_a_reading_and_of_a_day_are_drawn_of_a_run_and_of_a_capture() {
+    let home = open_folder();
+    compared(home.path());
+    let drawn = |source: &str| {
+        let files = "--device nrf9160-lte-m --curve reading.svg --day-curve day.svg";
+        let said = cost(home.path(), &format!("{source} --interval 15min {files}"));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let read = |name: &str| std::fs::read_to_string(home.path().join(name)).expect("a file");
+        (read("reading.svg"), read("day.svg"), said.stderr)
+    };
+    for source in ["run", "run/capture/sim.pcapng"] {
+        let (reading, day, said) = drawn(source);
+        assert!(
+            reading.contains("wake-up") && reading.contains("seconds"),
+            "{reading}"
+        );
+        assert!(day.contains("mean of 5 min") && day.contains("hours"), "{day}");
+        assert!(
+            said.contains("This reading: ") && said.contains("This day: "),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_has_no_packets_in_time_is_not_drawn() {
+    let home = open_folder();
+    let load = "load coap-con --engine sim -c 2 --rate 1/s -d 5s --out loaded";
+    let loaded = said(wirecost(home.path()).args(load.split_whitespace()));
+    assert_eq!(loaded.code, Some(0), "{}", loaded.stderr);
+    let refused = cost(home.path(), "loaded --device nrf9160-lte-m --curve reading.svg");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("no packets of one device"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!home.path().join("reading.svg").exists());
+}

@@ -1,8 +1,6 @@
 //! `choice.html` and `choice.md`: the choice for a design document.
 
-use wirecost_account::curve::{self, Curve};
-use wirecost_proto::Direction;
-use wirecost_report::choice::{Choice, Choices, Current, Ranked, Step};
+use wirecost_report::choice::{Choice, Choices, Current, Ranked};
 use wirecost_results::RunFolder;
 
 use super::needs::word;
@@ -11,8 +9,8 @@ use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
 use crate::commands::command_line;
-use crate::commands::cost::bill;
-use crate::commands::cost::table::{number, time};
+use crate::commands::cost::{bill, current};
+use crate::commands::cost::table::time;
 use crate::exit::{self, Failure};
 
 /// Writes both pages into a folder. The evidence of each decision is in the folder at the path beside it.
@@ -52,6 +50,7 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         verified,
         ..
     } = decision;
+    let [current, day] = currents(rows.first());
     Choice {
         name: decision.name.clone().unwrap_or_default(),
         answer: sentence::answer(rows),
@@ -63,7 +62,8 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
             .map(|head| head.text().to_owned())
             .collect(),
         rows: ranked(inputs, rows),
-        current: rows.first().and_then(current),
+        current,
+        day,
         evidence: evidence(decision),
         files: files(path, !verified.is_empty()),
         assumptions: assumptions::order(inputs, rows)
@@ -84,47 +84,18 @@ fn bill_of_first(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
     Some(format!("bill of {} ({}): {words}", row.stack, row.way.name()))
 }
 
-/// The current of a reading of a row.
-fn current(row: &Row) -> Option<Current> {
-    let figures = row.figures.as_ref()?;
-    let curve = figures.curve.as_ref()?;
-    let steps = curve.segments.iter().map(|segment| Step {
-        state: curve::name(segment),
-        seconds: segment.nanos as f64 / 1e9,
-        milliamperes: segment.watts / curve.volts * 1e3,
-    });
-    let packets = curve.packets.iter().map(|sent| {
-        let way = match sent.direction {
-            Direction::Up => "up",
-            Direction::Down => "down",
-        };
-        (sent.at.as_secs_f64(), format!("{way}: {} B", sent.bytes))
-    });
-    Some(Current {
-        name: format!("{} ({})", row.stack, row.way.name()),
-        steps: steps.collect(),
-        packets: packets.collect(),
-        summary: in_units_of_meters(&figures.outcome, curve),
-    })
-}
-
-/// What a device takes in the units of power meters.
-fn in_units_of_meters(outcome: &wirecost_account::Figures, curve: &Curve) -> String {
-    let reading = format!(
-        "This reading: {} mC in {}.",
-        number(curve.coulombs() * 1e3),
-        time(curve.duration())
-    );
-    let Some((power, each)) = outcome.power.as_ref().zip(outcome.each) else {
-        return reading;
+/// The current of a reading and of a day of a row.
+fn currents(row: Option<&Row>) -> [Option<Current>; 2] {
+    let Some((row, figures)) = row.and_then(|row| Some((row, row.figures.as_ref()?))) else {
+        return [None, None];
     };
-    let amperes = power.total().joules / curve.volts;
-    format!(
-        "{reading} In the mean {} uA, {} mAh a day, {} uWh a message.",
-        number(amperes * 1e6),
-        number(amperes * 24.0 * 1e3),
-        number(each.joules / 3_600.0 * 1e6)
-    )
+    let name = || format!("{} ({})", row.stack, row.way.name());
+    let reading = figures.curve.as_ref();
+    let day = figures.day.as_ref();
+    [
+        reading.map(|curve| current::reading(name(), curve, &figures.outcome)),
+        day.map(|curve| current::day(name(), curve, &figures.outcome)),
+    ]
 }
 
 fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {

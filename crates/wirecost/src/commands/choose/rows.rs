@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 pub use wirecost_account::Spread;
-use wirecost_account::{Curve, Cycle, ReadingTime, Terms, life};
+use wirecost_account::{Curve, Cycle, Packets, ReadingTime, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
@@ -56,6 +56,8 @@ pub struct Figures {
     pub outcome: wirecost_account::Figures,
     /// The current of one reading; `None` without a device, and in a modelled NB-IoT cell.
     pub curve: Option<Curve>,
+    /// The current of a day; `None` as `curve` is, and where it has too many packets to be drawn.
+    pub day: Option<Curve>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
 }
@@ -166,18 +168,24 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
     let outcome = outcome::figures(&terms, &traffic);
+    let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
+    let every = traffic.cycles.first().map_or(0.0, |cycle| cycle.every);
+    let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
+    let drawn = device
+        .filter(|_| cell.link.nbiot_cell.is_none())
+        .and_then(|device| Some((Packets::of_cell(&seen)?, device)));
     Ok(Some(Figures {
         month_bytes: outcome.month.wire_bytes(),
         bytes,
         watts,
         money,
         outcome,
-        curve: device
-            .filter(|_| cell.link.nbiot_cell.is_none())
-            .and_then(|device| {
-                let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
-                Curve::of_reading(&seen, device, interval)
-            }),
+        curve: drawn
+            .as_ref()
+            .and_then(|(packets, device)| packets.reading(device, interval)),
+        day: drawn
+            .as_ref()
+            .and_then(|(packets, device)| packets.day(device, every)),
         lost: (offered.saturating_sub(arrived), offered),
     }))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wirecost_account::traffic::Activity;
-use wirecost_account::{Cycle, Traffic, Way};
+use wirecost_account::{Cycle, Packets, Traffic, Way};
 use wirecost_cost::{Observed, Observer};
 use wirecost_dissect::{Report, Sightings};
 use wirecost_energy::Device;
@@ -189,9 +189,14 @@ fn devices(
             ))
             .with_hint("say how often they are sent with --interval"));
         }
-        source.traffic.push(Traffic {
+        let priced = Traffic {
             activity: device.map(|device| Activity::of(device, tell)),
             ..priced
+        };
+        source.add(priced, || {
+            let mut packets = Packets::default();
+            sightings.tell(address, &mut packets);
+            Some(packets)
         });
     }
     let notes = told

@@ -135,7 +135,7 @@ impl Lives<'_> {
         };
         for result in [each, kept].into_iter().flatten() {
             match self.traffic(planned, result)? {
-                Ok(traffic) => source.traffic.push(traffic),
+                Ok((traffic, seen)) => source.add_cell(traffic, &result.cell, seen),
                 Err(why) => source
                     .notes
                     .push(format!("{} {} is left out: {why}", planned.stack, planned.start)),
@@ -157,12 +157,12 @@ impl Lives<'_> {
         self.plan.cells.iter().zip(self.cells).find(is_twin)
     }
 
-    /// The traffic of the mean device of a cell, or why there is none.
-    fn traffic(
+    /// The traffic of the mean device of a cell and the packets of its devices, or why there is none.
+    fn traffic<'r>(
         &self,
         planned: &PlannedCell,
-        result: &CellResult,
-    ) -> Result<Result<Traffic, String>, Failure> {
+        result: &'r CellResult,
+    ) -> Result<Result<(Traffic, &'r CellTraffic), String>, Failure> {
         let cell = &result.cell;
         let Some(seen) = &result.traffic else {
             let why = cell.not_run.clone();
@@ -175,7 +175,7 @@ impl Lives<'_> {
         if let Some(session) = self.asked.session.filter(|_| cell.connect.is_some()) {
             self.end_sessions(planned, session, &mut traffic)?;
         }
-        Ok(Ok(traffic))
+        Ok(Ok((traffic, seen)))
     }
 
     /// Makes sessions end: a cold connection that is kept ends with its session, so that its life is as it is. Of lives that

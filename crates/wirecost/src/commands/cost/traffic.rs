@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use wirecost_account::{Traffic, life};
+use wirecost_account::{Packets, Traffic, life};
 use wirecost_energy::Device;
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
+use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, RunFolder};
 use wirecost_scenario::options::compare::{Engine, Options};
 use wirecost_scenario::options::life::Asked;
 
+use super::current::Lived;
 use super::table::time;
 use super::{capture, cells as nbiot_cells, lives, loads};
 use crate::arguments::CostArguments;
@@ -32,6 +34,8 @@ pub struct Source {
     pub has_batches: bool,
     /// Why the capture could not be read to its end.
     pub fault: Option<String>,
+    /// The first row whose packets are known in time, which can be drawn.
+    pub lived: Option<Lived>,
 }
 
 impl Source {
@@ -53,6 +57,26 @@ impl Source {
             );
         }
         Ok(source)
+    }
+
+    /// Adds a row of which `packets` gives those of one device in time.
+    pub fn add(&mut self, traffic: Traffic, packets: impl FnOnce() -> Option<Packets>) {
+        if self.lived.is_none() {
+            let every = traffic.cycles.first().map_or(0.0, |cycle| cycle.every);
+            self.lived = packets().map(|packets| Lived {
+                row: self.traffic.len(),
+                packets,
+                interval: Duration::try_from_secs_f64(traffic.interval).unwrap_or(Duration::MAX),
+                every: Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX),
+            });
+        }
+        self.traffic.push(traffic);
+    }
+
+    /// Adds a row of a comparison. The packets of a modelled NB-IoT cell are not what its devices' energy comes from.
+    pub fn add_cell(&mut self, traffic: Traffic, cell: &Cell, seen: &CellTraffic) {
+        let is_drawn = cell.link.nbiot_cell.is_none();
+        self.add(traffic, || is_drawn.then(|| Packets::of_cell(seen)).flatten());
     }
 }
 
@@ -162,9 +186,7 @@ fn as_run(
             continue;
         };
         let lives = lives::of(&recorded, cell, device)?;
-        source
-            .traffic
-            .push(life::of_mean_device(label, cell, &lives, device));
+        source.add_cell(life::of_mean_device(label, cell, &lives, device), cell, &recorded);
     }
     Ok(())
 }
