@@ -20,6 +20,7 @@ use wirecost_results::load::{Bottleneck, LoopKind, PhaseFigures};
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
+use self::connections::Away;
 use super::link::LinkReport;
 use crate::parts::outcome::{LoadOutcome, PhaseTimes, Spent};
 
@@ -77,6 +78,8 @@ struct Offered<'a> {
     /// Whether a closed loop has several messages of a device outstanding: it runs as fast as possible.
     saturating: bool,
     is_answered: bool,
+    /// The target was away within the phase.
+    away: Option<Away>,
 }
 
 impl<'a> Evidence<'a> {
@@ -95,6 +98,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
         open,
         saturating: options.loop_kind() == LoopKind::Saturation,
         is_answered: !is_message || options.is_answered(),
+        away: Away::of(options, figures),
     })
 }
 
@@ -109,7 +113,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
                 let mut warnings = of_figures(evidence.options, phase, figures, by_generator);
                 warnings.extend(phase::of_others(figures));
                 warnings.extend(phase::unsubscribed(evidence, index));
-                warnings.extend(connections::not_lasting(evidence, index));
+                warnings.extend(connections::ended(evidence, index));
                 warnings.extend(phase::dropped(evidence, index));
                 warnings.extend(clock(times));
                 warnings.extend(ended_early(evidence, index));

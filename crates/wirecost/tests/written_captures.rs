@@ -1,7 +1,8 @@
 //! Every capture that wirecost writes opens in the programs that people use: tcpdump, which is on libpcap, editcap, mergecap, capinfos
-//! and tshark, with its secrets.
+//! and tshark, with its secrets, and scapy.
 
 mod common;
+mod peers;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,6 +56,13 @@ fn assert_readable(capture: &Path) -> usize {
         Some(&*packets.to_string()),
         "{lines}"
     );
+    let python = peers::interpreter();
+    let by_scapy = "import sys; from scapy.utils import rdpcap; print(len(rdpcap(sys.argv[1])))";
+    let count = output_of(
+        python.to_str().expect("a path in UTF-8"),
+        &["-c", by_scapy, paths[0]],
+    );
+    assert_eq!(count.trim(), packets.to_string(), "scapy");
     for (copies, program, arguments) in [
         (1, "editcap", vec![paths[0], paths[1]]),
         (2, "mergecap", vec!["-w", paths[1], paths[0], paths[0]]),
@@ -84,7 +92,7 @@ fn assert_readable(capture: &Path) -> usize {
 }
 
 #[test]
-#[ignore = "needs tcpdump, tshark and wireshark-common"]
+#[ignore = "needs tcpdump, tshark, wireshark-common and the Python packages"]
 fn captures_of_virtual_time_open_in_other_programs() {
     let folder = tempfile::tempdir().expect("a folder");
     run(
@@ -105,7 +113,7 @@ fn captures_of_virtual_time_open_in_other_programs() {
 }
 
 #[test]
-#[ignore = "needs root, tcpdump, tshark and wireshark-common"]
+#[ignore = "needs root, tcpdump, tshark, wireshark-common and the Python packages"]
 fn captures_of_live_runs_open_in_other_programs() {
     let folder = tempfile::tempdir().expect("a folder");
     let shell = [

@@ -1,40 +1,35 @@
-//! How long a client of CoAP over TCP waits for its answers while others leave messages unfinished, or read no answers.
+//! How long a client of `wirecost serve` waits for its answers while others leave messages unfinished, or read no answers.
 //!
-//!     unread HOST:PORT unfinished|unread CLIENTS PID
+//!     unread HOST:PORT PROTOCOL unfinished|unread CLIENTS PID
+
+#[path = "../../../../crates/wirecost/tests/serve/attacks.rs"]
+mod attacks;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-const CSM: &[u8] = b"\x00\xe1";
-/// GET /test.
-const GET: &[u8] = b"\x50\x01\xb4test";
-/// GET /large, whose answer is many times as long.
-const LARGE: &[u8] = b"\x60\x01\xb5large";
+use attacks::{ATTACKS, Attack, PART_BYTES};
+
 const REQUESTS: usize = 200;
 const BETWEEN: Duration = Duration::from_millis(10);
+/// Bytes of requests of a client that reads no answer.
+const ASKED_BYTES: usize = 700_000;
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [address, kind, clients, pid] = arguments.as_slice() else {
-        panic!("usage: unread HOST:PORT unfinished|unread CLIENTS PID");
+    let [address, protocol, kind, clients, pid] = arguments.as_slice() else {
+        panic!("usage: unread HOST:PORT PROTOCOL unfinished|unread CLIENTS PID");
     };
     let address: SocketAddr = address.parse().expect("HOST:PORT");
+    let attack = ATTACKS.iter().find(|attack| attack.protocol == protocol);
+    let attack = attack.expect("a protocol on a stream");
     let flood = match kind.as_str() {
-        "unfinished" => {
-            // A message of 1 MB without its end.
-            let head = [
-                &[0xf0][..],
-                &(1_000_000_u32 - 65_805).to_be_bytes(),
-                b"\x03\xb4test\xff",
-            ]
-            .concat();
-            [CSM, &head, &vec![b'x'; 999_000]].concat()
-        }
-        _ => [CSM, &LARGE.repeat(100_000)].concat(),
+        "unfinished" => [attack.hello, &(attack.begun)(), &vec![b'x'; PART_BYTES]].concat(),
+        _ => [attack.hello, &attack.asks.repeat(ASKED_BYTES / attack.asks.len())].concat(),
     };
-    let quiet = waits(address);
+    let quiet = waits(address, attack);
     let count: usize = clients.parse().expect("a number");
     let flooding = thread::spawn(move || {
         let mut streams: Vec<TcpStream> = (0..count)
@@ -56,21 +51,21 @@ fn main() {
         }
         streams
     });
-    let busy = waits(address);
+    let busy = waits(address, attack);
     let streams = flooding.join().expect("no panic");
-    let after = waits(address);
+    let after = waits(address, attack);
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the server runs");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     println!(
-        "{count} {kind}: median, p95, longest of {REQUESTS} in ms: before {quiet}; while they come {busy}; while they wait {after}; \
-         memory at most {}",
+        "{protocol}, {count} {kind}: median, p95, longest of {REQUESTS} in ms: before {quiet}; while they come {busy}; while they \
+         wait {after}; memory at most {}",
         peak.unwrap_or_default().trim()
     );
     drop(streams);
 }
 
 /// Asks again and again, each time on a new connection: the median, the 95th percentile and the longest time to the answer.
-fn waits(address: SocketAddr) -> String {
+fn waits(address: SocketAddr, attack: &Attack) -> String {
     let mut times: Vec<f64> = (0..REQUESTS)
         .map(|_| {
             let began = Instant::now();
@@ -78,10 +73,15 @@ fn waits(address: SocketAddr) -> String {
             stream
                 .set_read_timeout(Some(Duration::from_secs(30)))
                 .expect("an open socket");
-            stream.write_all(&[CSM, GET].concat()).expect("the server reads");
+            let asks = [attack.hello, attack.asks].concat();
+            stream.write_all(&asks).expect("the server reads");
             let (mut answer, mut chunk) = (Vec::new(), [0; 4_096]);
-            // The server's CSM, then 2.05 Content.
-            while !answer.contains(&0x45) {
+            let is_there = |answer: &[u8]| {
+                answer
+                    .windows(attack.answer.len())
+                    .any(|part| part == attack.answer)
+            };
+            while !is_there(&answer) {
                 let read = stream.read(&mut chunk).expect("an answer");
                 assert_ne!(read, 0, "the server has closed");
                 answer.extend_from_slice(&chunk[..read]);

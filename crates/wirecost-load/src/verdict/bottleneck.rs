@@ -54,9 +54,11 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     Some(Bottleneck { who: who.into(), why })
 }
 
-/// The sentence about connections that the target ended while messages were missing.
+/// The sentence about connections that the target ended while messages were missing, or while it was away: then they waited.
 fn ended(evidence: &Evidence<'_>) -> Option<String> {
-    let left = evidence.offered().find(|phase| phase.left_by_target())?;
+    let Some(left) = evidence.offered().find(|phase| phase.left_by_target()) else {
+        return evidence.offered().find_map(|phase| Some(phase.away?.sentence()));
+    };
     Some(format!(
         "it ended {}, and {}",
         counted(left.figures.connects.lost, "connection"),

@@ -72,6 +72,7 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
 /// connection.
 fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     let waited = match phase.silence() {
+        _ if phase.away.is_some() => None,
         Some(_) if phase.left_by_target() => None,
         Some(_) => Some(phase.acknowledged_share()),
         None => phase.worked_off(),

@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 72] = [
+const INPUTS: [(&str, &str); 77] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -87,6 +87,11 @@ const INPUTS: [(&str, &str); 72] = [
     ("cost --tariff", "cost cap --interval 1h --tariff ./{}"),
     ("cost --keylog", "cost cap --device nrf9160-lte-m --keylog {}"),
     ("cost --meter", "cost cap --device nrf9160-lte-m --meter {}"),
+    ("cost --fit", "cost --fit {} --capture cap --device nrf9160-lte-m"),
+    (
+        "cost --capture",
+        "cost --fit good.yaml --capture {} --device nrf9160-lte-m",
+    ),
     (
         "cost --chemistry",
         "cost cap --device nrf9160-lte-m --battery 2400mAh@3.6V --chemistry ./{}",
@@ -166,6 +171,9 @@ const INPUTS: [(&str, &str); 72] = [
     ("object inspect FILE", "object inspect {}"),
     ("object inspect --signer", "object inspect good.yaml --signer {}"),
     ("study --from", "study --from {} --no-runs -o o"),
+    ("study --baseline", "study nbiot --baseline {} --no-runs -o o"),
+    ("devices FILE", "devices ./{}"),
+    ("tariffs FILE", "tariffs ./{}"),
     ("diff DIR", "diff {} run"),
     ("claims FILE", "claims {} one=run"),
     ("nbiot --free", "nbiot --fit served(tcp,25B,1/s)=95% --free {}"),
@@ -300,7 +308,10 @@ fn in_the_help(home: &Path) -> BTreeSet<String> {
         for line in text.lines().map(str::trim_start) {
             let head = line.split("  ").next().unwrap_or_default();
             let takes = head.split_once(['<', '[']).map_or("", |(_, value)| value);
-            if !head.starts_with('-') || !["FILE", "DIR"].iter().any(|name| takes.contains(name)) {
+            let is_file = ["FILE", "DIR", "TRACE", "CAPTURE", "OLD"]
+                .iter()
+                .any(|name| takes.contains(name));
+            if !head.starts_with('-') || !is_file {
                 continue;
             }
             let option = head.split([' ', ',']).find(|word| word.starts_with("--"));

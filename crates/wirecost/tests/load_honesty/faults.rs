@@ -47,11 +47,21 @@ fn a_target_that_is_killed_and_started_again_is_used_again() {
     let loading = Loading::start(&format!("{} {TIMES}", target.url("mqtt")));
     thread::sleep(Duration::from_millis(1_500));
     drop(target);
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_secs(1));
     let mut again = Target::at("mqtt-qos1", address);
-    let outcomes = ended(loading).outcomes();
+    let loaded = ended(loading);
+    let outcomes = loaded.outcomes();
     assert!(again.messages() > 0, "its devices come back: {outcomes:?}");
     assert!(outcomes.acknowledged > 0, "{outcomes:?}");
+    let load = loaded.only();
+    let bottleneck = load.bottleneck.as_ref().expect("a bottleneck");
+    assert_eq!(bottleneck.who, "target", "{}", bottleneck.why);
+    let mut warnings = load.phases.iter().flat_map(|phase| &phase.warnings);
+    assert!(
+        warnings.any(|warning| warning.text.starts_with("the target was away: it ended ")),
+        "{}",
+        loaded.stderr
+    );
 }
 
 #[test]

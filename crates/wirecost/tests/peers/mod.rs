@@ -164,7 +164,7 @@ pub(crate) fn python_with(script: &str, server: &Server, arguments: &[&str]) -> 
 }
 
 /// The Python that has the clients of scripts/requirements-test.txt.
-fn interpreter() -> PathBuf {
+pub(crate) fn interpreter() -> PathBuf {
     let beside_sources = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
     let environment = std::env::var_os("WIRECOST_VENV").map_or_else(beside_sources, PathBuf::from);
     let python = environment.join("bin/python");

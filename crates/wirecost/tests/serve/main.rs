@@ -6,6 +6,7 @@ mod common;
 mod peers;
 
 mod amqp;
+mod attacks;
 mod bad_input;
 mod coap;
 mod files;

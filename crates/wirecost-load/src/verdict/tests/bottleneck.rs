@@ -242,6 +242,50 @@ fn a_target_that_ends_its_connections_is_the_bottleneck() {
     assert_eq!(case.bottleneck(), "generator");
 }
 
+#[test]
+fn a_target_that_is_started_again_is_the_bottleneck_even_if_every_message_was_acknowledged() {
+    let mut case = Case::open();
+    case.lag(MILLISECOND, 9 * MILLISECOND);
+    let devices = u64::from(case.options.clients);
+    case.publish(|publish| {
+        publish.connects.lost = devices;
+        publish.reasons = [("connection refused".into(), 7)].into();
+        // What fell due meanwhile was answered behind the last message.
+        publish.measured_s = 10.0;
+        publish.carried_rate = Some(900.0);
+    });
+    let heard = [(0, 500), (1, 20), (5, 700), (6, 80), (8, 1)];
+    case.outcome.intervals = heard
+        .map(|(second, messages)| Interval {
+            phase: 1,
+            second,
+            acknowledged_then: Some(messages),
+            ..Interval::default()
+        })
+        .into();
+    assert_eq!(case.bottleneck(), "target");
+    let away = format!("it ended {devices} connections, and nobody listened for 7 connects");
+    assert!(case.why().starts_with(&away), "{}", case.why());
+    assert_eq!(
+        case.of_phases(),
+        ["!schedule-lag", "connections-lost"],
+        "it was late all the same"
+    );
+    let warnings = case.verdict().phases.remove(1);
+    let told = &warnings[1].text;
+    let expected = format!("the target was away: {away}; for at least 3 s no message was acknowledged");
+    assert!(told.starts_with(&expected), "{told}");
+    // Not because of one device among hundreds, nor of devices that found it at once.
+    case.options.clients = 200;
+    case.publish(|publish| publish.connects.lost = 2);
+    assert_eq!(case.bottleneck(), "generator");
+    case.publish(|publish| {
+        publish.connects.lost = 200;
+        publish.reasons.clear();
+    });
+    assert_eq!(case.bottleneck(), "generator");
+}
+
 /// Ten devices with one message in flight each send 250 messages a second over 40 ms, whatever the target could do.
 #[test]
 fn devices_that_wait_for_answers_are_the_bottleneck() {
