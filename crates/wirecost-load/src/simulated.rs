@@ -10,12 +10,14 @@
 //! - `setting`: its devices, servers and links
 //! - `parts`: its part and its target, as the coordinator sees them
 //! - `spool`: its packets on disk, for a capture
+//! - [`worlds`]: several of them, where devices share nothing
 
 mod bridges;
 mod counted;
 mod parts;
 mod setting;
 mod spool;
+pub mod worlds;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -31,7 +33,7 @@ use wirecost_live::recorder::Recording;
 use wirecost_proto::hosts::{DEVICES_V4, HostIndex};
 use wirecost_proto::{BothWays, Instant};
 use wirecost_results::link::{achieved, link_of};
-use wirecost_results::load::{LinkFigures, Load, LoadFile};
+use wirecost_results::load::{LinkFigures, Load, LoadFile, Worlds};
 use wirecost_results::time::rfc3339;
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_scenario::identity;
@@ -58,6 +60,7 @@ use crate::watch::{Announcement, Watcher};
 use parts::{SimulatedTarget, Simulation};
 use setting::{LoadWorld, Setting};
 use spool::Spool;
+use worlds::Place;
 
 /// How long the simulation waits for packets of closed connections at the end of the load.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -82,7 +85,20 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let kept = Rc::new(RefCell::new(Kept::default()));
     let (clients, observed) = (options.clients, Rc::clone(&kept));
     let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
-    let simulated = simulate(options, watcher, interrupted, demands, (spool, watch));
+    let worlds = worlds::of(options, demands.is_some());
+    if let Some(Worlds {
+        shared: Some(shared), ..
+    }) = &worlds
+    {
+        watcher.note(&format!("one world, on one CPU: all devices share {shared}"));
+    }
+    let simulated = match worlds.as_ref().map_or(1, |worlds| worlds.count) {
+        1 => simulate(options, watcher, interrupted, demands, (spool, watch)),
+        of => {
+            let threads = worlds::cpus().min(of);
+            worlds::simulate(options, [of, threads], watcher, interrupted, (spool, watch))
+        }
+    };
     watcher.end();
     let Simulated {
         outcome,
@@ -101,6 +117,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let link = options.link.map(|config| link_report(options, config, &counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
+        worlds,
         ..entry::of(options, &outcome, Taken::default(), link.as_ref())
     };
     if let Some(captured) = captured {
@@ -191,8 +208,20 @@ pub fn simulate<T: Tap + 'static>(
     demands: Option<&Demands<'_>>,
     tap: T,
 ) -> Result<Simulated<T>, PartError> {
+    simulate_world(options, Place::WHOLE, watcher, interrupted, demands, tap)
+}
+
+/// Simulates one world of a load.
+fn simulate_world<T: Tap + 'static>(
+    options: &LoadOptions,
+    place: Place,
+    watcher: &mut dyn Watcher,
+    interrupted: &dyn Fn() -> bool,
+    demands: Option<&Demands<'_>>,
+    tap: T,
+) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
-    let setting = Setting::new(options)?;
+    let setting = Setting::new(options, place)?;
     let meter = Arc::new(Meter::of(setting.hops().len()));
     meter.tell_subscribers(options.clients);
     let (outbox, said) = channel();

@@ -152,6 +152,9 @@ pub struct Load {
     /// The simulated server, if it has a service time; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceFigures>,
+    /// The worlds of a load in virtual time of more than 50,000 devices; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worlds: Option<Worlds>,
     /// The emulated link that all devices shared; absent without a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Box<LinkFigures>>,
@@ -468,6 +471,18 @@ pub struct ServiceFigures {
     /// Utilisation of the workers in the busiest phase; null if the phases were too short.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub utilisation: Option<f64>,
+}
+
+/// The worlds that the devices of a load in virtual time are in: what is in one world cannot reach another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Worlds {
+    /// How many.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub count: u32,
+    /// What all devices share, so that they are one world, e.g. `a broker`; absent if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<String>,
 }
 
 /// Who could give no more.

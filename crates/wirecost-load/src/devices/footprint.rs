@@ -15,6 +15,8 @@ use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 use wirecost_stack::{Application, Channel};
 
+use crate::simulated::worlds;
+
 /// Bytes of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bytes {
@@ -102,17 +104,22 @@ fn is_here(host: &str) -> bool {
     address.map_or(host == "localhost", |address| address.is_loopback())
 }
 
-/// Checks whether the devices of each load fit into the memory that this process can still take.
+/// Checks whether the devices of each load fit into the memory that this process can still take; `ends_early` if a threshold can end
+/// the loads.
 ///
 /// # Errors
 /// Those of a load do not. The error says how many would.
-pub fn check(loads: impl IntoIterator<Item = LoadOptions>) -> Result<(), LimitError> {
+pub fn check(loads: impl IntoIterator<Item = LoadOptions>, ends_early: bool) -> Result<(), LimitError> {
     let room = Room::read();
-    loads.into_iter().try_for_each(|load| fits(&load, room))
+    loads
+        .into_iter()
+        .try_for_each(|load| fits(&load, ends_early, room))
 }
 
-fn fits(load: &LoadOptions, room: Room) -> Result<(), LimitError> {
-    let (clients, receivers) = (load.clients.into(), load.receivers().into());
+fn fits(load: &LoadOptions, ends_early: bool, room: Room) -> Result<(), LimitError> {
+    // Of worlds that share nothing, only those that run are in memory.
+    let clients = worlds::devices_at_once(load, ends_early, worlds::cpus());
+    let receivers = load.receivers().into();
     let is_live = load.engine == LoadEngine::Live;
     check_memory(
         (clients, receivers, load.stack.to_string()),
@@ -141,7 +148,7 @@ mod tests {
             clients,
             ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
         };
-        fits(&load, ROOM).map_err(|error| format!("{error}; {}", error.way_out()))
+        fits(&load, false, ROOM).map_err(|error| format!("{error}; {}", error.way_out()))
     }
 
     #[test]

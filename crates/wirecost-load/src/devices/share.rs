@@ -69,23 +69,27 @@ pub type Outbox = Sender<(u32, FromPart)>;
 impl Share {
     /// The shares of `parts` parts: ranges of devices of nearly the same length.
     pub fn split(options: &Arc<LoadOptions>, destination: &Destination, parts: u32) -> Vec<Self> {
-        let subscribers = options.receivers();
-        let range = |all: u32, part: u32| {
-            let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(parts)) as u32;
-            upto(part)..upto(part + 1)
-        };
         (0..parts)
-            .map(|number| Self {
-                options: Arc::clone(options),
-                destination: destination.clone(),
-                number,
-                devices: range(options.clients, number),
-                subscribers: range(subscribers, number),
-                offset_ns: 0,
-                clock_error_ns: 0,
-                own_sockets: None,
-            })
+            .map(|number| Self::of_part(options, destination, [number, parts]))
             .collect()
+    }
+
+    /// The share of one part: its number, from 0, of how many.
+    pub fn of_part(options: &Arc<LoadOptions>, destination: &Destination, [number, parts]: [u32; 2]) -> Self {
+        let range = |all: u32| {
+            let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(parts)) as u32;
+            upto(number)..upto(number + 1)
+        };
+        Self {
+            options: Arc::clone(options),
+            destination: destination.clone(),
+            number,
+            devices: range(options.clients),
+            subscribers: range(options.receivers()),
+            offset_ns: 0,
+            clock_error_ns: 0,
+            own_sockets: None,
+        }
     }
 
     /// Runs the part on this thread until it receives `ToPart::Quit`. Its last message is always [`FromPart::Failed`]

@@ -39,7 +39,9 @@ impl<T: Tap> Simulation<T> {
             // This simulation owns the receiver.
             drop(self.outbox.send((0, last)));
         }
-        let receive = || listens.then(|| self.said.try_recv().ok()).flatten();
+        // The coordinator of a world has one part.
+        let said = || self.said.try_recv().ok().map(|(_, message)| (0, message));
+        let receive = || listens.then(said).flatten();
         let mut heard = receive();
         while !self.is_over && heard.is_none() && world.advance_by_one(until) {
             heard = receive();

@@ -35,6 +35,7 @@ use crate::target::sink::counter::Counter;
 
 use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
 use super::counted::Counted;
+use super::worlds::Place;
 
 pub(super) type LoadWorld<T> = World<Counted, Directed, Station, SharedLink, T, Arrivals>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
@@ -50,7 +51,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(options: &'a LoadOptions) -> Result<Self, certificate::Error> {
+    pub(super) fn new(options: &'a LoadOptions, place: Place) -> Result<Self, certificate::Error> {
         let link = options.link.unwrap_or_default();
         let mtu = link.up.mtu.min(link.down.mtu);
         let channels = ChannelOptions {
@@ -66,16 +67,11 @@ impl<'a> Setting<'a> {
         let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
         Ok(Self {
             options,
-            share: Share {
-                options: Arc::new(options.clone()),
-                destination: Destination::own(address, credentials.portable()?),
-                number: 0,
-                devices: 0..options.clients,
-                subscribers: 0..options.receivers(),
-                offset_ns: 0,
-                clock_error_ns: 0,
-                own_sockets: None,
-            },
+            share: Share::of_part(
+                &Arc::new(options.clone()),
+                &Destination::own(address, credentials.portable()?),
+                [place.number, place.of],
+            ),
             credentials,
             channels,
             link,
@@ -102,7 +98,11 @@ impl<'a> Setting<'a> {
         Ok(World::directed(
             self.settings(),
             devices,
-            Directed::new(director.with_traffic(traffic), own, bridges.collect()),
+            Directed::new(
+                director.with_traffic(traffic),
+                own,
+                bridges.collect(),
+            ),
             self.services(&plans)?,
             SharedLink::new(link, &plans),
             tap,
@@ -136,9 +136,20 @@ impl<'a> Setting<'a> {
         Rng::new(self.options.seed).purpose(key_of(purpose))
     }
 
+    /// Random numbers that every world has of its own.
+    fn rng_of_world(&self, purpose: &str) -> Rng {
+        match self.share.number {
+            0 => self.rng(purpose),
+            later => self.rng(purpose).host(u64::from(later)),
+        }
+    }
+
     fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, PartError> {
-        let channels =
-            ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
+        let channels = ClientChannels::simulated(
+            &self.credentials,
+            self.channels,
+            self.rng_of_world("client secrets"),
+        );
         let clients = self.share.clients(&|_| &channels, &SharedEndpoints::default())?;
         let transport = self.options.stack.transport();
         let of_subscribers = self
@@ -159,7 +170,8 @@ impl<'a> Setting<'a> {
             },
             script: (),
         };
-        Ok((0..).zip(clients).map(device).collect())
+        // Subscribers are hosts behind all senders.
+        Ok((self.share.devices.start..).zip(clients).map(device).collect())
     }
 
     fn address(&self, host: HostIndex) -> IpAddr {
@@ -258,9 +270,9 @@ impl<'a> Setting<'a> {
     fn service(&self, site: u8, takers: Vec<Taker>) -> Result<Service<Station>, PartError> {
         let devices = self.options.clients.saturating_add(self.options.receivers());
         let contexts = context_count(self.options.stack, devices);
-        let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
+        let (credentials, rng) = (self.credentials.clone(), self.rng_of_world("server secrets"));
         let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
-        let rng = self.rng("server");
+        let rng = self.rng_of_world("server");
         let seed = match site {
             0 => rng,
             later => rng.host(u64::from(later)),

@@ -9,7 +9,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::{DirectionUse, HopUse, LinkUse};
 use wirecost_results::load::{
-    HopFigures, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
+    HopFigures, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay, Worlds,
 };
 use wirecost_results::standing::{Standing, Subject};
 use wirecost_results::summary::{Link, Outcomes, Times};
@@ -537,6 +537,16 @@ pub(crate) fn service(figures: &ServiceFigures) -> String {
         "{} for a message by {workers}, busy {busy} of the time",
         figures.service_time
     )
+}
+
+/// The worlds of a load in virtual time: `200, whose devices share nothing`, or `one: all devices share a broker`.
+pub(crate) fn worlds(worlds: &Worlds) -> String {
+    match &worlds.shared {
+        None => format!("{}, whose devices share nothing", worlds.count),
+        Some(shared) if worlds.count == 1 => format!("one: all devices share {shared}"),
+        // The sum of several loads.
+        Some(shared) => format!("{}: the devices of each share {shared}", worlds.count),
+    }
 }
 
 /// The figures of a load in tables of several loads.

@@ -82,6 +82,9 @@ impl Page {
             lines.extend(self.side("generator", load.generator.as_ref()));
             lines.extend(self.side("target", load.target_use.as_ref()));
         }
+        if let Some(worlds) = &load.worlds {
+            lines.extend(self.entry("worlds", &words::worlds(worlds)));
+        }
         if let Some(figures) = &load.service {
             lines.extend(self.entry("server", &words::service(figures)));
         }

@@ -7,7 +7,7 @@ use crate::figures::Interval;
 use crate::folder::RunFolder;
 use crate::intervals::Intervals;
 use crate::link_use::HopUse;
-use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
+use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse, Worlds};
 use crate::resume::Earlier;
 use crate::store::{Heading, LoadStore};
 use crate::warning::Warning;
@@ -170,6 +170,10 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
         // One of the two machines was a generator itself.
         (agents, _) => *agents = None,
     }
+    sum.worlds = sum.worlds.take().zip(other.worlds).map(|(one, other)| Worlds {
+        count: one.count + other.count,
+        shared: one.shared.or(other.shared),
+    });
     sum.link = later(sum.link.take(), other.link);
     for hop in &mut sum.hops {
         let same = other.hops.iter().find(|other| other.hop == hop.hop);

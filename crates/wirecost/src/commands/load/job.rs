@@ -84,14 +84,15 @@ impl Job<'_> {
         };
         // Of loads that are not resumed all are to run, and those that do not fit leave no folder.
         let is_here = gathered.is_none();
+        let wants_abort = self.thresholds.want_abort();
         if is_here && self.output.resume.is_none() {
-            footprint::check(self.own_loads()).map_err(|limit| failed(limit.into()))?;
+            footprint::check(self.own_loads(), wants_abort).map_err(|limit| failed(limit.into()))?;
         }
         let run = self.open()?;
         if is_here && self.output.resume.is_some() {
             let to_run = self.own_loads().into_iter();
             let to_run = to_run.filter(|load| !run.earlier.finished.contains(&identity::key(load)));
-            footprint::check(to_run).map_err(|limit| failed(limit.into()))?;
+            footprint::check(to_run, wants_abort).map_err(|limit| failed(limit.into()))?;
         }
         let folder = &run.folder;
         let sweep = Sweep {
@@ -106,7 +107,6 @@ impl Job<'_> {
             earlier: run.earlier.clone(),
             before: &before,
         };
-        let wants_abort = self.thresholds.want_abort();
         // An unreachable target does not end the other loads.
         let is_one_of_many =
             self.loads.iter().map(|load| load.repeat).sum::<u32>() > 1 && self.find_max.is_none();
