@@ -1,4 +1,4 @@
-//! One cell: its carrier's calendars, who waits for what, its counters.
+//! One carrier of a cell: its calendars, who waits for what, its counters.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::facts::CellCounters;
 use crate::subframe::Subframe;
 use crate::ue::UeId;
 
-/// A cell.
+/// One carrier of a cell.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) down: DownlinkCalendar,
@@ -15,6 +15,7 @@ pub(crate) struct Cell {
     /// Smoothed rise of noise by other cells' devices, in dB, as link adaptation knows it. Of decibels, so that it is the usual rise and
     /// not that of rare near devices.
     pub(crate) noise_rise_db: f64,
+    /// Of all carriers of the cell; counted on its anchor.
     pub(crate) connections: u32,
     pub(crate) levels: [CellLevel; 3],
     pub(crate) counters: CellCounters,

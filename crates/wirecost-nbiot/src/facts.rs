@@ -78,6 +78,23 @@ pub struct CellFacts {
     pub responses: u64,
 }
 
+impl CellFacts {
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let sum = |one: [u64; 3], other: [u64; 3]| std::array::from_fn(|level| one[level] + other[level]);
+        Self {
+            dci_used: sum(self.dci_used, other.dci_used),
+            dci_available: sum(self.dci_available, other.dci_available),
+            npdcch: self.npdcch + other.npdcch,
+            npdsch: self.npdsch + other.npdsch,
+            downlink_available: self.downlink_available + other.downlink_available,
+            npusch: self.npusch + other.npusch,
+            uplink_available: self.uplink_available + other.uplink_available,
+            responses: self.responses + other.responses,
+        }
+    }
+}
+
 /// Counters of one device, in subframes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UeCounters {

@@ -32,7 +32,7 @@ use wirecost_proto::{Direction, Instant, Rng};
 
 use crate::adaptation::Adaptation;
 use crate::cell::Cell;
-use crate::config::{Config, ConfigError, Flow, LevelConfig};
+use crate::config::{Config, ConfigError, DownlinkFrameConfig, Flow, LevelConfig};
 use crate::downlink::FrameBudget;
 use crate::events::EventQueue;
 use crate::facts::{CellFacts, UeFacts};
@@ -54,6 +54,7 @@ use responses::ResponseBlock;
 
 const FADING: u64 = 3;
 const EVENTS: u64 = 4;
+const CARRIER: u64 = 5;
 
 /// An IP packet for the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,17 +231,19 @@ pub struct Network {
     seed: Rng,
     geometry: Geometry,
     radio: Radio,
-    budget: FrameBudget,
+    /// Of the anchor, and of carriers without broadcast.
+    budgets: [FrameBudget; 2],
     adaptation: Adaptation,
     overheads: Overheads,
     timing: Timing,
     levels: [Level; 3],
+    /// All cells on their anchor, then all on each further carrier.
     cells: Vec<Cell>,
     ues: Ues,
     events: EventQueue<Event>,
     outbox: Vec<AirEvent>,
-    /// Smoothed share of time in which a neighbour interferes with the downlink, as link adaptation knows it.
-    activity: f64,
+    /// Smoothed share of time in which a neighbour interferes with the downlink of each carrier, as link adaptation knows it.
+    activity: Vec<f64>,
 }
 
 impl Network {
@@ -255,28 +258,32 @@ impl Network {
             space: SearchSpace::new(&level),
             config: level,
         });
+        let carriers = usize::from(config.scenario.carriers);
         Ok(Self {
             seed: Rng::new(seed),
             geometry: Geometry::new(&config.scenario),
             radio: Radio::new(config),
-            budget: FrameBudget::new(&config.downlink),
+            budgets: [config.downlink, DownlinkFrameConfig::without_broadcast()]
+                .map(|frame| FrameBudget::new(&frame)),
             adaptation: Adaptation::new(config),
             overheads: Overheads::new(config),
             timing: Timing::new(&config.mac),
             levels,
             cells: std::iter::repeat_with(Cell::default)
-                .take(config.scenario.cells())
+                .take(config.scenario.cells() * carriers)
                 .collect(),
             ues: Ues::default(),
             events: EventQueue::default(),
             outbox: Vec::new(),
-            activity: config.radio.broadcast_share,
+            activity: (0..carriers)
+                .map(|carrier| broadcast_share(config, carrier))
+                .collect(),
             config: config.clone(),
         })
     }
 
     /// A device arrives, idle. Its place, its gains and everything that chance does to it come from the stream of `device`, a number
-    /// of the caller's; it attaches to the cell with the largest gain.
+    /// of the caller's; it attaches to the cell with the largest gain, on any of its carriers alike.
     pub fn arrive(&mut self, device: u64, now: Instant) -> UeId {
         let gains = Gains::draw(&self.config, &self.geometry, self.seed.host(device));
         self.arrive_with(device, gains, now)
@@ -288,6 +295,9 @@ impl Network {
         let level = coverage_level(&self.config, gains.serving_db());
         let fading = Fading::new(&self.config.radio, stream.purpose(FADING));
         let mut ue = Ue::new(gains, level, fading, stream.purpose(EVENTS));
+        ue.carrier = stream
+            .purpose(CARRIER)
+            .next_below(self.config.scenario.carriers.into()) as usize;
         ue.eligible = Subframe::at_or_after(now);
         ue.idle_since = ue.eligible;
         self.ues.insert(ue)
@@ -365,7 +375,7 @@ impl Network {
     pub fn remove(&mut self, ue: UeId, now: Instant) -> Option<UeFacts> {
         let facts = self.ue_facts(ue, now);
         if let Some(device) = self.ues.remove(ue) {
-            let cell = &mut self.cells[device.cell()];
+            let cell = &mut self.cells[device.serving()];
             cell.connections -= u32::from(device.is_admitted);
         }
         facts
@@ -404,7 +414,7 @@ impl Network {
     pub fn ue_facts(&self, ue: UeId, now: Instant) -> Option<UeFacts> {
         let device = self.ues.get(ue)?;
         let space = &self.levels[device.level].space;
-        let duty = (space.rmax as f64 / self.budget.share() / space.period as f64).min(1.0);
+        let duty = (space.rmax as f64 / self.budget(device.cell()).share() / space.period as f64).min(1.0);
         let open = match device.rrc {
             RrcState::Idle => 0,
             RrcState::Connecting | RrcState::Connected => {
@@ -413,7 +423,7 @@ impl Network {
         };
         let counters = &device.counters;
         Some(UeFacts {
-            cell: device.cell(),
+            cell: device.serving(),
             coverage_level: device.first_level,
             path_gain_db: device.gains.serving_db(),
             airtime: counters.airtime(),
@@ -426,32 +436,58 @@ impl Network {
         })
     }
 
-    /// What a cell did until `now`.
+    /// The usable subframes of the carrier of a cell.
+    fn budget(&self, cell: usize) -> &FrameBudget {
+        &self.budgets[usize::from(self.carrier(cell) > 0)]
+    }
+
+    /// The carrier of an entry of `cells`: 0 is the anchor.
+    fn carrier(&self, cell: usize) -> usize {
+        cell / self.cells()
+    }
+
+    /// The entries of `cells` on one carrier, in the order of cells.
+    fn on_carrier(&self, carrier: usize) -> &[Cell] {
+        &self.cells[carrier * self.cells()..][..self.cells()]
+    }
+
+    /// What a cell did until `now`, on all of its carriers.
     ///
     /// # Panics
     /// There is no cell with this index.
     pub fn cell_facts(&self, cell: usize, now: Instant) -> CellFacts {
         let until = Subframe::at_or_before(now);
-        let counters = &self.cells[cell].counters;
         let per_space = u64::from(self.config.mac.dci_per_npdcch_period);
         let nprach = |level: &Level| level.nprach.share() * level.nprach.subcarriers as f64 / BINS as f64;
         let nprach_share: f64 = self.levels.iter().map(nprach).sum();
-        CellFacts {
-            dci_used: counters.dci,
-            dci_available: self
-                .levels
-                .map(|level| level.space.starts_before(until) * per_space),
-            npdcch: duration(counters.npdcch),
-            npdsch: duration(counters.npdsch),
-            downlink_available: duration(self.budget.usable_before(until)),
-            npusch: duration(counters.npusch_bins / BINS),
-            uplink_available: duration((until.index() as f64 * (1.0 - nprach_share)) as u64),
-            responses: counters.responses,
-        }
+        let of_each = (cell..self.cells.len()).step_by(self.cells()).map(|cell| {
+            let counters = &self.cells[cell].counters;
+            CellFacts {
+                dci_used: counters.dci,
+                dci_available: self
+                    .levels
+                    .map(|level| level.space.starts_before(until) * per_space),
+                npdcch: duration(counters.npdcch),
+                npdsch: duration(counters.npdsch),
+                downlink_available: duration(self.budget(cell).usable_before(until)),
+                npusch: duration(counters.npusch_bins / BINS),
+                uplink_available: duration((until.index() as f64 * (1.0 - nprach_share)) as u64),
+                responses: counters.responses,
+            }
+        });
+        of_each.fold(CellFacts::default(), CellFacts::plus)
     }
 
     /// The number of cells.
-    pub const fn cells(&self) -> usize {
-        self.cells.len()
+    pub fn cells(&self) -> usize {
+        self.config.scenario.cells()
+    }
+}
+
+/// Share of time in which a neighbour without data interferes on a carrier: broadcast is on the anchor alone.
+fn broadcast_share(config: &Config, carrier: usize) -> f64 {
+    match carrier {
+        0 => config.radio.broadcast_share,
+        _ => 0.0,
     }
 }

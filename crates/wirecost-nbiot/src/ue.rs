@@ -186,6 +186,8 @@ pub(crate) enum OnAck {
 #[derive(Debug)]
 pub(crate) struct Ue {
     pub(crate) gains: Gains,
+    /// Its carrier of the cell; 0 is the anchor.
+    pub(crate) carrier: usize,
     pub(crate) fading: Fading,
     /// For everything that happens to the device in its order: errors, subcarriers, backoff.
     pub(crate) rng: Rng,
@@ -241,6 +243,7 @@ impl Ue {
     pub(crate) fn new(gains: Gains, level: usize, fading: Fading, rng: Rng) -> Self {
         Self {
             gains,
+            carrier: 0,
             fading,
             rng,
             first_level: level,
@@ -276,8 +279,13 @@ impl Ue {
     }
 
     /// The serving cell.
-    pub(crate) const fn cell(&self) -> usize {
+    pub(crate) const fn serving(&self) -> usize {
         self.gains.serving
+    }
+
+    /// Its carrier of the serving cell, among the cells of all carriers.
+    pub(crate) fn cell(&self) -> usize {
+        self.carrier * self.gains.linear.len() + self.gains.serving
     }
 
     /// The linear path gain to the serving cell.

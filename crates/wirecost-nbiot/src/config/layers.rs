@@ -28,6 +28,15 @@ impl Default for DownlinkFrameConfig {
 }
 
 impl DownlinkFrameConfig {
+    /// Every subframe is usable: a non-anchor carrier, on which nothing is broadcast.
+    pub(crate) const fn without_broadcast() -> Self {
+        Self {
+            sib1_repetitions: 0,
+            si_messages: false,
+            synchronisation: false,
+        }
+    }
+
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         one_of(
             "downlink.sib1_repetitions",

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigError, one_of, within};
 
+/// The anchor and as many others as one cell has at most (TS 36.331 maxNonAnchorCarriers-NB).
+const MAX_CARRIERS: u16 = 16;
+
 /// Sites, sectors and distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -14,6 +17,9 @@ pub struct ScenarioConfig {
     pub sectors_per_site: u16,
     /// Distance between sites, in m. TR 45.820 annex D; assumed, because the study gives none.
     pub isd_m: f64,
+    /// Carriers of each cell: the anchor, and the non-anchor carriers of Release 14, on which devices are paged and make random accesses
+    /// too (TS 36.331 SystemInformationBlockType22-NB). 1: Release 13.
+    pub carriers: u16,
     /// Whether the lattice repeats on all sides, so that every cell has the same surroundings. Assumed, because the study gives none.
     pub wraparound: bool,
     /// The smallest distance between a device and a site, in m. TR 36.942 section 4.5.
@@ -40,6 +46,7 @@ impl Default for ScenarioConfig {
             n_sites: 7,
             sectors_per_site: 3,
             isd_m: 1_732.0,
+            carriers: 1,
             wraparound: true,
             min_distance_m: 35.0,
             operation_mode: OperationMode::StandAlone,
@@ -56,6 +63,7 @@ impl ScenarioConfig {
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         one_of("scenario.n_sites", &self.n_sites, &[1, 7])?;
         one_of("scenario.sectors_per_site", &self.sectors_per_site, &[1, 3])?;
+        within("scenario.carriers", self.carriers, 1, MAX_CARRIERS)?;
         within("scenario.isd_m", self.isd_m, 100.0, 100_000.0)?;
         within(
             "scenario.min_distance_m",

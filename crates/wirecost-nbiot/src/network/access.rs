@@ -202,7 +202,7 @@ impl Network {
             false => device.rng.next_below(backoff + 1),
         };
         if device.rrc == RrcState::Connecting && std::mem::take(&mut device.is_admitted) {
-            self.cells[device.cell()].connections -= 1;
+            self.cells[device.serving()].connections -= 1;
         }
         self.events.push(
             now + wait,

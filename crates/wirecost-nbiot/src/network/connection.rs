@@ -287,7 +287,7 @@ impl Network {
         device.up.reset();
         device.down.reset();
         if std::mem::take(&mut device.is_admitted) {
-            self.cells[device.cell()].connections -= 1;
+            self.cells[device.serving()].connections -= 1;
         }
         let (has_uplink, has_downlink) = (device.up.sender.has_packets(), device.down.sender.has_packets());
         let at = now.instant();

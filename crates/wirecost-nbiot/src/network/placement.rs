@@ -34,8 +34,9 @@ pub(super) struct UplinkPlace {
 }
 
 impl Network {
-    fn downlink_place(&self, start: u64, length: u64) -> DownlinkPlace {
-        let interval = Interval::new(self.budget.nth_usable(start), self.budget.end_of(start, length));
+    fn downlink_place(&self, cell: usize, start: u64, length: u64) -> DownlinkPlace {
+        let budget = self.budget(cell);
+        let interval = Interval::new(budget.nth_usable(start), budget.end_of(start, length));
         DownlinkPlace {
             start,
             length,
@@ -51,14 +52,14 @@ impl Network {
         now: Subframe,
         repetitions: u64,
     ) -> Option<DownlinkPlace> {
-        let first = self.budget.usable_before(now);
+        let first = self.budget(cell).usable_before(now);
         let candidates =
             (0..self.levels[level].space.rmax / repetitions).map(|index| first + index * repetitions);
         let calendar = &self.cells[cell].down;
         let start = candidates
             .into_iter()
             .find(|start| calendar.is_free(*start, repetitions))?;
-        Some(self.downlink_place(start, repetitions))
+        Some(self.downlink_place(cell, start, repetitions))
     }
 
     /// The free places of NPDSCH after a DCI, the earliest first.
@@ -73,10 +74,10 @@ impl Network {
             true => NPDSCH_DELAYS,
             false => NPDSCH_DELAYS_LONG,
         };
-        let from = self.budget.usable_before(self.timing.npdsch(dci_end));
+        let from = self.budget(cell).usable_before(self.timing.npdsch(dci_end));
         let free = delays.into_iter().map(move |delay| from + delay);
         free.filter(move |start| self.cells[cell].down.is_free(*start, length))
-            .map(move |start| self.downlink_place(start, length))
+            .map(move |start| self.downlink_place(cell, start, length))
     }
 
     /// The first free place of a HARQ-ACK after NPDSCH.
@@ -154,7 +155,7 @@ impl Network {
             .max()
             .unwrap_or(0);
         let longest_up = self.cells.iter().map(|cell| cell.up.longest()).max().unwrap_or(0);
-        let usable = self.budget.usable_before(now);
+        let usable = self.budget(cell).usable_before(now);
         self.cells[cell].down.forget(usable, longest_down);
         self.cells[cell].up.forget(now, longest_up);
     }

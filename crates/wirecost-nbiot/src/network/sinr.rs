@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::Network;
+use super::{Network, broadcast_share};
 use crate::calendar::{Bins, Transmitter};
 use crate::decibel::{decibels, linear};
 use crate::subframe::Interval;
@@ -18,15 +18,18 @@ impl Network {
         let Some(device) = self.ues.get(ue) else {
             return 0.0;
         };
+        let carrier = device.carrier;
+        let budget = self.budget(device.cell());
         let (first, last) = (
-            self.budget.usable_before(interval.start),
-            self.budget.usable_before(interval.end),
+            budget.usable_before(interval.start),
+            budget.usable_before(interval.end),
         );
         let usable = (last - first).max(1) as f64;
-        let broadcast = self.config.radio.broadcast_share;
+        let broadcast = broadcast_share(&self.config, carrier);
         let (mut interference, mut shares) = (0.0, 0.0);
-        let all = self.cells.iter().zip(device.gains.linear.iter()).enumerate();
-        for (_, (cell, gain)) in all.filter(|(index, _)| *index != device.cell()) {
+        let cells = self.on_carrier(carrier);
+        let all = cells.iter().zip(device.gains.linear.iter()).enumerate();
+        for (_, (cell, gain)) in all.filter(|(index, _)| *index != device.serving()) {
             let busy = cell.down.busy(first, last) as f64 / usable;
             let share = busy + (1.0 - busy) * broadcast;
             interference += gain * share;
@@ -35,9 +38,10 @@ impl Network {
         let power = self.radio.enb_power_mw;
         let signal = power * device.gain() * device.fading.gain(Direction::Down, interval);
         let sinr = signal / (self.radio.downlink_noise_mw + power * interference);
-        let others = self.cells.len() - 1;
+        let others = cells.len() - 1;
         if others > 0 {
-            self.activity += SMOOTHING * (shares / others as f64 - self.activity);
+            let activity = &mut self.activity[carrier];
+            *activity += SMOOTHING * (shares / others as f64 - *activity);
         }
         sinr
     }
@@ -47,24 +51,26 @@ impl Network {
         let Some(device) = self.ues.get(ue) else {
             return 0.0;
         };
-        let serving = device.cell();
-        let others = self.cells.iter().enumerate().filter(|(cell, _)| *cell != serving);
+        let (serving, cell) = (device.serving(), device.cell());
+        let cells = self.on_carrier(device.carrier).iter().enumerate();
+        let others = cells.filter(|(cell, _)| *cell != serving);
         let interference: f64 = others
             .map(|(_, cell)| cell.up.interference_mw(serving, interval, bins))
             .sum();
         let power = self.radio.ue_power_mw(device.gain(), device.level) / f64::from(bins.count());
         let signal = power * device.gain() * device.fading.gain(Direction::Up, interval);
         let rise = decibels(1.0 + interference / self.radio.bin_noise_mw);
-        let smoothed = &mut self.cells[serving].noise_rise_db;
+        let smoothed = &mut self.cells[cell].noise_rise_db;
         *smoothed += SMOOTHING * (rise - *smoothed);
         signal / (self.radio.bin_noise_mw + interference)
     }
 
     /// What link adaptation expects of the downlink to a device, in dB.
     pub(super) fn expected_downlink_db(&self, device: &Ue) -> f64 {
+        let activity = self.activity[device.carrier];
         let sinr = self
             .radio
-            .downlink_sinr_db(&device.gains.linear, device.cell(), self.activity);
+            .downlink_sinr_db(&device.gains.linear, device.serving(), activity);
         sinr + device.offset_db.down
     }
 

@@ -211,7 +211,7 @@ impl Network {
             device.granted = device.needed_bytes(Direction::Up, &overheads).max(1);
             return;
         }
-        let cell = &mut self.cells[device.cell()];
+        let cell = &mut self.cells[device.serving()];
         if cell.connections >= max {
             device.msg4 = Some(Msg4::Reject);
             return;
