@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::tshark::{fields, fields_with};
 use common::{Run, open_folder, said, wirecost};
 use serde_json::Value;
@@ -11,8 +13,8 @@ const BEHIND_NAT: &str = "-n 3 --size 48B --rtt 100ms --interval 3s --messages-p
                           --keep-alive 0s --nat-timeout udp=1500ms,tcp=1500ms --engine auto";
 
 #[test]
-#[ignore = "needs root"]
-fn both_engines_reconnect_behind_a_nat_alike() {
+#[ignore = "needs root and tshark"]
+fn both_engines_reconnect_behind_a_nat_alike_and_captures_show_it() {
     let run = Run::compare(&format!(
         "mqtt-qos1,coap-con,http1,http3,amqp-unsettled {BEHIND_NAT}"
     ));
@@ -37,6 +39,23 @@ fn both_engines_reconnect_behind_a_nat_alike() {
         };
         assert_eq!(connects, expected, "{told:?}");
     }
+    check_ports_and_checksums(&run.file("capture/all.pcapng"));
+}
+
+/// The capture shows the devices' ports and right checksums.
+fn check_ports_and_checksums(capture: &Path) {
+    // Each device of MQTT meets two resets: after its first and its third measured message.
+    let of_mqtt = "tcp.flags.reset == 1 && tcp.port == 1883";
+    let resets = fields(capture, of_mqtt, &["tcp.srcport", "tcp.dstport"]);
+    assert_eq!(resets.len(), 6, "{resets:?}");
+    for reset in &resets {
+        assert_eq!(reset[0], "1883");
+        let own: u16 = reset[1].parse().expect("a port");
+        assert!(own < 61_000, "the port that the server sees: {own}");
+    }
+    let checks = ["tcp.check_checksum:TRUE".to_owned()];
+    let wrong = fields_with(capture, "tcp.checksum.status != 1", &["frame.number"], &checks);
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]
@@ -64,24 +83,6 @@ fn both_engines_live_alike_behind_a_nat_that_gives_another_port() {
     }
 }
 
-#[test]
-#[ignore = "needs root and tshark"]
-fn a_capture_shows_the_devices_ports_and_right_checksums() {
-    let run = Run::compare(&format!("mqtt-qos1 {BEHIND_NAT}"));
-    let capture = run.file("capture/all.pcapng");
-    // Each device meets two resets: after its first and its third measured message.
-    let resets = fields(&capture, "tcp.flags.reset == 1", &["tcp.srcport", "tcp.dstport"]);
-    assert_eq!(resets.len(), 6, "{resets:?}");
-    for reset in &resets {
-        assert_eq!(reset[0], "1883");
-        let own: u16 = reset[1].parse().expect("a port");
-        assert!(own < 61_000, "the port that the server sees: {own}");
-    }
-    let checks = ["tcp.check_checksum:TRUE".to_owned()];
-    let wrong = fields_with(&capture, "tcp.checksum.status != 1", &["frame.number"], &checks);
-    assert!(wrong.is_empty(), "{wrong:?}");
-}
-
 /// A load of three devices that send every 3 s in turn behind a NAT that forgets after 1.5 s: its publishing phase, and its folder.
 fn load(stack: &str, engine: &str, more: &str) -> (Value, TempDir) {
     let home = open_folder();
@@ -102,13 +103,23 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
+/// Checks cases beside one another: a load waits for most of its time.
+fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, check: impl Fn(T) + Sync) {
+    let check = &check;
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(move || check(case));
+        }
+    });
+}
+
 fn told_of_sessions_made_anew(engine: &str) {
     let cases = [
         ("coap-con+dtls1.2", true),
         ("coap-con+dtls1.2-cid", false),
         ("mqttsn-qos1", true),
     ];
-    for (stack, makes_sessions) in cases {
+    at_once(cases, |(stack, makes_sessions)| {
         let (publish, _) = load(stack, engine, "--nat new-port");
         let told = format!("{stack} {engine}: {publish:#}");
         let outcomes = &publish["outcomes"];
@@ -120,7 +131,7 @@ fn told_of_sessions_made_anew(engine: &str) {
         let expected = if makes_sessions { 12..=15 } else { 0..=0 };
         assert!(expected.contains(&made), "{told}");
         assert_eq!(count(&publish["connects"]["lost"]), 0, "{told}");
-    }
+    });
 }
 
 #[test]
@@ -135,7 +146,7 @@ fn a_live_load_makes_the_sessions_anew_that_its_nat_forgot() {
 }
 
 fn told_of_messages_that_met_a_reset(engine: &str) {
-    for stack in ["mqtt-qos1", "mqtt5-qos1"] {
+    at_once(["mqtt-qos1", "mqtt5-qos1"], |stack| {
         let (publish, home) = load(stack, engine, "--session-expiry 60s --capture");
         let told = format!("{stack} {engine}: {publish:#}");
         let lost = count(&publish["connects"]["lost"]);
@@ -151,7 +162,7 @@ fn told_of_messages_that_met_a_reset(engine: &str) {
         let capture = capture.expect("a capture").expect("a file").path();
         let again = fields(&capture, "mqtt.msgtype == 3 && mqtt.dupflag == 1", &["mqtt.qos"]);
         assert_eq!(again.len() as u64, lost, "{told}");
-    }
+    });
 }
 
 #[test]

@@ -3,16 +3,12 @@
 
 mod common;
 
-use std::sync::Mutex;
-
 use wirecost_results::Environment;
 use wirecost_results::summary::{Cell, Section};
 
-use common::{Run, need_program};
+use common::{Run, alone_with, need_program};
 
 const SAMPLES: u64 = 3;
-/// One run at a time: servers of the same name share ports and folders of the machine.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
 #[ignore = "needs root and mosquitto"]
@@ -170,8 +166,7 @@ fn libcoap_on_gnutls_takes_puts_over_dtls() {
 }
 
 fn run(target: &str, arguments: &str) -> Run {
-    // A test that failed leaves the machine as free as one that did not.
-    let _alone = MACHINE.lock().unwrap_or_else(|failed| failed.into_inner());
+    let _alone = alone_with(target);
     let arguments = format!("--target {target} {arguments} -n {SAMPLES} --settle 300ms");
     Run::undisturbed(|| Run::compare(&arguments))
 }

@@ -23,7 +23,7 @@ pub(crate) fn put_binary(out: &mut Vec<u8>, data: Binary<'_>) {
 fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     put_two_byte_integer(out, len);
-    out.extend(bytes.iter().take(len.into()));
+    out.extend_from_slice(bytes.get(..usize::from(len)).unwrap_or(bytes));
 }
 
 pub(crate) fn put_variable_byte_integer(out: &mut Vec<u8>, value: u32) {

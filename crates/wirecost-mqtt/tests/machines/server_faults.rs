@@ -332,9 +332,9 @@ fn client_packets_from_the_server_end_the_connection() {
 #[test]
 fn a_packet_that_mqtt_cannot_frame_is_not_sent() {
     let value = "v".repeat(65_535);
+    let text = Text::new(&value).expect("a text");
     let mut properties = PropertiesBuf::new();
     for _ in 0..2_100 {
-        let text = Text::new(&value).expect("a text");
         properties.push(Property::UserProperty(text, text));
     }
     let config = Config {

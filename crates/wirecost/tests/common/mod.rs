@@ -10,7 +10,7 @@ pub(crate) mod tshark;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -105,6 +105,22 @@ pub(crate) fn children(parent: u32, argument: &str) -> Vec<u32> {
                 .is_some_and(|first| first.starts_with(argument))
     };
     pids.filter(is_it).collect()
+}
+
+/// Held while a server of that name runs: two of one name share ports and folders of the machine, those of different names
+/// do not. A test that failed leaves the machine as free as one that did not.
+pub(crate) fn alone_with(target: &str) -> MutexGuard<'static, ()> {
+    static RUNNING: [(&str, Mutex<()>); 6] = [
+        ("apache", Mutex::new(())),
+        ("caddy", Mutex::new(())),
+        ("libcoap", Mutex::new(())),
+        ("libcoap-gnutls", Mutex::new(())),
+        ("mosquitto", Mutex::new(())),
+        ("rabbitmq", Mutex::new(())),
+    ];
+    let found = RUNNING.iter().find(|(name, _)| *name == target);
+    let (_, running) = found.unwrap_or_else(|| panic!("no lock for {target}"));
+    running.lock().unwrap_or_else(|failed| failed.into_inner())
 }
 
 /// Waits until a condition holds. On a busy machine, this takes far longer than a moment.
