@@ -128,9 +128,15 @@ pub(super) struct Keys {
     /// Whether sockets left Nagle's algorithm on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     nagle: bool,
+    /// The congestion control of TCP at both ends of the link; absent where it is cubic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    congestion: Option<String>,
     /// Whether clients sent behind their request to connect, without waiting for its answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pipelined_connect: bool,
+    /// The largest frame that both ends of AMQP accepted, e.g. `2kB`; absent where it is the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    amqp_frame_size: Option<String>,
     /// Whether packets were captured behind segmentation offload, so that they are not packets on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     offload: bool,

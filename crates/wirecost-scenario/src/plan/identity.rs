@@ -204,7 +204,7 @@ fn canonical(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wirecost_proto::ByteSize;
+    use wirecost_proto::{ByteSize, Congestion};
     use wirecost_security::certificate::{Chain, KeyKind};
 
     use super::*;
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 28] = [
+        let changes: [fn(&mut Options); 30] = [
             |options| options.seed = 43,
             |options| options.timeout = Duration::from_secs(2),
             |options| options.ipv6 = true,
@@ -310,7 +310,9 @@ mod tests {
             },
             |options| options.links[0].up.mtu = 1_400,
             |options| options.sending.nagle = true,
+            |options| options.sending.congestion = Congestion::Reno,
             |options| options.sending.pipelined_connect = true,
+            |options| options.sending.amqp_frame_size = Some(ByteSize::from_bytes(2_000)),
             |options| options.sending.offload = true,
             |options| options.sending.chunk = Some(ByteSize::from_bytes(100)),
             |options| options.sending.http.request_headers = Some(ByteSize::from_bytes(100)),
