@@ -40,7 +40,9 @@ def compare(
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    congestion: Values | None = None,  # Congestion control of TCP at both ends of a link, cubic (RFC 9438), reno (RFC 5681, RFC 6582) or bbr: live the kernel's
     pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
+    amqp_frame_size: Values | None = None,  # Largest frame that both built-in ends of an AMQP connection accept, from 512B on, usually 65536B. A larger message
     cacert: Values | None = None,  # File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server of a URL, for tests only
     i_own_this_target: bool = False,  # Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects pe
@@ -125,11 +127,13 @@ def load(
     connect_only: bool = False,  # Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how they start
     reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --co
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    congestion: Values | None = None,  # Congestion control of TCP at both ends of a link, cubic (RFC 9438), reno (RFC 5681, RFC 6582) or bbr: live the kernel's
     pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
     certificate: Values | None = None,  # Key and signatures of the certificates: p256, p384, rsa2048, rsa3072, ed25519, mldsa44 or mldsa65 (TLS and HTTP/3) [de
     chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
+    amqp_frame_size: Values | None = None,  # Largest frame that both built-in ends of an AMQP connection accept, from 512B on, usually 65536B. A larger message
     client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
     keep_alive: Values | None = None,  # MQTT keep-alive interval; 0s turns it off  [default: 1min]
     session_expiry: Values | None = None,  # How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]

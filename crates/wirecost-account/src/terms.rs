@@ -59,6 +59,15 @@ impl Figures {
             .map(|years| years.map(|years| years * months * self.messages))
     }
 
+    /// The energy from the start of one session to that of the next, rest included, in joules; `None` without a device, or where the
+    /// traffic opens no session.
+    pub fn session(&self) -> Option<Energy> {
+        let sessions = self.month.sessions;
+        self.month_energy
+            .filter(|_| sessions > 0.0)
+            .map(|month| month.scaled(sessions.recip()))
+    }
+
     /// The energy of a reading above what the device draws without traffic, in joules; `None` without a device.
     pub fn above_rest(&self, device: &Device) -> Option<f64> {
         let (each, power) = (self.each?, self.power.as_ref()?.total().joules);

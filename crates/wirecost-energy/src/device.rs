@@ -150,6 +150,11 @@ pub struct Device {
 }
 
 impl Device {
+    /// The charge that an energy is at its supply voltage, in mAh (1 mAh = 3.6 C).
+    pub const fn charge_mah(&self, joules: f64) -> f64 {
+        joules / self.volts / 3.6
+    }
+
     /// The power of a state.
     pub const fn level(&self, state: State) -> Level {
         self.levels[state as usize]

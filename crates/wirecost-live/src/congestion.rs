@@ -3,6 +3,7 @@
 //! Outside the initial namespace, the default may only be one of the algorithms that the machine allows to everyone
 //! (net.ipv4.tcp_allowed_congestion_control). On a machine that prefers `bbr`, `cubic` is not one of them.
 
+use crate::error::EnvironmentError;
 use crate::sys;
 use crate::sysctl;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -11,9 +12,32 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use wirecost_files::system;
+use wirecost_proto::Congestion;
 
 /// The setting that lists the algorithms allowed to everyone.
 pub(crate) const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
+
+/// The setting that lists the algorithms of the machine.
+const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
+
+/// Whether the kernel has an algorithm, be it in a module that is not loaded yet.
+///
+/// # Errors
+/// [`EnvironmentError::NoCongestionControl`] if it has not. One that only root may choose is there.
+pub(crate) fn check(asked: Congestion) -> Result<(), EnvironmentError> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
+    let chosen = socket.and_then(|socket| set_congestion_control(socket.as_fd(), asked.name()));
+    match chosen {
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+            Err(EnvironmentError::NoCongestionControl {
+                asked,
+                available: sysctl::read(AVAILABLE).unwrap_or_default(),
+            })
+        }
+        // Another refusal concerns all of TCP, or this namespace, and is met where sockets are made.
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
 
 /// An algorithm that is allowed to everyone for a moment, so that new namespaces can take it as their default.
 /// Concurrent runs take turns: the file stays locked until the setting is restored.

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use wirecost_link::{DirectionConfig, Hop, LinkConfig, Medium};
+use wirecost_proto::Congestion;
 use wirecost_proto::hosts::{HostIndex, site_address, site_check_address};
 
 use crate::activity::Activity;
@@ -48,6 +49,8 @@ pub struct EmulationOptions<'a> {
     pub resident: Option<HostIndex>,
     /// Whether sockets choose their congestion control themselves.
     pub sockets_choose: bool,
+    /// The congestion control of both sides.
+    pub congestion: Congestion,
     /// Seed of the link's decisions.
     pub seed: u64,
 }
@@ -110,6 +113,7 @@ impl Emulation {
             medium: options.medium,
             resident: options.resident,
             sockets_choose: options.sockets_choose,
+            congestion: options.congestion,
             sites: options.sites,
             ..TopologyConfig::default()
         })?;

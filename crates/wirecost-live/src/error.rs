@@ -5,6 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use wirecost_proto::Congestion;
+
 /// An error number of the kernel, printed by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
@@ -91,6 +93,14 @@ pub enum EnvironmentError {
         call: &'static str,
         /// Its error number.
         errno: Errno,
+    },
+    /// The kernel lacks a congestion control.
+    #[error("the kernel of this machine has no TCP congestion control {asked}: it has {available}")]
+    NoCongestionControl {
+        /// The one that was asked for.
+        asked: Congestion,
+        /// Those that it has, with blanks between them.
+        available: String,
     },
     /// The program of a real server is not installed.
     #[error("cannot find {program} {place}")]
@@ -179,6 +189,7 @@ impl EnvironmentError {
             Self::ServerNotFound { package, .. } => Some(format!("sudo apt-get install {package}, or use --target builtin")),
             Self::ServerOnlyForRoot { .. } => Some("install it in a folder that every user may search, such as /usr/local/bin, or use --target builtin".into()),
             Self::OnlyRoot => Some("run wirecost outside of this user namespace or as an ordinary user, with CAP_CHOWN, CAP_SETUID and CAP_SETGID as root, or use --target builtin".into()),
+            Self::NoCongestionControl { asked, .. } => Some(format!("load its module, as root: modprobe tcp_{asked}")),
             Self::NoRandomness => None,
             Self::ServerDied { .. } | Self::ServerNotReady { .. } => Some("use --target builtin to measure without it".into()),
             Self::System { .. } => None,

@@ -8,9 +8,12 @@ use wirecost_files::system;
 /// Settings by their dotted name, as the kernel reads them back.
 pub type Settings = BTreeMap<String, String>;
 
+/// The congestion control of sockets that choose none.
+pub(crate) const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+
 /// The settings of both namespaces in every measurement. The virtual TCP's `linux` preset uses the same values.
 pub(crate) const REQUIRED: [(&str, &str); 24] = [
-    ("net.ipv4.tcp_congestion_control", "cubic"),
+    (CONGESTION_CONTROL, "cubic"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
@@ -163,7 +166,7 @@ mod tests {
     #[test]
     fn a_value_that_did_not_change_names_both_values() {
         let refused = Some(io::Error::from_raw_os_error(libc::ENOENT));
-        let warning = mismatch("net.ipv4.tcp_congestion_control", "cubic", "reno", refused);
+        let warning = mismatch(CONGESTION_CONTROL, "cubic", "reno", refused);
         assert!(warning.starts_with(r#"net.ipv4.tcp_congestion_control should be "cubic", is "reno" ("#));
     }
 }

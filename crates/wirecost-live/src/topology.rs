@@ -14,11 +14,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use wirecost_files::system;
 use wirecost_link::Medium;
+use wirecost_proto::Congestion;
 use wirecost_proto::hosts::{
     DEVICES_V4, DEVICES_V6, HostIndex, SERVER_V4, SERVER_V6, device_address, site_address,
 };
 
-use crate::congestion::{Allowed, is_usable};
+use crate::congestion::{self, Allowed, is_usable};
 use crate::environment::effective_capabilities;
 use crate::error::{Doing, EnvironmentError, Errno};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
@@ -26,7 +27,7 @@ use crate::netlink::Netlink;
 use crate::netlink::link::VethEnd;
 use crate::netlink::route::Prefix;
 use crate::port::PacketPort;
-use crate::sysctl::{self, Settings};
+use crate::sysctl::{self, CONGESTION_CONTROL, Settings};
 use crate::tun::{self, Tun};
 use crate::veth::VethPair;
 
@@ -51,6 +52,8 @@ pub struct TopologyConfig {
     pub resident: Option<HostIndex>,
     /// The sites with servers: each has a side of its own. One has all addresses of servers; of several, each has its own.
     pub sites: u8,
+    /// The congestion control of both sides.
+    pub congestion: Congestion,
     /// Settings of both sides that differ from `sysctl::REQUIRED`.
     pub overrides: Settings,
     /// Whether the sockets choose their congestion control themselves, so that another default of the namespace is
@@ -67,6 +70,7 @@ impl Default for TopologyConfig {
             offload: false,
             resident: None,
             sites: 1,
+            congestion: Congestion::default(),
             overrides: Settings::new(),
             sockets_choose: true,
         }
@@ -74,18 +78,11 @@ impl Default for TopologyConfig {
 }
 
 impl TopologyConfig {
-    /// The congestion control of both sides.
-    fn congestion_control(&self) -> &str {
-        const NAME: &str = "net.ipv4.tcp_congestion_control";
-        let required = sysctl::REQUIRED
-            .iter()
-            .find(|(name, _)| *name == NAME)
-            .map(|(_, value)| *value);
-        self.overrides
-            .get(NAME)
-            .map(String::as_str)
-            .or(required)
-            .unwrap_or_default()
+    /// The settings of both sides that differ from `sysctl::REQUIRED`.
+    fn settings(&self) -> Settings {
+        let mut settings = self.overrides.clone();
+        settings.insert(CONGESTION_CONTROL.into(), self.congestion.to_string());
+        settings
     }
 }
 
@@ -174,10 +171,12 @@ impl Topology {
     /// forwarder's. Call it before any thread starts, or after [`prepare`]: a user namespace cannot be made later.
     ///
     /// # Errors
-    /// [`EnvironmentError::Namespace`] if the machine refuses namespaces, or else the failed step.
+    /// [`EnvironmentError::NoCongestionControl`] if the kernel lacks the one that is asked for, [`EnvironmentError::Namespace`] if the
+    /// machine refuses namespaces, or else the failed step.
     pub fn create(config: &TopologyConfig) -> Result<Self, EnvironmentError> {
         let origin = Namespace::current()?;
-        let permission = Allowed::temporarily(config.congestion_control());
+        congestion::check(config.congestion)?;
+        let permission = Allowed::temporarily(config.congestion.name());
         let mut built = Self::build(config, &origin);
         if built.is_err() {
             // The caller may continue without a live link, in its original namespace.
@@ -240,11 +239,17 @@ impl Topology {
 /// Replaces the warning about another default congestion control by a note if sockets choose their own: wirecost's
 /// sockets do, a foreign server's do not.
 fn note_sockets_own(applied: &mut sysctl::Applied, wanted: &str) {
-    const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
-    if applied.settings.get(DEFAULT).is_some_and(|found| found == wanted) || !is_usable(wanted) {
+    if applied
+        .settings
+        .get(CONGESTION_CONTROL)
+        .is_some_and(|found| found == wanted)
+        || !is_usable(wanted)
+    {
         return;
     }
-    applied.warnings.retain(|line| !line.starts_with(DEFAULT));
+    applied
+        .warnings
+        .retain(|line| !line.starts_with(CONGESTION_CONTROL));
     applied
         .settings
         .insert("TCP_CONGESTION of our sockets".into(), wanted.into());
@@ -409,9 +414,9 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn side(&mut self, plan: &Plan) -> Result<(Side, PacketPort), EnvironmentError> {
         let namespace = Namespace::unshare()?;
-        let mut applied = sysctl::apply(&self.config.overrides);
+        let mut applied = sysctl::apply(&self.config.settings());
         if self.config.sockets_choose {
-            note_sockets_own(&mut applied, self.config.congestion_control());
+            note_sockets_own(&mut applied, self.config.congestion.name());
         }
         self.warnings.extend(
             applied

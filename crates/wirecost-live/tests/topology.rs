@@ -18,6 +18,7 @@ use wirecost_live::doctor::Verdict;
 use wirecost_live::netlink::Netlink;
 use wirecost_live::topology::INTERFACE;
 use wirecost_live::{EnvironmentError, Side, Topology, TopologyConfig};
+use wirecost_proto::Congestion;
 use wirecost_proto::hosts::{HostIndex, SERVER_V4, SERVER_V6, device_address};
 
 use common::{Case, User};
@@ -282,6 +283,7 @@ fn settings() -> Result<(), String> {
     let before = allowed();
     let overrides = [("net.ipv4.tcp_fastopen".to_string(), "3".to_string())].into();
     let topology = create(&TopologyConfig {
+        congestion: Congestion::Reno,
         overrides,
         ..TopologyConfig::default()
     })?;
@@ -291,6 +293,7 @@ fn settings() -> Result<(), String> {
         let found = inside(side, || {
             std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap()
         });
+        assert_eq!(found.trim(), "reno", "every user may choose it");
         assert_eq!(found.trim(), side.settings["net.ipv4.tcp_congestion_control"]);
     }
     assert_settings_took(&topology);

@@ -172,6 +172,7 @@ impl LoadLink {
             medium: None,
             resident: None,
             sockets_choose: false,
+            congestion: options.congestion,
             seed: options.seed,
         };
         let is_observed = traffic::is_observed(options);

@@ -9,18 +9,21 @@ use core::time::Duration;
 use crate::bare::Transport;
 use crate::hosts::HostIndex;
 use crate::log::FlowLog;
-use crate::{Endpoint, Instant};
+use crate::{Congestion, Endpoint, Instant};
 
 /// The number of bytes that may wait for a flow's socket before the driver withholds commands.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
 
-/// How a driver hands the bytes of a flow to TCP. The default is one write per output of the endpoint, sent at once.
+/// How a driver hands the bytes of a flow to TCP, and TCP to the network. The default is one write per output of the endpoint, sent at
+/// once, with CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// The most bytes of one write; `None`: an output is one write.
     pub chunk: Option<NonZeroUsize>,
     /// Whether small segments wait for acknowledgments: Nagle's algorithm (RFC 9293, section 3.7.4), without `TCP_NODELAY`.
     pub nagle: bool,
+    /// The congestion control of both ends on a link; elsewhere that of the machine applies.
+    pub congestion: Congestion,
 }
 
 impl Writing {

@@ -13,6 +13,7 @@
 //! - [`wheel`]: any number of deadlines, by time
 //! - [`random`]: seeded randomness that does not depend on call order
 //! - [`path`]: the fate of a packet on a link
+//! - [`congestion`]: the congestion control of TCP by name
 //! - [`framing`]: bytes as a sniffer counts them, with the headers of the link layer
 //! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
 //! - [`service_time`]: how long a server works on a message
@@ -44,6 +45,7 @@ pub mod bare;
 pub mod battery;
 pub mod both_ways;
 pub mod calendar;
+pub mod congestion;
 pub mod content;
 pub mod credentials;
 pub mod date;
@@ -70,6 +72,7 @@ pub mod units;
 pub mod wheel;
 
 pub use both_ways::BothWays;
+pub use congestion::Congestion;
 pub use content::Content;
 pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Held, Input, Output, Peer, ResetReason};

@@ -7,17 +7,19 @@ use crate::names::Names;
 use crate::number;
 
 /// Keys that all cells of a run share, and that change bytes or round trips.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "certificate",
     "chain",
     "group",
     "server_group",
     "client_certificates",
     "pipelined_connect",
+    "amqp_frame_size",
     "reading_in_query",
     "request_headers",
     "response_body",
     "nagle",
+    "congestion",
     "offload",
 ];
 

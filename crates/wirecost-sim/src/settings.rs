@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use wirecost_proto::driver::Writing;
-use wirecost_proto::{BothWays, Rng};
+use wirecost_proto::{BothWays, Congestion, Rng};
 use wirecost_tcp::Config;
 use wirecost_tcp::receive::Reader;
+use wirecost_tcp::recovery::CongestionControl;
 
 use crate::workers::Workers;
 
@@ -68,12 +69,15 @@ impl Settings {
         }
     }
 
-    /// The same, with devices that write in this way. Nagle's algorithm is on or off at both ends.
+    /// The same, with devices that write in this way. Nagle's algorithm and the congestion control are those of both ends.
     #[must_use]
     pub fn with_writing(mut self, writing: Writing) -> Self {
         self.device_writing = writing;
         self.device_tcp.nagle = writing.nagle;
         self.server_tcp.nagle = writing.nagle;
+        let control = control(writing.congestion);
+        self.device_tcp.recovery.congestion_control = control;
+        self.server_tcp.recovery.congestion_control = control;
         self
     }
 
@@ -91,5 +95,14 @@ impl Settings {
             };
             Arc::new(config)
         })
+    }
+}
+
+/// The congestion control of a simulated end. Scenarios refuse what virtual time does not have ([`Congestion::is_simulated`]).
+fn control(asked: Congestion) -> CongestionControl {
+    debug_assert!(asked.is_simulated(), "{asked} is live only");
+    match asked {
+        Congestion::Reno => CongestionControl::NewReno,
+        Congestion::Cubic | Congestion::Bbr => CongestionControl::Cubic { hystart: true },
     }
 }

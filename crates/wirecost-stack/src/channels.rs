@@ -33,6 +33,8 @@ pub struct ChannelOptions {
     pub datagram_bytes: usize,
     /// Bytes of content in the answers of HTTP servers to what they store.
     pub response_body: usize,
+    /// The largest frame that AMQP servers accept; `None` is their usual one.
+    pub amqp_frame_size: Option<u32>,
     /// Whether clients of TLS leave out the signature schemes of ML-DSA (FIPS 204).
     pub classical_signatures: bool,
     /// The groups of clients of TLS, and the key of the certificates.
@@ -62,6 +64,7 @@ impl Default for ChannelOptions {
             dtls_cookie: false,
             datagram_bytes: dtls::DEFAULT_MTU,
             response_body: 0,
+            amqp_frame_size: None,
             classical_signatures: false,
             offered: Choice::default(),
             accepted: Choice::default(),
@@ -364,6 +367,11 @@ impl ServerChannels {
     /// Bytes of content in the answers of HTTP servers to what they store.
     pub const fn response_body(&self) -> usize {
         self.options.response_body
+    }
+
+    /// The largest frame that AMQP servers accept; `None` is their usual one.
+    pub const fn amqp_frame_size(&self) -> Option<u32> {
+        self.options.amqp_frame_size
     }
 
     /// The clients that the server accepts.

@@ -47,6 +47,8 @@ pub struct ClientConfig {
     pub start: Start,
     /// Whether what the protocol lets a client send before the answer to its connect is sent then (MQTT, AMQP).
     pub pipelined_connect: bool,
+    /// The largest frame that the client accepts (AMQP); `None` is its usual one.
+    pub amqp_frame_size: Option<u32>,
     /// Whether HTTP/1.1 asks the server to close after the answer.
     pub connection_close: bool,
     /// The login, the will and the session of MQTT and AMQP; `None` starts clean, without a login.
@@ -74,6 +76,7 @@ impl ClientConfig {
             rng,
             start: Start::Cold,
             pipelined_connect: false,
+            amqp_frame_size: None,
             connection_close: false,
             session: None,
             describes_received: true,
@@ -280,6 +283,7 @@ fn amqp(stack: Stack, resource: &str, config: &ClientConfig) -> amqp::Config {
             None => amqp::SaslConfig::Anonymous,
         },
         pipelines: config.pipelined_connect,
+        max_frame_size: config.amqp_frame_size.unwrap_or(defaults.max_frame_size),
         answer_timeout: config.answer_timeout.unwrap_or(defaults.answer_timeout),
         ..defaults
     }

@@ -238,6 +238,10 @@ fn application(
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {
             let config = container(clients, &channels.admission().users);
+            let config = amqp::Config {
+                max_frame_size: channels.amqp_frame_size().unwrap_or(config.max_frame_size),
+                ..config
+            };
             ServerApplication::Amqp(Box::new(amqp::Container::new(config)))
         }
         Application::Http1 => {

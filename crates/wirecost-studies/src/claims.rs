@@ -382,6 +382,11 @@ impl Claims {
         self.of(List::Further).map(|claim| claim.id.as_str()).collect()
     }
 
+    /// Leaves out the suspects and their runs. They change no verdict.
+    pub fn leave_suspects(&mut self) {
+        self.claims.iter_mut().for_each(|claim| claim.suspects.clear());
+    }
+
     /// How many figures are judged: one for each point.
     pub fn figures(&self) -> usize {
         self.claims.iter().map(|claim| claim.points.len()).sum()

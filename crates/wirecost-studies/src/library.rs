@@ -214,6 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn the_quick_runs_of_all_studies_take_at_most_twenty_minutes() {
+        let quick = |name: &&'static str| {
+            let mut study = Study::named(name).expect(name);
+            study.claims.leave_suspects();
+            assert!(
+                study.claims.needed().iter().all(|run| run.set.is_empty()),
+                "{name}"
+            );
+            study.takes(true).expect(name)
+        };
+        let all: Duration = names().iter().map(quick).sum();
+        assert!(all <= Duration::from_secs(20 * 60), "{all:?}");
+    }
+
+    #[test]
     fn the_five_studies_have_45_claims_and_35_rows_beside_them() {
         let studies: Vec<Study> = names()
             .iter()

@@ -24,6 +24,7 @@
 //! beside                           both sides run after each packet, as on a machine with a CPU for each
 //! fast-open                        the server takes data in a SYN, and the client sends it where it has a cookie
 //! nagle                            sockets without TCP_NODELAY
+//! congestion reno                  the congestion control, instead of cubic
 //! at 1s client write 132           or connect, read N, eager, shutdown, close, abort
 //! packets
 //!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
@@ -73,6 +74,7 @@ traces! {
     quick_ack "quick-ack"
     quick_ack_ends "quick-ack-ends"
     quick_ack_of_many "quick-ack-of-many"
+    reno "reno"
     reordering "reordering"
     reordering_is_learnt "reordering-is-learnt"
     reset_of_data_after_close "reset-of-data-after-close"

@@ -6,6 +6,7 @@ use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_scenario::link::forgotten_after;
 use wirecost_scenario::options::compare::{Options, Reconnect};
+use wirecost_scenario::options::sending::frame_bytes;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::Application;
 use wirecost_stack::channels::{ChannelOptions, datagram_bytes};
@@ -59,6 +60,7 @@ pub(super) fn client_config(
         host: number,
         start: cell.start,
         pipelined_connect: options.sending.pipelined_connect,
+        amqp_frame_size: frame_bytes(options.sending.amqp_frame_size),
         connection_close: closes_after_answer(cell),
         ..ClientConfig::new(client_id, cell.rng.host(u64::from(sample)))
     }
@@ -81,6 +83,7 @@ pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(mtu, options.ipv6),
         response_body: options.sending.http.body_bytes(),
+        amqp_frame_size: frame_bytes(options.sending.amqp_frame_size),
         classical_signatures: false,
         offered: options.handshake.offered(),
         accepted: options.handshake.accepted(),

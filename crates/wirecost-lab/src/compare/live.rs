@@ -422,6 +422,7 @@ fn topology_of(options: &Options) -> TopologyConfig {
             false => options.medium,
         },
         offload: options.sending.offload,
+        congestion: options.sending.congestion,
         ..TopologyConfig::default()
     }
 }

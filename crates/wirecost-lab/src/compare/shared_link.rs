@@ -197,6 +197,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         ],
         chunk: options.sending.chunk,
         nagle: options.sending.nagle,
+        congestion: options.sending.congestion,
         http: options.sending.http,
         ..LoadOptions::new(planned.stack, LoadTarget::Started(Target::Builtin))
     }

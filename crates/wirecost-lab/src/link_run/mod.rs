@@ -38,6 +38,7 @@ use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
 use wirecost_live::process::user;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
+use wirecost_proto::Congestion;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::units::counted;
 use wirecost_results::RunFolder;
@@ -135,6 +136,7 @@ fn emulation(
             medium: options.medium,
             resident: Some(RESIDENT),
             sockets_choose: true,
+            congestion: Congestion::default(),
             seed: options.seed,
         },
         recorder,

@@ -15,12 +15,12 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::driver::{FlowReport, Service, ServiceObserver, Writing};
-use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
+use wirecost_proto::{Buffer, Congestion, Direction, Endpoint, FlowId, Input, Instant, Output};
 
 use super::READ_BYTES;
 use super::calls::{self, SocketCalls};
 use super::datagram::{MOST_WAITING, Received};
-use super::stream::{CONGESTION_CONTROL, Stream};
+use super::stream::Stream;
 use super::wakes::Wakes;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::timerfd::TimerFd;
@@ -138,11 +138,9 @@ where
     ) -> io::Result<Self> {
         let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
-        let congestion_control = on_link.then_some(CONGESTION_CONTROL);
         let services = services.into_iter().enumerate();
-        let services =
-            services.map(|(index, service)| listen(&poll, index, service, congestion_control, port));
-        Ok(Self {
+        let services = services.map(|(index, service)| listen(&poll, index, service, port));
+        let server = Self {
             clock,
             services: services.collect::<io::Result<_>>()?,
             poll,
@@ -173,13 +171,24 @@ where
             out: Buffer::new(),
             received: None,
             calls_before: SocketCalls::default(),
-        })
+        };
+        Ok(server.with_congestion(Congestion::default()))
     }
 
     /// Leaves Nagle's algorithm on at the sockets of accepted connections.
     #[must_use]
     pub fn with_nagle(mut self, nagle: bool) -> Self {
         self.writing.nagle = nagle;
+        self
+    }
+
+    /// The congestion control of connections on the emulated link, even if the machine's default is another one; elsewhere the machine's
+    /// setting applies. Call it before a client connects.
+    #[must_use]
+    pub fn with_congestion(self, congestion: Congestion) -> Self {
+        for service in self.services.iter().filter(|_| self.on_link) {
+            service.listener.choose(congestion);
+        }
         self
     }
 

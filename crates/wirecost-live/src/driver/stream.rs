@@ -14,9 +14,6 @@ use super::sources::Origin;
 use crate::congestion::set_congestion_control;
 use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 
-/// The congestion control of devices, even if the machine's default is another one.
-pub(super) const CONGESTION_CONTROL: &str = "cubic";
-
 /// The most unsent bytes for a peer that does not read: more than any one answer, and less than a few such peers need
 /// to fill the memory.
 pub(super) const MAX_UNSENT: usize = 32 << 20;
@@ -74,7 +71,7 @@ impl Stream {
         socket.set_tcp_nodelay(!writing.nagle)?;
         if let Origin::Link(_) = origin {
             // A refusal was reported by the run when it checked its settings.
-            let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
+            let _ = set_congestion_control(socket.as_fd(), writing.congestion.name());
         }
         match socket.connect(&remote.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),

@@ -18,6 +18,7 @@ use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Path, Rng};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::sites::Placement;
+use wirecost_scenario::options::sending::frame_bytes;
 use wirecost_security::{Start, certificate};
 use wirecost_sim::{Settings, Tap, Workers, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
@@ -60,6 +61,7 @@ impl<'a> Setting<'a> {
             response_body: options.http.body_bytes(),
             offered: options.handshake.offered(),
             accepted: options.handshake.accepted(),
+            amqp_frame_size: frame_bytes(options.amqp_frame_size),
             ..ChannelOptions::default()
         };
         let credentials = Credentials::simulated_of_kind(options.handshake.kind(), options.seed)?

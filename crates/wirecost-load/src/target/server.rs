@@ -18,6 +18,7 @@ use wirecost_results::RunFolder;
 use wirecost_results::setting::texts_of;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+use wirecost_scenario::options::sending::frame_bytes;
 use wirecost_security::certificate;
 use wirecost_security::entropy::{Entropy, NoEntropy};
 use wirecost_stack::Credentials;
@@ -321,6 +322,7 @@ fn start_sink(
     asked.nagle = options.nagle;
     asked.response_body = options.http.body_bytes();
     asked.handshake = options.handshake;
+    asked.amqp_frame_size = frame_bytes(options.amqp_frame_size);
     if let Site::Link(ip, link) = site {
         // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());

@@ -70,6 +70,9 @@ pub struct SinkOptions {
     /// Its certificates and groups (TLS).
     #[serde(default)]
     pub handshake: Handshake,
+    /// The largest frame that it accepts (AMQP); `None` is its usual one.
+    #[serde(default)]
+    pub amqp_frame_size: Option<u32>,
     /// The emulated link in front of it, if there is one.
     pub link: Option<OnLink>,
 }
@@ -97,6 +100,7 @@ impl SinkOptions {
             nagle: false,
             response_body: 0,
             handshake: Handshake::default(),
+            amqp_frame_size: None,
             link: None,
         }
     }

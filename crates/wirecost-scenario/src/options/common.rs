@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use wirecost_proto::ByteSize;
+use wirecost_proto::{ByteSize, Congestion};
 use wirecost_results::resolved::Tree;
 use wirecost_results::value::ValueError;
 use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_security::provider::Groups;
 
-use super::row::{Form, Kind, Seconds, SharedRow, Spec, Value};
+use super::row::{Form, Kind, Named, Names, Seconds, SharedRow, Spec, Value};
 use crate::certificates;
 
 /// Declares `NAME: FORM = DEFAULT => SPEC;`, whose comment is the help.
@@ -50,6 +50,11 @@ common! {
     /// Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to the
     /// link. With a 0rtt start this is early data, which can be replayed. Other protocols wait for no such answer.
     PipelinedConnect: bool = false => Spec::FILE;
+    /// Congestion control of TCP at both ends of a link, cubic (RFC 9438), reno (RFC 5681, RFC 6582) or bbr: live the kernel's, and in
+    /// virtual time cubic or reno.
+    CongestionControl: Named<Congestion> = Congestion::Cubic => Spec::FILE.takes("NAME");
+    /// Largest frame that both built-in ends of an AMQP connection accept, from 512B on, usually 65536B. A larger message is several transfers.
+    AmqpFrameSize: Option<ByteSize> = None => Spec::FILE;
     /// Further header fields of each HTTP request, from 15B on: the size that they have in HTTP/1.1.
     RequestHeaders: Option<ByteSize> = None => Spec::FILE;
     /// Body of the built-in server's HTTP answer to a message, from 1B on.
@@ -69,6 +74,10 @@ common! {
     /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
     /// with a HelloRetryRequest.
     ServerGroup: GroupNames = None => Spec::FILE.takes("GROUP,...");
+}
+
+impl Names for Congestion {
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 /// The key of the certificates.

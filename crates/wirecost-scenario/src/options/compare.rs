@@ -24,8 +24,8 @@ pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
 use crate::options::common::{
-    ChainOf, Chunk, Group, Ipv6, KeepAlive, LeafKey, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders,
-    Resource, ResponseBody, Seed, ServerGroup, Timeout,
+    AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
+    PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody, Seed, ServerGroup, Timeout,
 };
 pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
@@ -147,14 +147,18 @@ options! {
         /// How devices hand their messages to the network.
         field sending: Sending = Sending::default(),
             in [
-                "payload", "chunk", "nagle", "pipelined_connect", "offload", "request_headers", "response_body", "reading_in_query",
+                "payload", "chunk", "nagle", "congestion", "pipelined_connect", "amqp_frame_size", "offload", "request_headers", "response_body",
+                "reading_in_query",
             ];
         /// The bytes of each message.
         keys payload by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
         common chunk at sending.chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle at sending.nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
+        common congestion at sending.congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
         common pipelined_connect at sending.pipelined_connect: PipelinedConnect
             => PipelinedConnect::SPEC.below(CONNECTIONS).further();
+        common amqp_frame_size at sending.amqp_frame_size: AmqpFrameSize
+            => AmqpFrameSize::SPEC.below(CONNECTIONS).further();
         /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
         /// does (engine live).
         option offload at sending.offload: bool => Spec::under(MEASUREMENT).further();

@@ -40,8 +40,8 @@ use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
 use crate::options::common::{
-    ChainOf, Chunk, Group, Ipv6, KeepAlive, LeafKey, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders,
-    ResponseBody, Seed, ServerGroup, Timeout,
+    AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
+    PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
 };
 use crate::options::compare::below_ipv6;
 use crate::options::handshake::Handshake;
@@ -110,6 +110,7 @@ options! {
         keys trace by |load| load.trace.as_ref().map(Tree::of) => Spec::FILE;
         common chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
+        common congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
         common pipelined_connect: PipelinedConnect => PipelinedConnect::SPEC.below(CONNECTIONS).further();
         /// The certificates and groups of TLS.
         field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
@@ -117,6 +118,7 @@ options! {
         common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
+        common amqp_frame_size: AmqpFrameSize => AmqpFrameSize::SPEC.below(CONNECTIONS).further();
         /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
         /// its time contains the connect).
         option connection: Connection as Named<Connection> = Connection::Kept => Spec::under(CONNECTIONS).takes("WHAT");
@@ -356,7 +358,7 @@ impl LoadOptions {
 
     /// How a driver writes to the streams of the devices.
     pub fn writing(&self) -> Writing {
-        sending::writing(self.chunk, self.nagle)
+        sending::writing(self.chunk, self.nagle, self.congestion)
     }
 
     /// Whether messages are answered.

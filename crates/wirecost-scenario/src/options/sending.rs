@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use wirecost_proto::ByteSize;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Writing;
+use wirecost_proto::{ByteSize, Congestion};
 use wirecost_stack::message::{LEAST_FIELD_BYTES, Requests};
 use wirecost_stack::{Channel, Stack};
 
@@ -59,8 +59,12 @@ pub struct Sending {
     pub chunk: Option<ByteSize>,
     /// Whether sockets leave Nagle's algorithm on: they do not set `TCP_NODELAY`.
     pub nagle: bool,
+    /// The congestion control of TCP at both ends of the link.
+    pub congestion: Congestion,
     /// Whether clients send behind their request to connect, without waiting for its answer.
     pub pipelined_connect: bool,
+    /// The largest frame that both ends of an AMQP connection accept; `None` is their usual one.
+    pub amqp_frame_size: Option<ByteSize>,
     /// Whether the interfaces keep segmentation offload, so that packets are recorded before they are cut to the MTU.
     pub offload: bool,
     /// What HTTP requests and answers carry beyond the least.
@@ -129,22 +133,78 @@ fn bytes_of(size: ByteSize) -> usize {
 impl Sending {
     /// How a driver writes to the streams of the devices.
     pub fn writing(&self) -> Writing {
-        writing(self.chunk, self.nagle)
+        writing(self.chunk, self.nagle, self.congestion)
     }
 
     /// Why a stack cannot send in this way; `None` if it can.
     pub(crate) fn refuses(&self, stack: Stack) -> Option<String> {
         refusal(stack, self.chunk, self.nagle)
+            .or_else(|| congestion_refusal(stack, self.congestion))
             .or_else(|| self.http.refuses(stack))
             .or_else(|| stack.cannot_pipeline().filter(|_| self.pipelined_connect))
+            .or_else(|| frame_size_refusal(stack, self.amqp_frame_size))
     }
 }
 
-/// How a driver writes to streams, in chunks of this size and with or without Nagle's algorithm.
-pub(crate) fn writing(chunk: Option<ByteSize>, nagle: bool) -> Writing {
+/// Why a stack has no congestion control of TCP; `None` if it has, or none but the usual one is asked for.
+pub(crate) fn congestion_refusal(stack: Stack, asked: Congestion) -> Option<String> {
+    let is_asked = asked != Congestion::default();
+    (is_asked && stack.transport() != Transport::Stream)
+        .then(|| format!("{stack} has no TCP connection, and the congestion control is TCP's"))
+}
+
+/// Why the ends of a run cannot have a congestion control: the simulator has what the preset of Linux was compared with, and sockets
+/// beyond a link are other people's.
+pub(crate) fn congestion_problem(asked: Congestion, simulates: bool, has_link: bool) -> Option<String> {
+    if asked == Congestion::default() {
+        return None;
+    }
+    if simulates && !asked.is_simulated() {
+        return Some(format!(
+            "{asked} is the kernel's alone: virtual time has {} and {}, so take the engine live",
+            Congestion::Cubic,
+            Congestion::Reno
+        ));
+    }
+    let text = "it is that of both ends of an emulated link: without one, the machines' own applies (net.ipv4.tcp_congestion_control)";
+    (!has_link).then(|| text.to_owned())
+}
+
+/// The largest frames that may be asked for: the least is that of AMQP 1.0 (2.7.1).
+const FRAME_BYTES: std::ops::RangeInclusive<u64> = 512..=1_000_000;
+
+/// Why a stack has no frames of AMQP; `None` if it has, or none are asked for.
+pub(crate) fn frame_size_refusal(stack: Stack, size: Option<ByteSize>) -> Option<String> {
+    (size.is_some() && !stack.is_amqp())
+        .then(|| format!("{stack} is not AMQP, whose frames have a largest size"))
+}
+
+/// Why frames cannot have this size. A message has frames as large as its receiver accepts: a server that wirecost did not write has its
+/// own size.
+pub(crate) fn frame_size_problem(size: Option<ByteSize>, is_builtin: bool) -> Option<String> {
+    let bytes = size?.bytes();
+    if !FRAME_BYTES.contains(&bytes) {
+        return Some(format!(
+            "must be {}B to {}B",
+            FRAME_BYTES.start(),
+            FRAME_BYTES.end()
+        ));
+    }
+    let text = "a message has frames as large as its server accepts, and only the built-in server's can be set: leave out the target";
+    (!is_builtin).then(|| text.to_owned())
+}
+
+/// The size of frames as the ends of a connection take it.
+pub fn frame_bytes(size: Option<ByteSize>) -> Option<u32> {
+    size.and_then(|size| u32::try_from(size.bytes()).ok())
+}
+
+/// How a driver writes to streams: in chunks of this size, with or without Nagle's algorithm, under this congestion control.
+pub(crate) fn writing(chunk: Option<ByteSize>, nagle: bool, congestion: Congestion) -> Writing {
     Writing {
         chunk: chunk.map(bytes_of).and_then(std::num::NonZeroUsize::new),
         nagle,
+        congestion,
     }
 }
 
@@ -167,6 +227,49 @@ pub(crate) fn refusal(stack: Stack, chunk: Option<ByteSize>, nagle: bool) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_congestion_control_is_of_tcp_and_of_ends_that_have_it() {
+        let stack = |name: &str| name.parse::<Stack>().expect("a stack");
+        assert_eq!(
+            congestion_refusal(stack("mqtt-qos1+tls1.3"), Congestion::Bbr),
+            None
+        );
+        assert_eq!(congestion_refusal(stack("coap-con"), Congestion::Cubic), None);
+        let why = congestion_refusal(stack("http3"), Congestion::Reno).expect("QUIC has its own");
+        assert!(why.contains("http3 has no TCP connection"), "{why}");
+        let [cubic, reno, bbr] = [Congestion::Cubic, Congestion::Reno, Congestion::Bbr];
+        assert_eq!(congestion_problem(cubic, true, false), None);
+        assert_eq!(congestion_problem(reno, true, true), None);
+        assert_eq!(congestion_problem(bbr, false, true), None);
+        let why = congestion_problem(bbr, true, true).expect("virtual time has none");
+        assert!(why.contains("take the engine live"), "{why}");
+        let why = congestion_problem(reno, false, false).expect("no link");
+        assert!(why.contains("an emulated link"), "{why}");
+    }
+
+    #[test]
+    fn frames_of_amqp_have_a_size_that_their_server_accepts() {
+        let size = |bytes: u64| Some(ByteSize::from_bytes(bytes));
+        for (bytes, is_builtin, refused) in [
+            (None, false, None),
+            (size(512), true, None),
+            (size(511), true, Some("must be 512B")),
+            (size(1_000_001), true, Some("must be 512B")),
+            (size(2_000), false, Some("leave out the target")),
+        ] {
+            let why = frame_size_problem(bytes, is_builtin);
+            match refused {
+                None => assert_eq!(why, None),
+                Some(words) => assert!(why.is_some_and(|why| why.contains(words)), "{bytes:?}"),
+            }
+        }
+        let stack = |name: &str| name.parse::<Stack>().expect(name);
+        let why = frame_size_refusal(stack("mqtt-qos1"), size(2_000)).expect("no frames");
+        assert!(why.contains("mqtt-qos1 is not AMQP"), "{why}");
+        assert_eq!(frame_size_refusal(stack("amqp-unsettled"), size(2_000)), None);
+        assert_eq!(frame_size_refusal(stack("mqtt-qos1"), None), None);
+    }
 
     #[test]
     fn sizes_of_http_are_those_of_one_field_and_of_our_server() {

@@ -111,6 +111,8 @@ pub(crate) struct Trace {
     pub(crate) fast_open: bool,
     /// Whether small segments wait for the acknowledgment of earlier ones.
     pub(crate) nagle: bool,
+    /// Whether the congestion control is that of RFC 5681 instead of cubic.
+    pub(crate) reno: bool,
     pub(crate) lazy: Vec<Side>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
     pub(crate) actions: Vec<(Duration, Side, Act)>,
@@ -145,6 +147,7 @@ impl Trace {
             ["beside"] => self.beside = true,
             ["fast-open"] => self.fast_open = true,
             ["nagle"] => self.nagle = true,
+            ["congestion", "reno"] => self.reno = true,
             ["lazy", side] => self.lazy.push(Side::parse(side)),
             // What the queue has dropped, it dropped by the captured times: the replay takes over which packets these were.
             ["queue", _] => {}

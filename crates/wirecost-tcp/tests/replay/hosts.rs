@@ -7,6 +7,7 @@ use std::time::Duration;
 use wirecost_proto::Instant;
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
+use wirecost_tcp::recovery::CongestionControl;
 use wirecost_tcp::{Config, Connection, ConnectionStart, Event, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
@@ -60,6 +61,9 @@ impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
         config.nagle = trace.nagle;
+        if trace.reno {
+            config.recovery.congestion_control = CongestionControl::NewReno;
+        }
         Self {
             config: Arc::new(config),
             start: ConnectionStart {

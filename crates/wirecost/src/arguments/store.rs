@@ -12,11 +12,11 @@ use wirecost_stack::url::Url;
 use super::probe::MqttVersion;
 
 /// `wirecost store`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(
     after_help = "BROKER is mqtt:// or mqtts://USER@HOST/FILTER, STORE is postgres://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or \
     mongodb://HOST/DATABASE. Passwords \
-    come from WIRECOST_BROKER_PASSWORD and WIRECOST_STORE_PASSWORD, or from files. A message is acknowledged to the broker once its row \
+    come from WIRECOST_BROKER_PASSWORD, WIRECOST_STORE_PASSWORD and WIRECOST_BEHIND_PASSWORD, or from files. A message is acknowledged to the broker once its row \
     is committed; the broker keeps the rest for the next start. Ctrl-C stores what is held, for at most 10 s, \
     and prints the counts.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 the dashboard cannot listen, 11 broker or store unreachable at the start, 12 refused by one of them."
@@ -30,7 +30,11 @@ pub struct StoreArguments {
     #[arg(value_name = "STORE")]
     pub store: Url,
 
-    /// Delete readings this long after they were stored [default: they stay]
+    /// URL of a database behind the first one, which gets every reading too and keeps it: postgres://cloud/readings
+    #[arg(long, value_name = "STORE")]
+    pub behind: Option<Url>,
+
+    /// Delete readings of STORE this long after they were stored [default: they stay]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub ttl: Option<Duration>,
 

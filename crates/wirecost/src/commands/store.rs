@@ -5,6 +5,7 @@ mod asking;
 mod dashboard;
 mod director;
 mod part;
+mod way;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,8 +14,6 @@ use std::time::{Duration, SystemTime};
 
 use wirecost_files::Input;
 use wirecost_live::Clock;
-use wirecost_live::driver::client::{ClientLoop, LoadDevice};
-use wirecost_live::driver::sources::Sources;
 use wirecost_live::patience::Patience;
 use wirecost_live::signals::Interrupt;
 use wirecost_load::target::server::trusted_authorities;
@@ -31,22 +30,19 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::tls;
 use wirecost_stack::url::{Protocol, Url, percent_decoded};
 use wirecost_store::client as store;
-use wirecost_store::keeper::{Keeper, Settings, WINDOW};
+use wirecost_store::keeper::{Settings, WINDOW};
 use wirecost_store::{Column, Store};
 
-use self::aside::AsideFile;
-use self::asking::Asking;
 use self::dashboard::{Dashboard, Route};
-use self::director::{BROKER, STORE, StoreDirector};
 use self::part::Part;
+use self::way::{Place, Way, behind, follow, print_counts};
 use crate::arguments::{MqttVersion, StoreArguments};
 use crate::exit::{self, Failure};
 use crate::login::of_variable;
 use crate::output;
 
-/// The variables with the passwords of the broker's and the store's user.
+/// The variable with the password of the broker's user.
 const BROKER_PASSWORD: &str = "WIRECOST_BROKER_PASSWORD";
-const STORE_PASSWORD: &str = "WIRECOST_STORE_PASSWORD";
 
 /// How long a name may take to become an address.
 const LOOKUP_PATIENCE: Duration = Duration::from_secs(10);
@@ -61,71 +57,34 @@ const SESSION_EXPIRY: u32 = 7 * 24 * 3600;
 const BYTES_PER_MESSAGE: u64 = 16 * 1024;
 /// The most messages without acknowledgement.
 const LARGEST_RECEIVE_MAXIMUM: u64 = 4096;
-/// How often the main thread looks for Ctrl-C.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
-    let kind = kind_of(arguments)?;
+    let behind = arguments
+        .behind
+        .as_ref()
+        .map(|store| behind(arguments, store))
+        .transpose()?;
     let clock = Clock::start();
-    let subscriber = subscriber(arguments, clock)?;
-    let subscribe = subscribe(arguments)?;
-    let (client, settings) = client(arguments, kind)?;
-    let client = match arguments.store_tls {
-        false => Part::Store(Box::new(client)),
-        true => {
-            let config = tls_of(arguments, clock, &arguments.store.host)?;
-            Part::SecureStore(Box::new(Asking::new(tls::Client::new(config, client))))
-        }
-    };
     let interrupt = Interrupt::install()?;
-    let parts = [
-        (subscriber, address(&arguments.broker, "broker")?),
-        (client, address(&arguments.store, "store")?),
-    ];
-    debug_assert_eq!((BROKER, STORE), (0, 1), "the order of the parts");
-    let devices = parts.map(|(endpoint, remote)| LoadDevice {
-        endpoint,
-        transport: Transport::Stream,
-        remote,
-    });
+    let mut first = Way::of(Place::First, arguments, clock)?;
+    let behind = behind.map(|arguments| Way::of(Place::Behind, &arguments, clock));
+    let behind = behind.transpose()?;
     let dashboard = dashboard(arguments, clock)?;
-    let watching = dashboard.as_ref().map(Dashboard::shown);
-    let aside = AsideFile::new(arguments.set_aside.clone());
-    let director = StoreDirector::new(Keeper::new(settings), aside, subscribe, arguments.quiet, watching);
-    let running = ClientLoop::for_load(devices, director, clock, Sources::any());
-    let running = running.map_err(Failure::internal)?;
-    let waker = running.waker();
-    let thread = std::thread::spawn(move || running.run());
-    let mut is_told = false;
-    while !thread.is_finished() {
-        if interrupt.is_set() && !std::mem::replace(&mut is_told, true) {
-            waker.wake().map_err(Failure::internal)?;
-        }
-        std::thread::sleep(PAUSE);
-    }
-    let ended = thread
-        .join()
-        .map_err(|_| Failure::internal("the store's thread panicked; please report this"))?;
-    let mut director = ended.map_err(Failure::internal)?.director;
+    first.director.shown = dashboard.as_ref().map(Dashboard::shown);
+    let mut directors = follow([first].into_iter().chain(behind), clock, &interrupt)?;
     if let Some(dashboard) = dashboard {
         dashboard.end();
     }
-    if let Some(failure) = director.failure.take() {
+    let failure = directors
+        .iter_mut()
+        .find_map(|(_, director)| director.failure.take());
+    if let Some(failure) = failure {
         return Err(failure);
     }
-    let counts = director.keeper.counts();
-    output::data(format_args!(
-        "received {}  stored {}  refused {}  lost {}  held {}  sent again {}  set aside {}  delivered again {}\n",
-        counts.received,
-        counts.stored,
-        counts.refused,
-        counts.lost,
-        director.keeper.held(),
-        counts.resent,
-        counts.set_aside,
-        counts.redelivered
-    ));
+    for (place, director) in &directors {
+        print_counts(*place, director);
+    }
     Ok(ExitCode::from(exit::OK))
 }
 
@@ -314,7 +273,11 @@ fn subscribe(arguments: &StoreArguments) -> Result<mqtt::Command, Failure> {
 }
 
 /// The client of the store, and the settings of what is held for it.
-fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Settings), Failure> {
+fn client(
+    arguments: &StoreArguments,
+    kind: Store,
+    place: Place,
+) -> Result<(store::Client, Settings), Failure> {
     let since_1970 = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
@@ -338,7 +301,7 @@ fn client(arguments: &StoreArguments, kind: Store) -> Result<(store::Client, Set
     }
     let config = store::Config {
         user: login.map_or(defaults.user.clone(), |login| login.user.clone()),
-        password: password(of_url, file, STORE_PASSWORD)?,
+        password: password(of_url, file, place.password_variable())?,
         column: Column::Json,
         unix_ms_at_start: Some(unix_ms),
         setup,

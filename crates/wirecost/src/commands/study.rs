@@ -50,6 +50,9 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         }
         .map_err(failure)?;
         restrict(&mut study, &arguments.claim)?;
+        if arguments.quick && names.len() > 1 {
+            study.claims.leave_suspects();
+        }
         study
             .check_selectors(arguments.quick)
             .map_err(|error| error.in_file(&claims_file(arguments)))?;

@@ -263,6 +263,31 @@ fn a_device_that_is_always_on_spends_little_above_its_rest() {
 }
 
 #[test]
+fn a_session_has_the_charge_of_its_messages() {
+    let home = open_folder();
+    let arguments = "compare mqtt-qos1 coap-con --engine sim -n 1 --size 128B --interval 10s --messages-per-connection 20 --out run";
+    let compared = said(wirecost(home.path()).args(arguments.split(' ')));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let rows = rows(home.path(), "run --device esp32s3-wifi-on");
+    let of = |stack: &str, key: &str| {
+        let mut rows = rows.iter();
+        let row = rows.find(|row| row["traffic"].as_str().is_some_and(|name| name.contains(stack)));
+        row.expect("a row")[key].clone()
+    };
+    let [each, session] = ["mah_each", "mah_session"].map(|key| number(&of("mqtt-qos1", key)));
+    assert_near(session, 20.0 * each);
+    // The receiver of 88 mA for twenty times ten seconds.
+    assert!(
+        (session / (88.0 * 200.0 / 3600.0) - 1.0).abs() < 0.05,
+        "{session}"
+    );
+    assert!(
+        of("coap-con", "mah_session").is_null(),
+        "no connection, no session"
+    );
+}
+
+#[test]
 fn published_microjoules_are_below_what_the_airtime_needs() {
     let home = open_folder();
     let arguments = "compare coap-con --engine sim -n 1 --size 128B --out run";

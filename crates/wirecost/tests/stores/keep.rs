@@ -100,15 +100,22 @@ impl Storing {
 
     /// Interrupts it; its counts: received, stored, refused, lost, held, sent again, set aside, delivered again.
     pub(crate) fn counts(self) -> [u64; 8] {
+        let [counts] = self.counts_of_each();
+        counts
+    }
+
+    /// Interrupts it; the counts of each of its stores.
+    fn counts_of_each<const N: usize>(self) -> [[u64; 8]; N] {
         signal(self.child.id(), "INT");
         let said = ended(self.child);
         assert_eq!(said.code, Some(0));
-        let numbers: Vec<u64> = said
-            .stdout
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        numbers.try_into().unwrap_or_else(|_| panic!("{}", said.stdout))
+        let of_line = |line: &str| {
+            let words = line.split_whitespace();
+            let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+            numbers.try_into().unwrap_or_else(|_| panic!("{line}"))
+        };
+        let counts: Vec<[u64; 8]> = said.stdout.lines().map(of_line).collect();
+        counts.try_into().unwrap_or_else(|_| panic!("{}", said.stdout))
     }
 }
 
@@ -281,6 +288,44 @@ fn expires(store: Sql, first: &str) {
     eventually("no rows", || database.rows() == 0);
     let [received, stored, ..] = storing.counts();
     assert_eq!((received, stored), (20, 20));
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn readings_that_expire_in_the_first_store_stay_in_the_one_behind_it() {
+    let home = TempDir::new().expect("a folder");
+    let [fog, cloud] = [(), ()].map(|()| Database::of(Sql::Postgres, Login::Trust, false));
+    let (_broker, port) = broker(&home);
+    let more = format!("--ttl 5s --behind {}", cloud.url());
+    let storing = Storing::start(&home, port, &fog, &more);
+    publish(&home, port, 20);
+    eventually("rows in both stores", || fog.rows() == 20 && cloud.rows() == 20);
+    eventually("no rows in the first store", || fog.rows() == 0);
+    assert_eq!(cloud.rows(), 20);
+    let [first, behind] = storing.counts_of_each();
+    assert_eq!(first[..2], [20, 20]);
+    assert_eq!(behind[..2], [20, 20]);
+}
+
+#[test]
+#[ignore = "needs root and postgresql"]
+fn a_store_behind_that_cannot_be_used_ends_both_before_anything_runs() {
+    let home = TempDir::new().expect("a folder");
+    let database = Database::of(Sql::Postgres, Login::Trust, false);
+    let (_broker, port) = broker(&home);
+    let (broker, url) = (format!("mqtt://127.0.0.1:{port}"), database.url());
+    for (behind, code, words) in [
+        (
+            url.replace("/readings", "/nowhere"),
+            11,
+            "behind: cannot use the store: database \"nowhere\" does not exist (3D000)",
+        ),
+        (url.clone(), 2, "another database than STORE"),
+    ] {
+        let said = said(wirecost(home.path()).args(["store", &broker, &url, "--behind", &behind]));
+        assert!(said.stderr.contains(words), "{behind}: {}", said.stderr);
+        assert_eq!(said.code, Some(code), "{behind}");
+    }
 }
 
 #[test]

@@ -252,7 +252,9 @@ impl<'env> Stage<'env> {
             raise_host(one_cpu)?;
             let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
-            let server = ServerLoop::new(services, clock, Discard, true)?.with_nagle(writing.nagle);
+            let server = ServerLoop::new(services, clock, Discard, true)?
+                .with_nagle(writing.nagle)
+                .with_congestion(writing.congestion);
             // The receiver lives as long as the run.
             drop(ready.send(server.stopper()));
             let finished = server.run()?;

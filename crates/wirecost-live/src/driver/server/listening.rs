@@ -10,7 +10,7 @@ use mio::{Interest, Poll, Token};
 use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::{Service, ServiceObserver};
-use wirecost_proto::{Endpoint, FlowId, Input, ResetReason};
+use wirecost_proto::{Congestion, Endpoint, FlowId, Input, ResetReason};
 
 use super::super::datagram::{self, Batch, Received};
 use super::super::stream::Stream;
@@ -49,11 +49,21 @@ pub(super) enum Port {
     Shared,
 }
 
+impl Listener {
+    /// Chooses the congestion control of the connections that it accepts: they inherit it.
+    pub(super) fn choose(&self, congestion: Congestion) {
+        match self {
+            // A refusal was reported by the run.
+            Self::Tcp(listener) => drop(set_congestion_control(listener.as_fd(), congestion.name())),
+            Self::Udp(..) => {}
+        }
+    }
+}
+
 pub(super) fn listen<E>(
     poll: &Poll,
     index: usize,
     mut service: Service<E>,
-    congestion_control: Option<&str>,
     port: Port,
 ) -> io::Result<Running<E>> {
     let token = Token(LISTENERS + index);
@@ -62,10 +72,6 @@ pub(super) fn listen<E>(
     let listener = match service.transport {
         Transport::Stream => {
             let mut listener = listen_at(address, port == Port::Shared).map_err(named)?;
-            if let Some(name) = congestion_control {
-                // Accepted connections inherit it. A refusal was reported by the run.
-                let _ = set_congestion_control(listener.as_fd(), name);
-            }
             poll.registry()
                 .register(&mut listener, token, Interest::READABLE)?;
             service.address = listener.local_addr()?;

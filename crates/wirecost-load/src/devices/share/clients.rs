@@ -3,6 +3,7 @@
 use wirecost_coap::shared as coap;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::roster::Registered;
+use wirecost_scenario::options::sending::frame_bytes;
 use wirecost_stack::Client;
 use wirecost_stack::channels::ClientChannels;
 use wirecost_stack::client::{ClientConfig, Session, Will};
@@ -60,6 +61,7 @@ impl Share {
             host,
             start: options.start,
             pipelined_connect: options.pipelined_connect,
+            amqp_frame_size: frame_bytes(options.amqp_frame_size),
             describes_received: false,
             polls: prefix == SUBSCRIBER && options.poll().is_some(),
             session: identities.session(device, entry, options).map(Box::new),

@@ -143,6 +143,7 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
         response_body: options.response_body,
         offered: options.handshake.offered(),
         accepted: options.handshake.accepted(),
+        amqp_frame_size: options.amqp_frame_size,
         ..OnLink::channel_options(options.link)
     };
     let contexts = context_count(stack, options.connections);

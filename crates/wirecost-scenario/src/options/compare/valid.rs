@@ -14,6 +14,7 @@ use super::{
 use crate::options::content::Content;
 use crate::options::handshake::ServerOf;
 use crate::options::refusal::{About, Checked, Refusal, once, refuse};
+use crate::options::sending;
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -198,6 +199,15 @@ impl Options {
         let is_idle = self.sending.pipelined_connect && self.stacks.iter().all(is_idle);
         let why = "it would change nothing: of the stacks, none has a request to connect with an answer to wait for, as MQTT and AMQP have";
         refuse(About::Key("pipelined_connect"), is_idle.then_some(why))?;
+        let has_link = self.path() != Some(ServerPath::Real);
+        refuse(
+            About::Key("congestion"),
+            sending::congestion_problem(self.sending.congestion, self.engine != Engine::Live, has_link),
+        )?;
+        refuse(
+            About::Key("amqp_frame_size"),
+            sending::frame_size_problem(self.sending.amqp_frame_size, self.target.is_builtin()),
+        )?;
         if !self.sending.offload {
             return Ok(());
         }

@@ -131,6 +131,24 @@ impl LoadOptions {
         refuse(About::Key("connection"), self.cannot_connect_per_message())?;
         refuse(About::Key("nagle"), sending::refusal(stack, None, self.nagle))?;
         refuse(About::Key("pipelined_connect"), self.cannot_pipeline())?;
+        refuse(
+            About::Key("congestion"),
+            sending::congestion_refusal(stack, self.congestion),
+        )?;
+        let simulates = self.engine == LoadEngine::Sim;
+        refuse(
+            About::Key("congestion"),
+            sending::congestion_problem(self.congestion, simulates, self.has_link()),
+        )?;
+        refuse(
+            About::Key("amqp_frame_size"),
+            sending::frame_size_refusal(self.stack, self.amqp_frame_size),
+        )?;
+        let is_builtin = self.target == LoadTarget::Started(Target::Builtin);
+        refuse(
+            About::Key("amqp_frame_size"),
+            sending::frame_size_problem(self.amqp_frame_size, is_builtin),
+        )?;
         self.check_http()?;
         refuse(About::Key("cert"), self.cannot_present())?;
         refuse(About::Key("stack"), self.lacks_contexts())?;

@@ -68,7 +68,9 @@ fn row_json(terms: &Terms<'_>, traffic: &Traffic, figures: &Figures) -> Value {
         "readings_of_once": readings.map(|cycle| cycle.readings),
         "joules_each": figures.each.map(energy_json),
         "joules_each_above_rest": terms.device.and_then(|device| figures.above_rest(device)),
-        "mah_each": terms.device.and_then(|device| figures.each.map(|each| each.joules / device.volts / 3.6)),
+        "mah_each": terms.device.and_then(|device| figures.each.map(|each| device.charge_mah(each.joules))),
+        "joules_session": figures.session().map(energy_json),
+        "mah_session": terms.device.and_then(|device| figures.session().map(|session| device.charge_mah(session.joules))),
         "messages_per_battery": figures.messages_of_battery().map(|[messages, low, high]| json!({
             "messages": messages, "low": low, "high": high,
         })),

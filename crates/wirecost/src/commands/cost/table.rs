@@ -314,16 +314,21 @@ fn bills(tariff: &Tariff, source: &Source, outcomes: &[Figures]) -> Vec<String> 
 fn charges(device: &Device, source: &Source, outcomes: &[Figures]) -> Option<String> {
     let alike = alike(&source.traffic);
     let each = source.traffic.iter().zip(outcomes).map(|(traffic, outcome)| {
-        let charge = outcome.each?.joules / device.volts / 3.6;
+        let charge = device.charge_mah(outcome.each?.joules);
         let above = outcome.above_rest(device)? * 1e3;
         let messages = outcome
             .messages_of_battery()
             .map(|[messages, ..]| format!(", {} messages a battery", number(messages)));
+        let session = outcome
+            .session()
+            .filter(|_| outcome.month.sessions < outcome.messages)
+            .map(|session| format!(", {} mAh a session", number(device.charge_mah(session.joules))));
         Some(format!(
-            "{} {} mAh ({} mJ above rest){}",
+            "{} {} mAh ({} mJ above rest){}{}",
             own_label(traffic, alike),
             number(charge),
             number(above),
+            session.unwrap_or_default(),
             messages.unwrap_or_default()
         ))
     });

@@ -75,24 +75,32 @@ pub(super) struct StoreDirector {
     pub(super) failure: Option<Failure>,
     said: Said,
     /// The dashboard, if there is one.
-    shown: Option<Shown>,
+    pub(super) shown: Option<Shown>,
+}
+
+/// How a way from the broker into a store speaks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voice {
+    is_quiet: bool,
+    /// What comes before its words.
+    prefix: &'static str,
+}
+
+impl Voice {
+    pub(super) const fn new(is_quiet: bool, prefix: &'static str) -> Self {
+        Self { is_quiet, prefix }
+    }
 }
 
 /// What was said last, so that it is not said again.
 struct Said {
-    is_quiet: bool,
+    voice: Voice,
     last: String,
     has_room: bool,
 }
 
 impl StoreDirector {
-    pub(super) fn new(
-        keeper: Keeper,
-        aside: AsideFile,
-        subscribe: mqtt::Command,
-        is_quiet: bool,
-        shown: Option<Shown>,
-    ) -> Self {
+    pub(super) fn new(keeper: Keeper, aside: AsideFile, subscribe: mqtt::Command, voice: Voice) -> Self {
         Self {
             keeper,
             aside,
@@ -106,17 +114,18 @@ impl StoreDirector {
             end_by: None,
             failure: None,
             said: Said {
-                is_quiet,
+                voice,
                 last: String::new(),
                 has_room: true,
             },
-            shown,
+            shown: None,
         }
     }
 
     fn say(&mut self, text: String) {
-        if !self.said.is_quiet && text != self.said.last {
-            output::note(&text);
+        let voice = self.said.voice;
+        if !voice.is_quiet && text != self.said.last {
+            output::note(format_args!("{}{text}", voice.prefix));
         }
         if let Some(shown) = &self.shown {
             shown.says(&text);
@@ -158,7 +167,10 @@ impl StoreDirector {
             }
             _ => "check the store's URL, and that its database exists: wirecost probe shows every step",
         };
-        let failure = Failure::new(code, format!("cannot use the {name}: {why}"));
+        let failure = Failure::new(
+            code,
+            format!("{}cannot use the {name}: {why}", self.said.voice.prefix),
+        );
         self.failure = Some(failure.with_hint(hint));
         self.is_due = [true; 2];
     }
