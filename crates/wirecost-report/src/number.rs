@@ -130,6 +130,23 @@ pub(crate) fn plain_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The lines of `text`, broken between words so that none is longer than `width`, if no word is; all but the first have `indent` before them.
+pub fn broken(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let length = |text: &str| text.chars().count();
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("{indent}{word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// The first `width` characters of `text`. The last one is an ellipsis if the text was cut.
 pub fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

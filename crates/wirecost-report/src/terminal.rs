@@ -28,7 +28,6 @@ use crate::names::{Names, is_secured};
 use crate::number;
 use crate::per::Per;
 use crate::rows::Rows;
-pub use layout::broken;
 use layout::{Layout, Row, wrapped};
 use style::Style;
 

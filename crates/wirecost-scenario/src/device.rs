@@ -91,7 +91,7 @@ const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf91
 /// It is not a device file; the error has the line.
 pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let file = Node::parse(file)?;
-    let table = versioned(&file, "device", "wirecost_device", &names(&shape::FILE))?;
+    let table = versioned(&file, "device", "wirecost_device", &names(shape::FILE))?;
     let figures = Figures::new(&file)?;
     let reader = Reader {
         volts: figures.required(&table, ("", "supply"), voltage)?.value,
@@ -179,7 +179,7 @@ impl Reader {
     }
 
     fn levels(&self, table: &Table<'_>) -> Result<[Level; State::ALL.len()], ScenarioError> {
-        let states = inner(table, "states", &names(&shape::STATES))?;
+        let states = inner(table, "states", &names(shape::STATES))?;
         let mut levels = [Level::default(); State::ALL.len()];
         for state in State::ALL {
             let figure = self.figures.required(&states, ("states.", state.name()), draw)?;
@@ -192,7 +192,7 @@ impl Reader {
         let Some(node) = table.get("paging") else {
             return Ok(None);
         };
-        let paging = Table::new(node, "paging.", &names(&shape::PAGING))?;
+        let paging = Table::new(node, "paging.", &names(shape::PAGING))?;
         let every = self.figures.required(&paging, ("paging.", "every"), time)?.value;
         let listen = self.figures.required(&paging, ("paging.", "listen"), time)?.value;
         if listen > every || every.is_zero() {
@@ -208,7 +208,7 @@ impl Reader {
         let Some(node) = table.get("wake") else {
             return Ok(None);
         };
-        let wake = Table::new(node, "wake.", &names(&shape::WAKE))?;
+        let wake = Table::new(node, "wake.", &names(shape::WAKE))?;
         let power = self.figures.required(&wake, ("wake.", "power"), draw)?;
         Ok(Some(Wake {
             time: self.figures.required(&wake, ("wake.", "time"), time)?.value,
@@ -234,7 +234,7 @@ impl Reader {
             ));
         }
         let one = |node: &Node| {
-            let tail = Table::new(node, "tails.", &names(&shape::TAIL))?;
+            let tail = Table::new(node, "tails.", &names(shape::TAIL))?;
             let state = tail.required("state", state)?;
             let power = self.figures.one(&tail, ("tails.", "power"), draw)?;
             Ok(Tail {
@@ -250,7 +250,7 @@ impl Reader {
         let Some(node) = table.get("transmitter") else {
             return Ok(None);
         };
-        let transmitter = Table::new(node, "transmitter.", &names(&shape::TRANSMITTER))?;
+        let transmitter = Table::new(node, "transmitter.", &names(shape::TRANSMITTER))?;
         let power = self
             .figures
             .required(&transmitter, ("transmitter.", "power"), decibel_milliwatts)?;
@@ -273,7 +273,7 @@ impl Reader {
         let Some(node) = table.get("processor") else {
             return Ok(None);
         };
-        let processor = Table::new(node, "processor.", &names(&shape::PROCESSOR))?;
+        let processor = Table::new(node, "processor.", &names(shape::PROCESSOR))?;
         let work = |key| {
             Ok(self
                 .figures
@@ -291,7 +291,7 @@ impl Reader {
     }
 
     fn radio(&self, table: &Table<'_>) -> Result<Radio, ScenarioError> {
-        let kinds = names(&shape::RADIO);
+        let kinds = names(shape::RADIO);
         let radio = inner(table, "radio", &kinds)?;
         let mut found = kinds.iter().filter_map(|kind| Some((*kind, radio.get(kind)?)));
         let (Some((kind, node)), None) = (found.next(), found.next()) else {
@@ -303,7 +303,7 @@ impl Reader {
         match kind {
             "wifi" => self.wifi(node, &prefix).map(Radio::Wifi),
             "ethernet" => {
-                let wire = Table::new(node, &prefix, &names(&shape::ETHERNET))?;
+                let wire = Table::new(node, &prefix, &names(shape::ETHERNET))?;
                 let rate = self.rate(&wire, &prefix, "rate")?;
                 Ok(Radio::Ethernet(Ethernet { rate }))
             }
@@ -326,7 +326,7 @@ impl Reader {
     }
 
     fn wifi(&self, node: &Node, prefix: &str) -> Result<Wifi, ScenarioError> {
-        let wifi = Table::new(node, prefix, &names(&shape::WIFI))?;
+        let wifi = Table::new(node, prefix, &names(shape::WIFI))?;
         Ok(Wifi {
             modulation: wifi.required("standard", modulation)?,
             rate: self.rate(&wifi, prefix, "rate")?,
@@ -336,7 +336,7 @@ impl Reader {
     }
 
     fn cellular(&self, node: &Node, prefix: &str) -> Result<Cellular, ScenarioError> {
-        let cellular = Table::new(node, prefix, &names(&shape::CELLULAR))?;
+        let cellular = Table::new(node, prefix, &names(shape::CELLULAR))?;
         Ok(Cellular {
             up: self.rate(&cellular, prefix, "up")?,
             down: self.rate(&cellular, prefix, "down")?,
@@ -346,7 +346,7 @@ impl Reader {
     }
 
     fn nbiot(&self, node: &Node, prefix: &str) -> Result<NbIot, ScenarioError> {
-        let nbiot = Table::new(node, prefix, &names(&shape::NBIOT))?;
+        let nbiot = Table::new(node, prefix, &names(shape::NBIOT))?;
         let index = |key| Ok(self.figures.required(&nbiot, (prefix, key), block_index)?.value);
         let repetitions = |key| Ok(self.figures.required(&nbiot, (prefix, key), repetitions)?.value);
         Ok(NbIot {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use wirecost_energy::State;
 use wirecost_results::catalogue::{Metric, Of};
 use wirecost_results::resolved::Tree;
 use wirecost_scenario::Kind as ScenarioKind;
@@ -213,7 +214,7 @@ fn of_keys(keys: &[Key]) -> Tree {
         .filter(|key| key.is_required)
         .map(|key| key.name)
         .collect();
-    let property = |key: &Key| (key.name.to_owned(), with_help(key.help, of_shape(key.shape)));
+    let property = |key: &Key| (key.name.to_owned(), with_help(key.help, of_value(key.value)));
     object([
         ("type", Tree::text("object")),
         ("additionalProperties", Tree::Bool(false)),
@@ -222,13 +223,14 @@ fn of_keys(keys: &[Key]) -> Tree {
     ])
 }
 
-fn of_shape(shape: DeviceValue) -> Tree {
-    match shape {
+fn of_value(value: DeviceValue) -> Tree {
+    match value {
         DeviceValue::Version => Tree::of(&json!({"const": 1})),
         DeviceValue::Text => Tree::of(&json!({"type": "string"})),
         DeviceValue::Sources => Tree::of(
             &json!({"type": "object", "additionalProperties": {"type": "string", "pattern": "(19|20)[0-9]{2}"}}),
         ),
+        DeviceValue::State => Tree::of(&json!({"enum": State::ALL.map(State::name)})),
         DeviceValue::Word(words) => Tree::of(&json!({"enum": words})),
         DeviceValue::Figure(quantity) => Tree::of(&json!({"$ref": format!("#/$defs/{}", quantity.name())})),
         DeviceValue::Table(keys) => of_keys(keys),
@@ -247,14 +249,18 @@ fn of_shape(shape: DeviceValue) -> Tree {
 /// The quantities of some keys.
 fn quantities(keys: &[Key], all: &mut BTreeSet<DeviceQuantity>) {
     for key in keys {
-        match key.shape {
+        match key.value {
             DeviceValue::Figure(quantity) => {
                 all.insert(quantity);
             }
             DeviceValue::Table(keys) | DeviceValue::OneOf(keys) | DeviceValue::List(keys) => {
                 quantities(keys, all)
             }
-            DeviceValue::Version | DeviceValue::Text | DeviceValue::Sources | DeviceValue::Word(_) => {}
+            DeviceValue::Version
+            | DeviceValue::Text
+            | DeviceValue::Sources
+            | DeviceValue::State
+            | DeviceValue::Word(_) => {}
         }
     }
 }
@@ -281,7 +287,7 @@ fn figure(quantity: DeviceQuantity) -> Tree {
 #[test]
 fn the_schema_of_devices_has_every_key_that_their_reader_knows() {
     let mut all = BTreeSet::new();
-    quantities(&shape::FILE, &mut all);
+    quantities(shape::FILE, &mut all);
     let figures = all
         .into_iter()
         .map(|quantity| (quantity.name().to_owned(), figure(quantity)));
@@ -299,7 +305,7 @@ fn the_schema_of_devices_has_every_key_that_their_reader_knows() {
             ),
         ),
     ]);
-    let (Tree::Table(mut entries), Tree::Table(body)) = (head, of_keys(&shape::FILE)) else {
+    let (Tree::Table(mut entries), Tree::Table(body)) = (head, of_keys(shape::FILE)) else {
         panic!("tables");
     };
     entries.extend(body);
@@ -349,7 +355,12 @@ fn the_pages_name_every_figure_and_its_column_in_csv_files() {
         .iter()
         .map(|metric| metric.name().to_owned())
         .collect();
-    assert_eq!(there, names, "the table of figures in docs/scenarios.md");
+    let differing: Vec<&String> = there.symmetric_difference(&names).collect();
+    assert_eq!(
+        differing,
+        Vec::<&String>::new(),
+        "in the table of figures in docs/scenarios.md, or in the catalogue, alone"
+    );
     let files = [
         (Of::Cells, "\n## summary.csv\n"),
         (Of::Loads, "\n### summary.csv of a load\n"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use wirecost_proto::units::counted;
-use wirecost_report::terminal::broken;
+use wirecost_report::number::broken;
 
 use crate::judge::count::{apart, by_verdict, numbers};
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedReading, JudgedSuspect};
@@ -91,8 +91,12 @@ fn one(text: &mut String, claim: &Judged, id_width: usize, width: usize) {
     let head = format!("{:<id_width$}  {:<13}  ", claim.id, claim.verdict);
     let indent = head.chars().count();
     let room = width.saturating_sub(indent).max(20);
-    let mut lines = broken(&said(claim, point), room);
-    lines.extend(details(claim, point).iter().flat_map(|line| broken(line, room)));
+    let mut lines = broken(&said(claim, point), room, "");
+    lines.extend(
+        details(claim, point)
+            .iter()
+            .flat_map(|line| broken(line, room, "")),
+    );
     for (at, line) in lines.iter().enumerate() {
         let begin = if at == 0 { head.as_str() } else { "" };
         // Writing to a text cannot fail.

@@ -8,6 +8,8 @@ const BAR: f64 = 20.0;
 /// Size of the numbers on bars and beside them.
 const FONT: f64 = 11.0;
 const NAME_FONT: f64 = 12.0;
+/// Pixels from line to line of a name.
+const NAME_LINE: f64 = 14.0;
 /// The largest part of the width that is for names beside the bars.
 const NAMES: f64 = 0.36;
 /// Pixels of the figure for each number at the axis.
@@ -51,6 +53,13 @@ pub(crate) struct Part {
     pub(crate) title: String,
 }
 
+/// The lines of a name that stands above its bar.
+fn name_lines(name: &str, width: f64) -> Vec<String> {
+    let room = width / text_width("x", NAME_FONT);
+    let lines = number::broken(name, room as usize, "").into_iter();
+    lines.map(|line| fitted(&line, NAME_FONT, width)).collect()
+}
+
 fn sum(parts: &[Part]) -> f64 {
     parts.iter().map(|part| part.value).sum()
 }
@@ -58,8 +67,6 @@ fn sum(parts: &[Part]) -> f64 {
 /// The geometry of a figure of one width.
 struct Frame {
     width: f64,
-    /// Pixels for the names beside the bars.
-    names: f64,
     axis: f64,
     /// Pixels of a unit.
     scale: f64,
@@ -67,8 +74,8 @@ struct Frame {
     longest: [f64; 2],
     top: f64,
     rows: usize,
-    /// Whether names stand above their bars instead of beside them.
-    are_above: bool,
+    /// The lines that names take above their bars; 0 where they stand beside them.
+    lines: usize,
 }
 
 impl Frame {
@@ -79,6 +86,8 @@ impl Frame {
         let rows = || chart.rows.iter();
         let names = widest(&mut rows().map(|row| row.label.as_str()), NAME_FONT) + 8.0;
         let are_above = width < NARROW || names > width * NAMES;
+        let lines = rows().map(|row| name_lines(&row.label, width).len());
+        let lines = if are_above { lines.max().unwrap_or(1) } else { 0 };
         let names = if are_above { 0.0 } else { names };
         let totals = [0, 1].map(|side| {
             let widest = widest(&mut rows().map(|row| row.totals[side].as_str()), FONT);
@@ -92,23 +101,26 @@ impl Frame {
         let scale = room / (longest[0] + longest[1]).max(f64::MIN_POSITIVE);
         Self {
             width,
-            names,
             axis: names + totals[0] + longest[0] * scale,
             scale,
             longest,
             top: if chart.sides[1].is_empty() { 6.0 } else { 26.0 },
             rows: chart.rows.len(),
-            are_above,
+            lines,
         }
     }
 
+    /// Pixels of the names above the bars.
+    const fn above(&self) -> f64 {
+        self.lines as f64 * NAME_LINE
+    }
+
     const fn pitch(&self) -> f64 {
-        if self.are_above { 42.0 } else { 28.0 }
+        28.0 + self.above()
     }
 
     const fn bar_top(&self, row: usize) -> f64 {
-        let name = if self.are_above { 18.0 } else { 4.0 };
-        self.top + row as f64 * self.pitch() + name
+        self.top + row as f64 * self.pitch() + 4.0 + self.above()
     }
 
     const fn bottom(&self) -> f64 {
@@ -117,7 +129,7 @@ impl Frame {
 
     /// A line from top to bottom. Where names stand above their bars, it leaves them out.
     fn line(&self, svg: &mut Svg, class: &str, x: f64) {
-        if !self.are_above {
+        if self.lines == 0 {
             svg.line(class, [x, self.top - 2.0], [x, self.bottom()]);
             return;
         }
@@ -136,12 +148,15 @@ impl BarChart {
         self.axis(&mut svg, &frame);
         for (index, row) in self.rows.iter().enumerate() {
             let top = frame.bar_top(index);
-            let (at, room) = match frame.are_above {
-                true => ([0.0, top - 5.0], width),
-                false => ([0.0, top + 14.5], frame.names - 8.0),
-            };
-            let name = fitted(&row.label, NAME_FONT, room);
-            svg.text("name", Anchor::Start, at, &name);
+            if frame.lines == 0 {
+                svg.text("name", Anchor::Start, [0.0, top + 14.5], &row.label);
+            } else {
+                let lines = name_lines(&row.label, width);
+                for (below, line) in lines.iter().rev().enumerate() {
+                    let y = top - 5.0 - below as f64 * NAME_LINE;
+                    svg.text("name", Anchor::Start, [0.0, y], line);
+                }
+            }
             bar(&mut svg, &frame, top, (&row.left, &row.totals[0]), -1.0);
             bar(&mut svg, &frame, top, (&row.right, &row.totals[1]), 1.0);
         }
@@ -236,6 +251,13 @@ mod tests {
     fn names_too_long_for_their_place_stand_above_their_bars() {
         let long = "a stack with a channel and a connection that is renewed";
         assert!(chart(long).draw(680.0).contains(long));
+        // On a phone they take two lines.
+        let narrow = chart(long).draw(372.0);
+        assert!(
+            narrow.contains(">a stack with a channel and a connection that is<")
+                && narrow.contains(">renewed<"),
+            "{narrow}"
+        );
     }
 
     #[test]

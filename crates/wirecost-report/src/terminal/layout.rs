@@ -330,27 +330,7 @@ impl Layout {
 
 /// The lines of `text`, broken between words so that none is longer than `width`; all but the first indented.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    lines(text, width, "  ")
-}
-
-/// The lines of `text`, broken between words so that none is longer than `width`, if no word is.
-pub fn broken(text: &str, width: usize) -> Vec<String> {
-    lines(text, width, "")
-}
-
-fn lines(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if chars(line) + 1 + chars(word) <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(format!("{indent}{word}")),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    number::broken(text, width, "  ")
 }
 
 pub(super) fn left(text: &str, width: usize) -> String {

@@ -3,6 +3,7 @@
 use wirecost_energy::State;
 
 use crate::electric::{CURRENTS, FREQUENCIES, POWERS, VOLTAGES};
+use DeviceQuantity::{Draw, Frequency, Number, Rate, Size, Time, Tones, Transmit, Voltage};
 
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +13,7 @@ pub struct Key {
     /// Whether it must be there.
     pub is_required: bool,
     /// What it holds.
-    pub shape: DeviceValue,
+    pub value: DeviceValue,
     /// What it means; empty where the name says it.
     pub help: &'static str,
 }
@@ -28,6 +29,8 @@ pub enum DeviceValue {
     Sources,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// The name of a state.
+    State,
     /// A quantity, alone or with its source and its spread.
     Figure(DeviceQuantity),
     /// A table with these keys.
@@ -103,191 +106,116 @@ pub fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
-const fn must(name: &'static str, shape: DeviceValue, help: &'static str) -> Key {
-    Key {
-        name,
-        is_required: true,
-        shape,
-        help,
+/// Tables of keys that must or may be there, with what they hold and mean.
+macro_rules! keys {
+    (must) => { true };
+    (may) => { false };
+    ($($(#[doc = $doc:expr])* $table:ident { $($need:ident $name:ident $value:ident $(($of:expr))? => $help:literal;)* })*) => {
+        $(
+            $(#[doc = $doc])*
+            pub const $table: &[Key] = &[$(Key {
+                name: stringify!($name),
+                is_required: keys!($need),
+                value: DeviceValue::$value $(($of))?,
+                help: $help,
+            },)*];
+        )*
+    };
+}
+
+/// The states that a device rests in.
+const REST: &[&str] = &[State::Sleep.name(), State::Idle.name()];
+
+keys! {
+    /// A device file.
+    FILE {
+        must wirecost_device Version => "";
+        must title Text => "";
+        may chip Text => "The chip or module, as the files of measurements name it: its measured events say how sure a life is.";
+        may sources Sources => "Sources by name: author, title, table and year.";
+        must supply Figure(Voltage) => "The voltage at which currents are powers.";
+        must states Table(STATES) => "";
+        must rest Word(REST) => "The state between traffic.";
+        may paging Table(PAGING) => "Listening while the device rests.";
+        may window_listen Figure(Time) => "How long it listens in a paging window of eDRX of 2.56 s, for --edrx.";
+        may transmitter Table(TRANSMITTER) => "How sending depends on transmit power, for --tx-power.";
+        may wake Table(WAKE) => "What leaving the rest takes.";
+        may tails List(TAIL) => "The states after a packet, from the highest power to the lowest.";
+        may processor Table(PROCESSOR) => "";
+        must radio OneOf(RADIO) => "";
+    }
+    /// The power of each state.
+    STATES {
+        must sleep Figure(Draw) => "Current or power of the state.";
+        must idle Figure(Draw) => "Current or power of the state.";
+        must listen Figure(Draw) => "Current or power of the state.";
+        must receive Figure(Draw) => "Current or power of the state.";
+        must transmit Figure(Draw) => "Current or power of the state.";
+        must compute Figure(Draw) => "Current or power of the state.";
+    }
+    /// `paging`.
+    PAGING {
+        must every Figure(Time) => "From one to the next.";
+        must listen Figure(Time) => "How long it listens each time.";
+    }
+    /// `transmitter`.
+    TRANSMITTER {
+        must power Figure(Transmit) => "Transmit power of the state transmit, above 0 dBm.";
+        must least Figure(Draw) => "Power or current while it sends at 0 dBm.";
+    }
+    /// `wake`.
+    WAKE {
+        must time Figure(Time) => "How long.";
+        must power Figure(Draw) => "Mean current or power.";
+    }
+    /// One of `tails`.
+    TAIL {
+        must state State => "";
+        may power Figure(Draw) => "Its power, if it is not that of the state.";
+        must time Figure(Time) => "How long, unless a packet comes.";
+    }
+    /// `processor`.
+    PROCESSOR {
+        must clock Figure(Frequency) => "Cycles per second.";
+        must cycles_per_packet Figure(Number) => "Cycles for each packet.";
+        must cycles_per_byte Figure(Number) => "Cycles for each byte of IP packets.";
+    }
+    /// `radio`.
+    RADIO {
+        may wifi Table(WIFI) => "";
+        may ethernet Table(ETHERNET) => "";
+        may cellular Table(CELLULAR) => "";
+        may nbiot Table(NBIOT) => "";
+    }
+    /// `radio.wifi`.
+    WIFI {
+        must standard Word(&["802.11b", "802.11g", "802.11n"]) => "";
+        must rate Figure(Rate) => "Rate of data frames.";
+        must acknowledgement_rate Figure(Rate) => "Rate of acknowledgements.";
+        must link_bytes Figure(Size) => "Bytes around the IP packet.";
+    }
+    /// `radio.ethernet`.
+    ETHERNET {
+        must rate Figure(Rate) => "Rate of the wire.";
+    }
+    /// `radio.cellular`.
+    CELLULAR {
+        must up Figure(Rate) => "Rate from the device.";
+        must down Figure(Rate) => "Rate to the device.";
+        must link_bytes Figure(Size) => "Bytes below IP for each packet.";
+        must grant Figure(Time) => "Listening for a grant before each packet up.";
+    }
+    /// `radio.nbiot`.
+    NBIOT {
+        must tones Figure(Tones) => "1x3.75kHz, 1x15kHz, 3x15kHz, 6x15kHz or 12x15kHz.";
+        must block_index_up Figure(Number) => "I_TBS of NPUSCH, 0 to 12.";
+        must repetitions_up Figure(Number) => "Repetitions of NPUSCH.";
+        must block_index_down Figure(Number) => "I_TBS of NPDSCH, 0 to 12.";
+        must repetitions_down Figure(Number) => "Repetitions of NPDSCH.";
+        must link_bytes Figure(Size) => "Bytes below IP for each packet.";
+        must grant Figure(Time) => "Listening for each block.";
     }
 }
-
-const fn may(name: &'static str, shape: DeviceValue, help: &'static str) -> Key {
-    Key {
-        name,
-        is_required: false,
-        shape,
-        help,
-    }
-}
-
-const fn state(state: State) -> Key {
-    must(
-        state.name(),
-        DeviceValue::Figure(DeviceQuantity::Draw),
-        "Current or power of the state.",
-    )
-}
-
-const VOLTAGE: DeviceValue = DeviceValue::Figure(DeviceQuantity::Voltage);
-const DRAW: DeviceValue = DeviceValue::Figure(DeviceQuantity::Draw);
-const TIME: DeviceValue = DeviceValue::Figure(DeviceQuantity::Time);
-const RATE: DeviceValue = DeviceValue::Figure(DeviceQuantity::Rate);
-const SIZE: DeviceValue = DeviceValue::Figure(DeviceQuantity::Size);
-const NUMBER: DeviceValue = DeviceValue::Figure(DeviceQuantity::Number);
-
-/// A device file.
-pub const FILE: [Key; 14] = [
-    must("wirecost_device", DeviceValue::Version, ""),
-    must("title", DeviceValue::Text, ""),
-    may(
-        "chip",
-        DeviceValue::Text,
-        "The chip or module, as the files of measurements name it: its measured events say how sure a life is.",
-    ),
-    may(
-        "sources",
-        DeviceValue::Sources,
-        "Sources by name: author, title, table and year.",
-    ),
-    must("supply", VOLTAGE, "The voltage at which currents are powers."),
-    must("states", DeviceValue::Table(&STATES), ""),
-    must(
-        "rest",
-        DeviceValue::Word(&[State::Sleep.name(), State::Idle.name()]),
-        "The state between traffic.",
-    ),
-    may(
-        "paging",
-        DeviceValue::Table(&PAGING),
-        "Listening while the device rests.",
-    ),
-    may(
-        "window_listen",
-        TIME,
-        "How long it listens in a paging window of eDRX of 2.56 s, for --edrx.",
-    ),
-    may(
-        "transmitter",
-        DeviceValue::Table(&TRANSMITTER),
-        "How sending depends on transmit power, for --tx-power.",
-    ),
-    may("wake", DeviceValue::Table(&WAKE), "What leaving the rest takes."),
-    may(
-        "tails",
-        DeviceValue::List(&TAIL),
-        "The states after a packet, from the highest power to the lowest.",
-    ),
-    may("processor", DeviceValue::Table(&PROCESSOR), ""),
-    must("radio", DeviceValue::OneOf(&RADIO), ""),
-];
-
-/// The power of each state.
-pub const STATES: [Key; State::ALL.len()] = [
-    state(State::Sleep),
-    state(State::Idle),
-    state(State::Listen),
-    state(State::Receive),
-    state(State::Transmit),
-    state(State::Compute),
-];
-
-/// `paging`.
-pub const PAGING: [Key; 2] = [
-    must("every", TIME, "From one to the next."),
-    must("listen", TIME, "How long it listens each time."),
-];
-
-/// `transmitter`.
-pub const TRANSMITTER: [Key; 2] = [
-    must(
-        "power",
-        DeviceValue::Figure(DeviceQuantity::Transmit),
-        "Transmit power of the state transmit, above 0 dBm.",
-    ),
-    must("least", DRAW, "Power or current while it sends at 0 dBm."),
-];
-
-/// `wake`.
-pub const WAKE: [Key; 2] = [
-    must("time", TIME, "How long."),
-    must("power", DRAW, "Mean current or power."),
-];
-
-/// One of `tails`.
-pub const TAIL: [Key; 3] = [
-    must(
-        "state",
-        DeviceValue::Word(&[
-            State::Sleep.name(),
-            State::Idle.name(),
-            State::Listen.name(),
-            State::Receive.name(),
-            State::Transmit.name(),
-            State::Compute.name(),
-        ]),
-        "",
-    ),
-    may("power", DRAW, "Its power, if it is not that of the state."),
-    must("time", TIME, "How long, unless a packet comes."),
-];
-
-/// `processor`.
-pub const PROCESSOR: [Key; 3] = [
-    must(
-        "clock",
-        DeviceValue::Figure(DeviceQuantity::Frequency),
-        "Cycles per second.",
-    ),
-    must("cycles_per_packet", NUMBER, "Cycles for each packet."),
-    must("cycles_per_byte", NUMBER, "Cycles for each byte of IP packets."),
-];
-
-/// `radio`.
-pub const RADIO: [Key; 4] = [
-    may("wifi", DeviceValue::Table(&WIFI), ""),
-    may("ethernet", DeviceValue::Table(&ETHERNET), ""),
-    may("cellular", DeviceValue::Table(&CELLULAR), ""),
-    may("nbiot", DeviceValue::Table(&NBIOT), ""),
-];
-
-/// `radio.wifi`.
-pub const WIFI: [Key; 4] = [
-    must(
-        "standard",
-        DeviceValue::Word(&["802.11b", "802.11g", "802.11n"]),
-        "",
-    ),
-    must("rate", RATE, "Rate of data frames."),
-    must("acknowledgement_rate", RATE, "Rate of acknowledgements."),
-    must("link_bytes", SIZE, "Bytes around the IP packet."),
-];
-
-/// `radio.ethernet`.
-pub const ETHERNET: [Key; 1] = [must("rate", RATE, "Rate of the wire.")];
-
-/// `radio.cellular`.
-pub const CELLULAR: [Key; 4] = [
-    must("up", RATE, "Rate from the device."),
-    must("down", RATE, "Rate to the device."),
-    must("link_bytes", SIZE, "Bytes below IP for each packet."),
-    must("grant", TIME, "Listening for a grant before each packet up."),
-];
-
-/// `radio.nbiot`.
-pub const NBIOT: [Key; 7] = [
-    must(
-        "tones",
-        DeviceValue::Figure(DeviceQuantity::Tones),
-        "1x3.75kHz, 1x15kHz, 3x15kHz, 6x15kHz or 12x15kHz.",
-    ),
-    must("block_index_up", NUMBER, "I_TBS of NPUSCH, 0 to 12."),
-    must("repetitions_up", NUMBER, "Repetitions of NPUSCH."),
-    must("block_index_down", NUMBER, "I_TBS of NPDSCH, 0 to 12."),
-    must("repetitions_down", NUMBER, "Repetitions of NPDSCH."),
-    must("link_bytes", SIZE, "Bytes below IP for each packet."),
-    must("grant", TIME, "Listening for each block."),
-];
 
 #[cfg(test)]
 mod tests {
@@ -295,20 +223,21 @@ mod tests {
     use crate::device::read;
 
     /// A value of a shape.
-    fn example(shape: DeviceValue) -> String {
-        match shape {
+    fn example(value: DeviceValue) -> String {
+        match value {
             DeviceValue::Version => "1".to_owned(),
             DeviceValue::Text => "mine".to_owned(),
             DeviceValue::Sources => "{sheet: \"Maker, sheet, 2024\"}".to_owned(),
             DeviceValue::Word(words) => words[0].to_owned(),
-            DeviceValue::Figure(quantity) => format!("{{value: {}, source: sheet}}", value(quantity)),
+            DeviceValue::State => "idle".to_owned(),
+            DeviceValue::Figure(quantity) => format!("{{value: {}, source: sheet}}", amount(quantity)),
             DeviceValue::Table(keys) => table(keys, &[]),
             DeviceValue::OneOf(keys) => table(&keys[..1], &[]),
             DeviceValue::List(keys) => format!("[{}]", table(keys, &[])),
         }
     }
 
-    const fn value(quantity: DeviceQuantity) -> &'static str {
+    const fn amount(quantity: DeviceQuantity) -> &'static str {
         match quantity {
             DeviceQuantity::Voltage => "3V",
             DeviceQuantity::Draw => "1mA",
@@ -328,7 +257,7 @@ mod tests {
             let other = instead.iter().find(|(name, _)| *name == key.name);
             let value = match other {
                 Some((_, value)) => value.clone()?,
-                None => example(key.shape),
+                None => example(key.value),
             };
             Some(format!("{}: {value}", key.name))
         };
@@ -341,11 +270,11 @@ mod tests {
         for key in keys {
             each(key, wrap(table(keys, &[(key.name, None)])));
             let within = |inner: String| wrap(table(keys, &[(key.name, Some(inner))]));
-            match key.shape {
+            match key.value {
                 DeviceValue::Table(inner) => each_key(inner, &within, each),
                 DeviceValue::OneOf(kinds) => {
                     for kind in kinds {
-                        let DeviceValue::Table(inner) = kind.shape else {
+                        let DeviceValue::Table(inner) = kind.value else {
                             panic!("{} is no table", kind.name);
                         };
                         each_key(inner, &|text| within(format!("{{{}: {text}}}", kind.name)), each);
@@ -355,6 +284,7 @@ mod tests {
                 DeviceValue::Version
                 | DeviceValue::Text
                 | DeviceValue::Sources
+                | DeviceValue::State
                 | DeviceValue::Word(_)
                 | DeviceValue::Figure(_) => {}
             }
@@ -363,9 +293,9 @@ mod tests {
 
     #[test]
     fn a_file_with_every_key_is_read_and_one_without_a_key_if_it_need_not_be_there() {
-        read("mine", &table(&FILE, &[])).expect("every key");
+        read("mine", &table(FILE, &[])).expect("every key");
         let mut count = 0;
-        each_key(&FILE, &|text| text, &mut |key, file| {
+        each_key(FILE, &|text| text, &mut |key, file| {
             // Without sources, no figure has one.
             let file = if key.name == "sources" {
                 file.replace(", source: sheet", "")
@@ -381,18 +311,18 @@ mod tests {
 
     #[test]
     fn every_word_of_a_key_is_read() {
-        for word in names(&STATES) {
-            let tail = table(&TAIL, &[("state", Some(word.to_owned()))]);
-            read("mine", &table(&FILE, &[("tails", Some(format!("[{tail}]")))])).expect(word);
+        for word in names(STATES) {
+            let tail = table(TAIL, &[("state", Some(word.to_owned()))]);
+            read("mine", &table(FILE, &[("tails", Some(format!("[{tail}]")))])).expect(word);
         }
-        let DeviceValue::Word(standards) = WIFI[0].shape else {
+        let DeviceValue::Word(standards) = WIFI[0].value else {
             panic!("the standards are words");
         };
         for word in standards {
-            let wifi = table(&WIFI, &[("standard", Some((*word).to_owned()))]);
+            let wifi = table(WIFI, &[("standard", Some((*word).to_owned()))]);
             read(
                 "mine",
-                &table(&FILE, &[("radio", Some(format!("{{wifi: {wifi}}}")))]),
+                &table(FILE, &[("radio", Some(format!("{{wifi: {wifi}}}")))]),
             )
             .expect(word);
         }
