@@ -54,6 +54,7 @@ pub mod driver;
 pub mod endpoint;
 pub mod framing;
 pub mod hosts;
+pub mod kept;
 pub mod log;
 #[cfg(any(test, feature = "pair"))]
 pub mod pair;

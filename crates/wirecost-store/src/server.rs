@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
-use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Held, Input, Instant, Layer, Output, Phase};
+use wirecost_proto::{
+    Buffer, Cause, Endpoint, FlowId, Front, Held, Input, Instant, Layer, Output, Phase, kept as buffers,
+};
 
 use crate::dialect::{Answer, Inserted, ServerDialect};
 use crate::{Malformed, Parts, Store, mariadb, mongodb, postgres};
@@ -91,7 +93,10 @@ impl Server {
         } else {
             kept.extend_from_slice(bytes);
             let taken = take_packets(conversation.as_mut(), flow, kept, output);
-            taken.map(|taken| drop(kept.drain(..taken)))
+            taken.map(|taken| match taken == kept.len() {
+                true => buffers::empty(kept),
+                false => drop(kept.drain(..taken)),
+            })
         };
         if let Err(reason) = taken {
             self.flows.remove(&flow);
@@ -182,7 +187,7 @@ impl Endpoint for Server {
     }
 
     fn held(&self, flow: FlowId) -> Held {
-        let held = |flow: &Flow| flow.kept.len() + flow.conversation.held();
+        let held = |flow: &Flow| buffers::memory(&flow.kept) + flow.conversation.held();
         Held::incomplete(self.flows.get(&flow).map_or(0, held))
     }
 }

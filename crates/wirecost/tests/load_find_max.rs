@@ -213,18 +213,18 @@ impl Beside {
         }
     }
 
-    /// A load of five devices for a second.
+    /// A load of five devices.
     fn load(&self, mut command: Command, arguments: &str) -> Said {
-        command.args(["load", &self.url, "-c", "5", "-d", "1s"]);
+        command.args(["load", &self.url, "-c", "5"]);
         command.args(arguments.split(' ')).current_dir(self.home.path());
         said(command.stdin(Stdio::null()))
     }
 
     /// The same by a generator that shares the first CPU with the program that never waits and comes before it.
-    fn starved(&self, arguments: &str) -> Said {
+    fn starved(&self, niceness: u8, arguments: &str) -> Said {
         let mut command = Command::new("taskset");
-        // Without it the scheduler may wake the generator in time, as it sleeps for most of its share of the CPU.
-        command.args(["-c", "0", "nice", "-n", "10", env!("CARGO_BIN_EXE_wirecost")]);
+        let niceness = niceness.to_string();
+        command.args(["-c", "0", "nice", "-n", &niceness, env!("CARGO_BIN_EXE_wirecost")]);
         self.load(command, arguments)
     }
 }
@@ -241,7 +241,8 @@ fn published(summary: &Value) -> &Value {
 #[ignore = "needs mosquitto"]
 fn a_starved_generator_is_no_limit_of_mosquitto() {
     let beside = Beside::start();
-    let plain = beside.starved("-r 110/s --json -");
+    // With less niceness the scheduler may wake the generator in time, as it sleeps for most of its share of the CPU.
+    let plain = beside.starved(10, "-d 1s -r 110/s --json -");
     assert_eq!(plain.code, Some(14), "{}", plain.stderr);
     let summary: Value = serde_json::from_str(&plain.stdout).expect("a summary");
     let publish = published(&summary);
@@ -256,7 +257,7 @@ fn a_starved_generator_is_no_limit_of_mosquitto() {
         "{publish}"
     );
 
-    let said = beside.starved("-r 110/s --find-max p(99)<1ms");
+    let said = beside.starved(10, "-d 1s -r 110/s --find-max p(99)<1ms");
     assert_eq!(said.code, Some(14), "{}{}", said.stdout, said.stderr);
     let first = "the generator, not the target, ended the search: no rate with p(99)<1ms is known";
     let words: Vec<&str> = said.stdout.split_whitespace().collect();
@@ -270,7 +271,8 @@ fn a_starved_generator_is_no_limit_of_mosquitto() {
 #[ignore = "needs mosquitto"]
 fn a_plain_load_holds_the_rate_that_a_starved_search_names() {
     let mut beside = Beside::start();
-    let said = beside.starved("-r 1000/s --find-max p(50)<300ms --json -");
+    // Its share of the CPU, a seventh, is less than Mosquitto has.
+    let said = beside.starved(8, "-d 400ms -r 1000/s --find-max p(50)<100ms --json -");
     assert_eq!(said.code, Some(14), "{}{}", said.stdout, said.stderr);
     let search = found(&said);
     assert_eq!(
@@ -281,14 +283,14 @@ fn a_plain_load_holds_the_rate_that_a_starved_search_names() {
     beside.busy = None;
     for name in ["relevant_lower_bound", "relevant_upper_bound"] {
         let rate = number(&search[name]);
-        let asked = format!("-r {rate}/s --threshold p(50)<300ms --json -");
+        let asked = format!("-d 400ms -r {rate}/s --threshold p(50)<100ms --json -");
         let plain = beside.load(wirecost(beside.home.path()), &asked);
         let summary: Value = serde_json::from_str(&plain.stdout).expect("a summary");
         let demand = &summary["thresholds"][0];
         assert_eq!(demand["pass"], true, "{name} {rate}: {demand}\n{}", plain.stderr);
         let outcomes = &published(&summary)["outcomes"];
         assert!(
-            number(&outcomes["acknowledged"]) >= 0.99 * rate,
+            number(&outcomes["acknowledged"]) >= 0.99 * number(&outcomes["offered"]),
             "{name} {rate}: {outcomes}"
         );
     }

@@ -274,13 +274,22 @@ impl Framer {
         if self.given { 0 } else { self.held.len() }
     }
 
+    /// The memory of an incomplete frame, in bytes.
+    pub const fn memory(&self) -> usize {
+        if self.given {
+            0
+        } else {
+            wirecost_proto::kept::memory(&self.held)
+        }
+    }
+
     /// Takes the next whole header or frame from `bytes`. Returns `None` when all bytes are taken.
     ///
     /// # Errors
     /// The size field is out of bounds. The rest of the stream cannot be read.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Unit<'a>>, DecodeError> {
         if core::mem::take(&mut self.given) {
-            self.held.clear();
+            wirecost_proto::kept::empty(&mut self.held);
         }
         if !self.held.is_empty() {
             return self.complete(bytes);

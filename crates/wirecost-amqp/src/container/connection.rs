@@ -177,7 +177,7 @@ impl Connection {
 
     /// What has arrived of an incomplete frame and of messages of several frames, and what unusually many links take.
     pub(super) fn held(&self) -> Held {
-        let (mut incomplete, mut links) = (self.frames.framer.held(), 0);
+        let (mut incomplete, mut links) = (self.frames.framer.memory(), 0);
         for session in self.sessions.values() {
             let SessionState::Mapped(_, attached) = session else {
                 continue;

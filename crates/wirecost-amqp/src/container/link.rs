@@ -71,7 +71,7 @@ impl Link {
         match self {
             Self::Receiving(receiving) => {
                 let incoming = receiving.current.as_ref();
-                incoming.map_or(0, |incoming| incoming.message.len())
+                incoming.map_or(0, |incoming| wirecost_proto::kept::memory(&incoming.message))
             }
             Self::Sending(_) | Self::Detached => 0,
         }

@@ -159,10 +159,14 @@ impl Queues {
     }
 
     /// Appends a message. Returns how many of the oldest messages were dropped.
-    pub(super) fn push(&mut self, id: QueueId, message: Stored) -> u64 {
+    pub(super) fn push(&mut self, id: QueueId, mut message: Stored) -> u64 {
         let Some(queue) = self.queues.get_mut(id.0) else {
             return 0;
         };
+        // The buffer of a message that came in many frames has grown ahead of it, by up to as much again.
+        if message.capacity() > SPARE_BYTES {
+            message.shrink_to_fit();
+        }
         self.bytes += message.len();
         queue.messages.push_back(message);
         let mut surplus = 0;

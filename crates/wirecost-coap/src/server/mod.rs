@@ -181,7 +181,7 @@ impl Endpoint for Server {
 
     fn held(&self, flow: FlowId) -> Held {
         let connection = self.connections.get(&flow);
-        let message = Held::incomplete(connection.map_or(0, |connection| connection.framer.held()));
+        let message = Held::incomplete(connection.map_or(0, |connection| connection.framer.memory()));
         // A body in blocks has a lifetime of its own, EXCHANGE_LIFETIME (RFC 7959 section 2.5).
         message.and(Held {
             bytes: self.assemblies.held(flow) + self.continuations.held(flow, Continuation::bytes),

@@ -40,7 +40,7 @@ impl Broker {
             }
         }
         if let Some(connection) = self.connections.get_mut(&flow) {
-            connection.partial.set(framer.held());
+            connection.partial.set(framer.memory());
             connection.framer = framer;
         }
         self.bound_partial(flow);

@@ -125,7 +125,7 @@ impl Framer {
     /// The remaining length is malformed or above the limit. The rest of the stream cannot be read.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Frame<'a>>, DecodeError> {
         if core::mem::take(&mut self.given) {
-            self.held.clear();
+            wirecost_proto::kept::empty(&mut self.held);
         }
         if !self.held.is_empty() {
             return self.complete(bytes);
@@ -172,5 +172,14 @@ impl Framer {
     /// The number of stored bytes of an incomplete packet.
     pub const fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }
+    }
+
+    /// The memory of an incomplete packet, in bytes.
+    pub const fn memory(&self) -> usize {
+        if self.given {
+            0
+        } else {
+            wirecost_proto::kept::memory(&self.held)
+        }
     }
 }

@@ -11,7 +11,7 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_security::certificate::{Authority, Identity};
 use wirecost_security::pinned::{Pin, Session};
 
-use crate::attacks::{ATTACKS, Attack, PART_BYTES};
+use crate::attacks::{ATTACKS, Attack, PART_BYTES, POSTGRES_STARTUP};
 use crate::idle::memory;
 use crate::peers::{PATIENCE, Server, own_port};
 

@@ -1,15 +1,12 @@
 //! The server's state of one connection.
 
-use wirecost_proto::{FlowId, Front, Held, Instant};
+use wirecost_proto::{FlowId, Front, Held, Instant, kept};
 
 use super::ServerConfig;
 use crate::http1::body::Body;
 use crate::http1::head::{Collector, RequestHead, Side};
 use crate::message::Method;
 use crate::resource::{Request, RequestId};
-
-/// Bytes of memory for content that an idle connection keeps.
-const KEPT_BYTES: usize = 16 << 10;
 
 /// A connection, from its opening to its end.
 #[derive(Debug)]
@@ -115,8 +112,7 @@ impl Connection {
 
     /// Drops the content of an answered request.
     pub(super) fn drop_content(&mut self) {
-        self.content.clear();
-        self.content.shrink_to(KEPT_BYTES);
+        kept::empty(&mut self.content);
     }
 
     /// Identifies the current request.
@@ -139,11 +135,11 @@ impl Connection {
     /// What is held of requests that are incomplete, or wait behind another one. Time-outs end these.
     pub(super) fn held(&self) -> Held {
         let behind = match &self.stage {
-            Stage::Waiting { held } => held.len(),
+            Stage::Waiting { held } => kept::memory(held),
             Stage::AwaitHead | Stage::AwaitBody { .. } | Stage::Lingering { .. } => 0,
         };
         Held {
-            bytes: self.collector.held() + self.content.len() + behind,
+            bytes: self.collector.held() + kept::memory(&self.content) + behind,
             is_unfinished: self.is_within_request(),
         }
     }
