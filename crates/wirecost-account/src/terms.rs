@@ -62,7 +62,7 @@ impl Figures {
     /// The energy from the start of one session to that of the next, rest included, in joules; `None` without a device, or where the
     /// traffic opens no session.
     pub fn session(&self) -> Option<Energy> {
-        let sessions = self.month.sessions;
+        let sessions = self.month.sessions();
         self.month_energy
             .filter(|_| sessions > 0.0)
             .map(|month| month.scaled(sessions.recip()))
