@@ -6,7 +6,7 @@ use wirecost_report::choice::{Choice, Choices, Current, Ranked, Step};
 use wirecost_results::RunFolder;
 
 use super::needs::word;
-use super::rows::Row;
+use super::rows::{self, Row};
 use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
@@ -68,7 +68,10 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         assumptions: assumptions::order(inputs, rows)
             .into_iter()
             .chain(notes(inputs, rows, &[]))
-            .chain(ways::legend(inputs.arguments.every.unwrap_or_default(), rows))
+            .chain(ways::legend(
+                inputs.arguments.every.unwrap_or_default(),
+                &rows::ways(rows),
+            ))
             .map(|note| note.trim_start_matches("* ").to_owned())
             .collect(),
     }
@@ -118,7 +121,7 @@ fn in_units_of_meters(outcome: &wirecost_account::Figures, curve: &Curve) -> Str
 }
 
 fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {
-    let shown: Vec<usize> = ways::shown(rows).into_iter().map(|(index, _)| index).collect();
+    let shown: Vec<usize> = rows::shown(rows).into_iter().map(|(index, _)| index).collect();
     let each = rows.iter().enumerate();
     each.map(|(index, row)| Ranked {
         texts: line(inputs, rows, (index, row)),
@@ -148,7 +151,7 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     let contents: Vec<String> = contents.iter().map(ToString::to_string).collect();
     let mut list = vec![
         ("reading", format!("{} every {every}", contents.join(" or "))),
-        ("link", table::link(inputs)),
+        ("link", sentence::properties(inputs)),
         ("delivery", word(arguments.delivery)),
     ];
     if let Some(within) = arguments.within {

@@ -161,7 +161,7 @@ fn as_run(
             ));
             continue;
         };
-        let lives = lives::of(&recorded, cell, device)?;
+        let lives = lives::cycles(&recorded, cell, device)?;
         source
             .traffic
             .push(life::of_mean_device(label, cell, &lives, device));
