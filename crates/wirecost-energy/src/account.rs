@@ -20,7 +20,7 @@ pub struct Energy {
 
 impl Energy {
     /// The energy of a level in some nanoseconds.
-    pub fn of(level: Level, nanos: u64) -> Self {
+    pub fn at_level(level: Level, nanos: u64) -> Self {
         let joules = level.watts * nanos as f64 / 1e9;
         Self {
             joules,
@@ -178,7 +178,7 @@ impl Account {
         if nanos == 0 {
             return;
         }
-        let energy = Energy::of(level, nanos);
+        let energy = Energy::at_level(level, nanos);
         // A damaged capture may claim centuries.
         let sum = &mut self.nanos[state as usize];
         *sum = sum.saturating_add(nanos);

@@ -37,10 +37,10 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     let mut left = (1.0 - busy).max(0.0);
     for (_, level, time) in device.update() {
         let part = (time.as_secs_f64() * updates).min(left);
-        power.add(rest, Energy::of(level, 1_000_000_000).scaled(part));
+        power.add(rest, Energy::at_level(level, 1_000_000_000).scaled(part));
         left -= part;
     }
-    power.add(rest, Energy::of(device.floor(), 1_000_000_000).scaled(left));
+    power.add(rest, Energy::at_level(device.floor(), 1_000_000_000).scaled(left));
     let excess = power.total().joules / device.highest_watts();
     if excess > 1.0 {
         power.scale(1.0 / excess);

@@ -136,7 +136,7 @@ impl Lane {
         let index = self.counters.offered.packets;
         let now = match &mut self.ties {
             Some(ties) => ties.enter(index, now, cause),
-            None => Moment::of(now),
+            None => Moment::alone_at(now),
         };
         self.counters.offered.add(wire_bytes as u64);
         // Called for every packet, so that a drop before this stage does not shift the losses after it.

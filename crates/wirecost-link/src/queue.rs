@@ -39,7 +39,7 @@ pub(crate) struct Moment {
 
 impl Moment {
     /// The moment of an instant at which nothing else happens.
-    pub(crate) const fn of(at: Instant) -> Self {
+    pub(crate) const fn alone_at(at: Instant) -> Self {
         Self { at, late: 0 }
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn departs(queue: &mut Queue, bytes: u64, at: u64) -> Option<u64> {
-        let admitted = queue.admit(bytes, Moment::of(us(at)))?;
+        let admitted = queue.admit(bytes, Moment::alone_at(us(at)))?;
         Some(admitted.departs.at.as_nanos() / 1_000)
     }
 

@@ -118,7 +118,7 @@ impl Emulation {
             ..TopologyConfig::default()
         })?;
         let activity = Arc::new(Activity::new(options.resident.map_or(0, |host| host + 1)));
-        let meter = Arc::new(Meter::of(options.hops.len()));
+        let meter = Arc::new(Meter::new(options.hops.len()));
         let links = SharedLink::of_hops(options.hops, options.seed, Arc::clone(&meter));
         let (further, further_ports): (Vec<Side>, Vec<PacketPort>) = topology.further.into_iter().unzip();
         let mut ports = vec![topology.device_port, topology.server_port];

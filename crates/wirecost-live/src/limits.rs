@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(one, Err(expected));
         let sources = Sources::for_target(remote, crowd as u32);
         assert_eq!(LIMITS.check_ports(crowd, remote, &sources), Ok(()));
-        let foreign = Sources::of(vec![IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]); 9]);
+        let foreign = Sources::new(vec![IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]); 9]);
         assert!(
             LIMITS.check_ports(crowd, remote, &foreign).is_err(),
             "they are of the other family"

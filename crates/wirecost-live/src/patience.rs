@@ -19,7 +19,7 @@ impl<'a> Patience<'a> {
     }
 
     /// Waits for at most `most`.
-    pub const fn of(most: Duration) -> Self {
+    pub const fn at_most(most: Duration) -> Self {
         Self::new(most, &|| false)
     }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_result_ends_the_wait() {
         let mut left = 3;
-        let got = Patience::of(Duration::from_secs(60)).wait(|_| {
+        let got = Patience::at_most(Duration::from_secs(60)).wait(|_| {
             left -= 1;
             (left == 0).then_some("there")
         });
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_with_its_time() {
-        let got = Patience::of(Duration::from_millis(1)).wait(|slice| {
+        let got = Patience::at_most(Duration::from_millis(1)).wait(|slice| {
             std::thread::sleep(slice);
             None::<()>
         });

@@ -56,7 +56,7 @@ impl Recorder {
 
     /// The same recorder, which keeps only the packets of a selection.
     #[must_use]
-    pub const fn of(mut self, selection: Selection) -> Self {
+    pub const fn keeping(mut self, selection: Selection) -> Self {
         self.selection = Some(selection);
         self
     }
@@ -396,7 +396,7 @@ mod tests {
     fn a_selection_keeps_the_first_packets_of_the_first_devices() {
         let folder = tempfile::tempdir().expect("a folder");
         let recorder = Recorder::create(folder.path()).expect("a recorder");
-        let mut recorder = recorder.of(Selection {
+        let mut recorder = recorder.keeping(Selection {
             devices: 2,
             packets: 2,
         });

@@ -10,7 +10,7 @@ use crate::devices::part::PartError;
 use crate::parts::agents::AgentsError;
 use crate::parts::outcome::{GeneratorError, NoConnection, Obstacle};
 use crate::parts::workers::WorkersError;
-use crate::target::server::ServerError;
+use crate::targets::server::ServerError;
 
 /// Why a load has no figures.
 #[derive(Debug, thiserror::Error)]

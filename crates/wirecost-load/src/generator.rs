@@ -25,8 +25,8 @@ use crate::parts::outcome::LoadOutcome;
 use crate::parts::running::Parts;
 use crate::parts::usage::Used;
 use crate::parts::workers::{self, Layout};
-use crate::target::server::Server;
-use crate::target::wire;
+use crate::targets::server::Server;
+use crate::targets::wire;
 use crate::verdict::Taken;
 
 /// The number of devices that justify one more loop.
@@ -60,44 +60,55 @@ pub(super) struct OnAgents<'a> {
     _keep_awake: KeepAwake,
 }
 
-impl<'a> Generator<'a> {
-    /// Reads the limits of this machine, and refuses source addresses that are not its own. On an emulated link and on agents, devices
-    /// have other addresses.
+/// Where the devices of a load will run.
+pub(super) enum Machines<'a> {
+    /// Here, within these limits.
+    Here(Limits),
+    /// On the machines of agents.
+    Agents(&'a Agents),
+}
+
+impl<'a> Machines<'a> {
+    /// Takes the machines of the context. Raises the limits of this one, and refuses source addresses that are not its own. On an emulated
+    /// link and on agents, devices have other addresses.
     pub(super) fn check(
         options: &LoadOptions,
-        agents: Option<&Agents>,
+        context: &RunContext<'a>,
         has_link: bool,
-    ) -> Result<Limits, LoadError> {
+    ) -> Result<Self, LoadError> {
         let limits = Limits::read().map_err(|source| LoadError::Machine {
             action: "raise the limit on open files",
             source,
         })?;
-        if agents.is_none() && !has_link {
-            check_sources(&options.sources)?;
+        match context.agents {
+            Some(agents) => Ok(Self::Agents(agents)),
+            None if has_link => Ok(Self::Here(limits)),
+            None => check_sources(&options.sources).map(|()| Self::Here(limits)),
         }
-        Ok(limits)
     }
 
     /// Starts the parts of a load, and begins to count the packets to `server` where they can be counted.
     pub(super) fn start(
+        self,
         options: &LoadOptions,
         server: &mut Server,
-        context: &RunContext<'a>,
-        limits: &Limits,
+        program: &Path,
         clock: Clock,
-    ) -> Result<(Self, Parts), LoadError> {
-        match context.agents {
-            Some(agents) => {
+    ) -> Result<(Generator<'a>, Parts), LoadError> {
+        match self {
+            Self::Agents(agents) => {
                 let (generator, parts) = OnAgents::start(options, server, agents)?;
-                Ok((Self::Agents(generator), parts))
+                Ok((Generator::Agents(generator), parts))
             }
-            None => {
-                let (generator, parts) = Here::start(options, server, limits, context.program, clock)?;
-                Ok((Self::Here(generator), parts))
+            Self::Here(limits) => {
+                let (generator, parts) = Here::start(options, server, &limits, program, clock)?;
+                Ok((Generator::Here(generator), parts))
             }
         }
     }
+}
 
+impl Generator<'_> {
     /// Its loops, which are the parts of the load.
     pub(super) fn loops(&self) -> u32 {
         match self {
@@ -157,7 +168,7 @@ impl<'a> Generator<'a> {
             Self::Here(_) => None,
             Self::Agents(on) => {
                 let tasks = on.agents.end_load(on.shares.clone());
-                Some(report::of(&tasks, outcome))
+                Some(report::collect(&tasks, outcome))
             }
         }
     }
@@ -199,7 +210,7 @@ impl Here {
     ) -> Result<(Self, Parts), LoadError> {
         let others = u32::from(server.is_here()) + u32::from(options.link.is_some());
         let loops = loops(options, others);
-        let layout = Layout::of(options, server.address(), limits, loops)?;
+        let layout = Layout::choose(options, server.address(), limits, loops)?;
         let own_sockets = wire::own_sockets(options).filter(|_| layout.is_one_process());
         let mut shares = Share::split(&Arc::new(options.clone()), server.destination(), layout.parts());
         for share in &mut shares {
@@ -279,7 +290,7 @@ fn loops(options: &LoadOptions, others: u32) -> u32 {
 /// The usage of this process and its workers so far.
 fn used_by(workers: &[u32]) -> Used {
     // The CPU time of a worker that has ended is unknown.
-    let workers = workers.iter().filter_map(|pid| OwnUsage::of(*pid).ok());
+    let workers = workers.iter().filter_map(|pid| OwnUsage::of_process(*pid).ok());
     let all = OwnUsage::read().into_iter().chain(workers);
     all.fold(Used::default(), |sum, usage| Used {
         user_ns: sum.user_ns + nanos(usage.user),

@@ -11,7 +11,7 @@
 //! - [`schedule`]: when loads and messages are intended, and on which clock
 //! - [`devices`]: the devices of one part, their messages, and the loop that drives them
 //! - [`parts`]: the parts of a load in threads, processes and on agents, and their result
-//! - [`target`]: the server, started or found
+//! - [`targets`]: the server, started or found
 //! - [`verdict`]: whether the figures are valid, and the figures in the results' format
 //!
 //! Beside them, a load as a whole:
@@ -31,7 +31,7 @@ pub mod parts;
 pub mod run;
 pub mod schedule;
 pub mod simulated;
-pub mod target;
+pub mod targets;
 pub mod verdict;
 pub mod watch;
 

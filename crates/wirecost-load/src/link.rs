@@ -43,7 +43,7 @@ use crate::error::LoadError;
 use crate::link::capture_label::PhaseLabels;
 use crate::link::outside::Outside;
 use crate::nanos;
-use crate::target::server::{Server, Site};
+use crate::targets::server::{Server, Site};
 
 /// The folder of captures in the results folder.
 const FOLDER: &str = "capture";
@@ -402,7 +402,7 @@ fn recorder(options: &LoadOptions, folder: &Path) -> io::Result<Recorder> {
         // One more says that the observation ends early.
         packets: MAX_PACKETS as u64 + 1,
     };
-    Ok(Recorder::create(folder)?.of(selection))
+    Ok(Recorder::create(folder)?.keeping(selection))
 }
 
 /// Writes a capture with `write`, and the OSCORE contexts that decrypt it, below a results folder.

@@ -20,7 +20,7 @@ use crate::context::RunContext;
 use crate::coordinator::{Coordinator, CoordinatorContext};
 use crate::devices::keys;
 use crate::error::LoadError;
-use crate::generator::Generator;
+use crate::generator::{Generator, Machines};
 use crate::link::capture_label::PhaseLabels;
 use crate::link::outside::Outside;
 use crate::link::{LinkReport, LoadLink};
@@ -29,9 +29,9 @@ use crate::parts::outcome::LoadOutcome;
 use crate::parts::running::Parts;
 use crate::schedule::clock::LoadClock;
 use crate::simulated;
-use crate::target::profile::{ProfileError, Recorder};
-use crate::target::scheme;
-use crate::target::server::{Server, ServerError, Site};
+use crate::targets::profile::{ProfileError, Recorder};
+use crate::targets::scheme;
+use crate::targets::server::{Server, ServerError, Site};
 use crate::verdict::{checked, entry};
 use crate::watch::Announcement;
 
@@ -120,11 +120,11 @@ fn run_here(
 ) -> Result<Option<LoadFile>, LoadError> {
     let clock = link.as_ref().map_or_else(Clock::start, LoadLink::clock);
     let started_at = SystemTime::now();
-    let limits = Generator::check(options, context.agents, link.is_some())?;
+    let machines = Machines::check(options, &context, link.is_some())?;
     let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
-    let (mut generator, parts) = Generator::start(options, &mut server, &context, &limits, clock)?;
+    let (mut generator, parts) = machines.start(options, &mut server, context.program, clock)?;
     let recorder = options.profile.then(|| record(&server));
     let mut outcome = conduct(options, &mut context, clock, &mut server, parts, &generator);
     let idle_cpus = generator.idle_cpus();
@@ -151,7 +151,7 @@ fn run_here(
         priority: priority_beside(options).to_string(),
         wire_of_all: generator.counts_every_program(options) && wire_not_counted.is_none(),
         wire_not_counted,
-        ..entry::of(options, &outcome, taken, link.as_ref())
+        ..entry::assemble(options, &outcome, taken, link.as_ref())
     };
     load.warnings.extend(of_target);
     if let Some(AgentsReport { figures, warnings }) = reported {

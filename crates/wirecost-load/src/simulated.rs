@@ -53,7 +53,7 @@ use crate::parts::outcome::{GeneratorError, LoadOutcome};
 use crate::parts::running::{Parts, Tell};
 use crate::parts::usage::Used;
 use crate::schedule::clock::{LoadClock, Origin};
-use crate::target::sink::counter::Counter;
+use crate::targets::sink::counter::Counter;
 use crate::verdict::Taken;
 use crate::verdict::{checked, entry};
 use crate::watch::{Announcement, Watcher};
@@ -118,7 +118,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let mut load = Load {
         started_at: rfc3339(started_at),
         worlds,
-        ..entry::of(options, &outcome, Taken::default(), link.as_ref())
+        ..entry::assemble(options, &outcome, Taken::default(), link.as_ref())
     };
     if let Some(captured) = captured {
         captured.note(&mut load);
@@ -222,7 +222,7 @@ fn simulate_world<T: Tap + 'static>(
 ) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
     let setting = Setting::new(options, place)?;
-    let meter = Arc::new(Meter::of(setting.hops().len()));
+    let meter = Arc::new(Meter::new(setting.hops().len()));
     meter.tell_subscribers(options.clients);
     let (outbox, said) = channel();
     let inbox = Inbox::new();
@@ -272,7 +272,7 @@ fn settled<T: Tap>(
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
-    outcome.keys = KeyLines::of(&setting.credentials.key_log);
+    outcome.keys = KeyLines::from_log(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
         let failure = GeneratorError::Server(error.to_string());
         outcome.failure.get_or_insert(failure);

@@ -103,7 +103,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
 }
 
 /// Judges a load.
-pub fn of(evidence: &Evidence<'_>) -> Verdict {
+pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let (bottleneck, by_generator) = bottleneck_of(evidence);
     let phases = evidence.options.phases.iter().zip(evidence.phases);
     let phases = phases.zip(&evidence.outcome.phases).enumerate();
@@ -157,7 +157,7 @@ pub fn so_far(
 /// The bottleneck, and whether it is the generator.
 fn bottleneck_of(evidence: &Evidence<'_>) -> (Option<Bottleneck>, bool) {
     let bottleneck = match evidence.options.engine {
-        LoadEngine::Live => bottleneck::of(evidence),
+        LoadEngine::Live => bottleneck::find(evidence),
         LoadEngine::Sim => modelled::bottleneck(evidence),
     };
     let by_generator = bottleneck.as_ref().is_some_and(|found| found.who == "generator");
@@ -172,7 +172,7 @@ fn of_figures(
     by_generator: bool,
 ) -> Vec<Warning> {
     let offered = offered(options, phase, figures);
-    let mut warnings = offered.map_or_else(Vec::new, |offered| phase::of(&offered, by_generator));
+    let mut warnings = offered.map_or_else(Vec::new, |offered| phase::warnings(&offered, by_generator));
     warnings.extend(phase::lack(figures));
     warnings
 }

@@ -109,7 +109,7 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
         &options.url.host,
         options.url.port,
         options.family,
-        Patience::of(options.timeout),
+        Patience::at_most(options.timeout),
     );
     let looked_up = clock.now().saturating_since(begun);
     let addresses = match found {

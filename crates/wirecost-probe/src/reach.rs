@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience<'_> = Patience::of(Duration::from_secs(5));
+    const PATIENCE: Patience<'_> = Patience::at_most(Duration::from_secs(5));
 
     fn open_and_closed() -> (TcpListener, SocketAddr, SocketAddr) {
         let open = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");

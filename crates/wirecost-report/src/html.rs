@@ -94,7 +94,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         is_long: results.summary.cells.len() > MANY,
         ladders: Ladders::of(&results.ladders, &all),
         facts: facts::all(results),
-        scenario: listing::of(&results.summary.scenario),
+        scenario: listing::write(&results.summary.scenario),
         layers: Layer::ALL.map(Layer::name),
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)

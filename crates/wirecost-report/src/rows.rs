@@ -17,7 +17,7 @@ pub enum Rows {
 
 impl Rows {
     /// The run with the cells that have a row.
-    pub(crate) fn of(self, summary: &Summary) -> Summary {
+    pub(crate) fn select(self, summary: &Summary) -> Summary {
         if self == Self::Both {
             return summary.clone();
         }

@@ -75,7 +75,7 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
 /// warnings, validity and thresholds below. A run of more than 96 rows has one row per group with the best cells.
 pub fn table_of(summary: &Summary, options: &TableOptions, contents: Contents) -> String {
     let style = Style::new(options.color);
-    let rows = contents.rows.of(summary);
+    let rows = contents.rows.select(summary);
     let conclusion = conclusion::sentences(&rows, contents.per, pays_off(&rows));
     let conclusion = conclusion.iter().flat_map(|text| wrapped(text, options.width));
     let mut lines: Vec<String> = conclusion.map(|line| style.bold(&line)).collect();

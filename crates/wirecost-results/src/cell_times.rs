@@ -27,7 +27,7 @@ pub struct CellTimes {
 
 impl CellTimes {
     /// The times of a kind. A cell has no schedule to be late behind.
-    pub const fn of(&self, kind: CurveKind) -> Option<&Histogram> {
+    pub const fn of_kind(&self, kind: CurveKind) -> Option<&Histogram> {
         match kind {
             CurveKind::Response => self.response.as_ref(),
             CurveKind::Service => self.service.as_ref(),
@@ -46,7 +46,7 @@ impl CellTimes {
     pub(crate) fn write(&self, folder: &RunFolder, index: usize, cell: &Cell) -> Result<(), ResultsError> {
         let stem = format!("latency/{index:03}-{}-{}B", cell.stack, cell.payload_bytes);
         for kind in CurveKind::ALL {
-            let Some(times) = self.of(kind) else {
+            let Some(times) = self.of_kind(kind) else {
                 continue;
             };
             let log = hlog::text(0.0, kind.words(), [(0.0, 0.0, times)]);

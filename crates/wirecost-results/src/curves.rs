@@ -41,7 +41,7 @@ impl CurveKind {
     }
 
     /// The times of this kind in an interval.
-    pub const fn of(self, interval: &Interval) -> Option<&Histogram> {
+    pub const fn times_in(self, interval: &Interval) -> Option<&Histogram> {
         match self {
             Self::Response => interval.response_time.as_ref(),
             Self::Service => interval.service_time.as_ref(),

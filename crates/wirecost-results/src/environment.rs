@@ -159,7 +159,7 @@ impl MachineEnergy {
     }
 
     /// The energy of one part of a run after the other, and of their messages; `None` without any part.
-    pub fn of(parts: &[&PowerSamples], messages: u64) -> Option<Self> {
+    pub fn sum(parts: &[&PowerSamples], messages: u64) -> Option<Self> {
         let first = parts.first()?;
         let all = |of: fn(&PowerSamples) -> &Vec<f64>| -> Vec<f64> {
             parts.iter().flat_map(|part| of(part).iter().copied()).collect()
@@ -277,12 +277,12 @@ mod tests {
             ..PowerSamples::default()
         };
         // 9.1 W - 4.1 W for 10 s, of 100 messages.
-        let energy = MachineEnergy::of(&[&part], 100).expect("a part");
+        let energy = MachineEnergy::sum(&[&part], 100).expect("a part");
         let each = energy.above_idle_j_per_message.expect("measured");
         assert!((each - 0.5).abs() < 1e-9);
         let [low, high] = energy.above_idle_j_per_message_ci95.expect("an interval");
         assert!(low < each && each < high && high - low < 0.05, "{low} {high}");
-        let none = MachineEnergy::of(&[&part], 0).expect("a part");
+        let none = MachineEnergy::sum(&[&part], 0).expect("a part");
         assert_eq!(none.above_idle_j_per_message, None);
     }
 
@@ -293,7 +293,7 @@ mod tests {
             seconds: 10.0,
             ..PowerSamples::default()
         };
-        let energy = MachineEnergy::of(&[&part], 100).expect("a part");
+        let energy = MachineEnergy::sum(&[&part], 100).expect("a part");
         assert_eq!(energy.not_measured, part.not_measured);
         assert_eq!(
             (energy.idle_w, energy.active_w, energy.above_idle_j_per_message),

@@ -1,21 +1,30 @@
 //! A link as text with units: how scenarios and summaries hold it, and how flags give it.
 
+mod cell;
+mod nat;
+#[cfg(feature = "schema")]
+mod schema;
+mod values;
+
+pub use cell::{CELL_KEYS, cell_load, coupling_loss};
+pub use nat::{NAT_KEYS, nat_port, nat_timeouts, set_nat};
+pub use values::{ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder};
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use wirecost_link::cell::{COUPLING_LOSSES_DB, CellProfile, MOST_LOAD, NbiotCell};
-use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatPort, NatTimeouts};
-use wirecost_link::{
-    DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
-};
-use wirecost_proto::shown;
-use wirecost_proto::units::{DisplayDuration, UnitError};
-use wirecost_proto::{BitRate, ByteSize, Probability};
+use wirecost_link::nat::NatPort;
+use wirecost_link::{DirectionConfig, LinkConfig};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{BitRate, ByteSize, shown};
 
 use crate::value::{ValueError, parsed, time};
+use cell::{cell_texts, read_cell};
+use nat::nat_texts;
+use values::{UNLIMITED, delay_variation_text, queue_text, reorder_text};
 
 /// The keys of one direction.
 pub const DIRECTION_KEYS: [&str; 9] = [
@@ -125,142 +134,6 @@ impl<'de> Deserialize<'de> for LinkText {
     }
 }
 
-/// The texts of a modelled cell, by their keys.
-fn cell_texts(cell: NbiotCell) -> [(&'static str, String); 3] {
-    let load = match cell.is_unloaded() {
-        true => UNLOADED.to_owned(),
-        false => format!("{}/s", cell.load),
-    };
-    let [profile, of_load, loss] = CELL_KEYS;
-    [
-        (profile, cell.profile.to_string()),
-        (of_load, load),
-        (loss, format!("{}dB", cell.coupling_loss_db)),
-    ]
-}
-
-/// The modelled cell of a link's texts, if it is one.
-fn read_cell(texts: &BTreeMap<String, String>) -> Result<Option<NbiotCell>, ValueError> {
-    let [profile, load, loss] = CELL_KEYS.map(|key| texts.get(key).map_or("", String::as_str));
-    if profile.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(NbiotCell {
-        profile: parsed::<CellProfile>(profile)?,
-        load: cell_load(load)?,
-        coupling_loss_db: coupling_loss(loss)?,
-    }))
-}
-
-/// The keys of a modelled cell.
-pub const CELL_KEYS: [&str; 3] = ["cell", "cell_load", "coupling_loss"];
-
-/// The load of a cell without other devices, as a text.
-const UNLOADED: &str = "unloaded";
-
-/// Reads the load of a cell: `1/s`, `30/min`, or `unloaded`.
-///
-/// # Errors
-/// It is none of these, or more than a cell may have.
-pub fn cell_load(text: &str) -> Result<f64, ValueError> {
-    if text == UNLOADED {
-        return Ok(0.0);
-    }
-    let wrong = || ValueError::form(text, "a load of a cell: write 1/s, 30/min or unloaded");
-    let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
-    let seconds = match unit.trim() {
-        "s" => 1.0,
-        "min" => 60.0,
-        _ => return Err(wrong()),
-    };
-    let number = number.trim().parse::<f64>().map_err(|_| wrong())?;
-    let load = number / seconds;
-    if !(0.0..=MOST_LOAD).contains(&load) {
-        return Err(ValueError::Range {
-            range: "at least 0/s and at most 40/s",
-            got: text.to_owned(),
-        });
-    }
-    Ok(load)
-}
-
-/// Reads a coupling loss: `144dB`.
-///
-/// # Errors
-/// It has no unit, or is not one that a device may have.
-pub fn coupling_loss(text: &str) -> Result<f64, ValueError> {
-    let number = text
-        .strip_suffix("dB")
-        .and_then(|number| number.trim().parse().ok());
-    let loss: f64 = number.ok_or_else(|| ValueError::form(text, "a coupling loss: write 144dB"))?;
-    let [least, most] = COUPLING_LOSSES_DB;
-    if !(least..=most).contains(&loss) {
-        return Err(ValueError::Range {
-            range: "at least 50dB and at most 170dB",
-            got: text.to_owned(),
-        });
-    }
-    Ok(loss)
-}
-
-/// The keys of the time-outs of an address translator.
-pub const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
-
-fn nat_texts(nat: NatTimeouts, form: &Form) -> impl Iterator<Item = (&'static str, String)> {
-    let NatTimeouts { udp, tcp, port: _ } = nat;
-    let timeouts = NAT_KEYS.into_iter().zip([udp, tcp]);
-    timeouts.filter_map(|(key, timeout)| Some((key, (form.time)(timeout?))))
-}
-
-/// Reads the port that an address translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
-///
-/// # Errors
-/// It is neither.
-pub fn nat_port(text: &str) -> Result<NatPort, ValueError> {
-    let found = NatPort::ALL.into_iter().find(|port| port.name() == text);
-    found.ok_or_else(|| ValueError::form(text, "same-port or new-port"))
-}
-
-/// Reads the time-outs of an address translator: `udp=60s,tcp=20min`, or one of them.
-///
-/// # Errors
-/// A key is unknown, or its text is not a time from above 0 to 24 h.
-pub fn nat_timeouts(text: &str) -> Result<NatTimeouts, ValueError> {
-    let mut nat = NatTimeouts::default();
-    for setting in text.split(',') {
-        let (key, value) = setting
-            .split_once('=')
-            .ok_or_else(|| ValueError::form(setting, "KEY=TIME: write udp=60s,tcp=20min"))?;
-        set_nat(&mut nat, key.trim(), value.trim())?;
-    }
-    Ok(nat)
-}
-
-/// Sets one time-out of an address translator.
-///
-/// # Errors
-/// As [`nat_timeouts`].
-pub fn set_nat(nat: &mut NatTimeouts, key: &str, text: &str) -> Result<(), ValueError> {
-    let timeout = time(text)?;
-    if timeout.is_zero() || timeout > MAX_NAT_TIMEOUT {
-        return Err(ValueError::Range {
-            range: "above 0 s and at most 24 h",
-            got: text.to_owned(),
-        });
-    }
-    match key {
-        "udp" => nat.udp = Some(timeout),
-        "tcp" => nat.tcp = Some(timeout),
-        _ => {
-            return Err(ValueError::UnknownKey {
-                key: key.to_owned(),
-                known: NAT_KEYS.join(", "),
-            });
-        }
-    }
-    Ok(())
-}
-
 impl fmt::Display for LinkText {
     /// Writes the delay and everything that differs from a perfect link, once if both directions are equal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -365,220 +238,11 @@ pub fn set(direction: &mut DirectionConfig, key: &str, text: &str, rtt: Duration
     Ok(())
 }
 
-/// Reads a loss: `5%`, or `gilbert-elliott 1% 25% 0% 100%` with the probabilities good to bad, bad to good, loss in
-/// good, loss in bad.
-///
-/// # Errors
-/// It is neither.
-pub fn loss(text: &str) -> Result<Loss, ValueError> {
-    let Some(model) = text.strip_prefix("gilbert-elliott") else {
-        let share: Probability = parsed(text)?;
-        return Ok(if share.is_zero() {
-            Loss::None
-        } else {
-            Loss::Bernoulli(share)
-        });
-    };
-    let parts = model.split_whitespace().map(parsed);
-    match parts.collect::<Result<Vec<Probability>, _>>()?.as_slice() {
-        &[good_to_bad, bad_to_good, loss_in_good, loss_in_bad] => Ok(Loss::GilbertElliott(GilbertElliott {
-            good_to_bad,
-            bad_to_good,
-            loss_in_good,
-            loss_in_bad,
-        })),
-        _ => Err(ValueError::form(
-            text,
-            "a model with four probabilities: write gilbert-elliott 1% 25% 0% 100%",
-        )),
-    }
-}
-
-/// A loss as [`loss`] reads it.
-pub fn loss_text(loss: &Loss) -> String {
-    match loss {
-        Loss::None => "0%".into(),
-        Loss::Bernoulli(probability) => probability.to_string(),
-        Loss::GilbertElliott(model) => format!(
-            "gilbert-elliott {} {} {} {}",
-            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
-        ),
-    }
-}
-
-/// Reordering before the round-trip time of its link is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReorderSetting {
-    /// The share of packets that are held back.
-    pub probability: Probability,
-    /// How long; `None` is a quarter of the round-trip time, but at least 1 ms.
-    pub extra_delay: Option<Duration>,
-}
-
-impl ReorderSetting {
-    /// The reordering on a link of this round-trip time; `None` where no packet is held back.
-    pub fn on_link(self, rtt: Duration) -> Option<Reorder> {
-        (!self.probability.is_zero()).then(|| Reorder {
-            probability: self.probability,
-            extra_delay: self.extra_delay.unwrap_or_else(|| default_extra_delay(rtt)),
-        })
-    }
-}
-
-fn default_extra_delay(rtt: Duration) -> Duration {
-    (rtt / 4).max(Duration::from_millis(1))
-}
-
-/// Reads a reordering: `1%`, or `1% 5ms` with the time for which packets are held back.
-///
-/// # Errors
-/// It is neither.
-pub fn reorder(text: &str) -> Result<ReorderSetting, ValueError> {
-    let (share, extra_delay) = match text.split_once(char::is_whitespace) {
-        Some((share, held)) => (share, Some(time(held)?)),
-        None => (text, None),
-    };
-    Ok(ReorderSetting {
-        probability: parsed(share)?,
-        extra_delay,
-    })
-}
-
-/// A reordering as [`reorder`] reads it on a link of this round-trip time.
-fn reorder_text(reorder: Option<Reorder>, rtt: Duration, form: &Form) -> String {
-    let Some(Reorder {
-        probability,
-        extra_delay,
-    }) = reorder
-    else {
-        return Probability::ZERO.to_string();
-    };
-    if extra_delay == default_extra_delay(rtt) {
-        return probability.to_string();
-    }
-    format!("{probability} {}", (form.time)(extra_delay))
-}
-
-/// Reads a delay variation: `2ms` is uniform, plus or minus 2 ms, `normal 2ms` has that standard deviation; `reordering` after
-/// it lets packets overtake one another.
-///
-/// # Errors
-/// It is none of these.
-pub fn delay_variation(text: &str) -> Result<Option<DelayVariation>, ValueError> {
-    let (rest, reordering) = match text.strip_suffix("reordering") {
-        Some(rest) => (rest.trim(), true),
-        None => (text, false),
-    };
-    let variation = match rest.strip_prefix("normal") {
-        Some(deviation) => DelayVariation::normal(time(deviation.trim())?),
-        None => match time(rest)? {
-            Duration::ZERO => return Ok(None),
-            plus_minus => DelayVariation::uniform(plus_minus),
-        },
-    };
-    Ok(Some(if reordering {
-        variation.reordering()
-    } else {
-        variation
-    }))
-}
-
-/// A delay variation as [`delay_variation`] reads it.
-fn delay_variation_text(variation: Option<DelayVariation>, form: &Form) -> String {
-    let Some(variation) = variation else {
-        return (form.time)(Duration::ZERO);
-    };
-    let text = match variation.distribution {
-        DelayDistribution::Uniform { plus_minus } => (form.time)(plus_minus),
-        DelayDistribution::Normal { standard_deviation } => {
-            format!("normal {}", (form.time)(standard_deviation))
-        }
-    };
-    if variation.keeps_order {
-        text
-    } else {
-        format!("{text} reordering")
-    }
-}
-
-/// The rate of a link that has no limit.
-const UNLIMITED: &str = "unlimited";
-
-/// Reads a rate: `50kbit`, or `unlimited`.
-///
-/// # Errors
-/// It is neither.
-pub fn rate(text: &str) -> Result<Option<BitRate>, ValueError> {
-    match text {
-        UNLIMITED => Ok(None),
-        text => parsed(text).map(Some),
-    }
-}
-
-/// A rate as [`rate`] reads it.
-pub fn rate_text(rate: Option<BitRate>) -> String {
-    rate.map_or_else(|| UNLIMITED.into(), EXACT.rate)
-}
-
-/// Reads a queue limit: `64packets`, a size, or `auto`.
-///
-/// # Errors
-/// It is none of these, or holds nothing.
-pub fn queue(text: &str) -> Result<Option<QueueLimit>, ValueError> {
-    if text == "auto" {
-        return Ok(None);
-    }
-    let limit = match text.strip_suffix("packets").map(|number| number.trim().parse()) {
-        Some(Ok(packets)) => QueueLimit::Packets(packets),
-        Some(Err(_)) => {
-            return Err(ValueError::form(
-                text,
-                "a whole number of packets: write 64packets",
-            ));
-        }
-        None => match text.parse::<ByteSize>() {
-            Ok(size) => QueueLimit::Bytes(size.bytes()),
-            Err(UnitError::MissingUnit { text, .. }) => {
-                let example = "64packets or 32kB";
-                return Err(UnitError::MissingUnit { text, example }.into());
-            }
-            Err(error) => return Err(error.into()),
-        },
-    };
-    match limit {
-        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err(ValueError::Range {
-            range: "at least one packet",
-            got: text.to_owned(),
-        }),
-        limit => Ok(Some(limit)),
-    }
-}
-
-fn queue_text(queue: Option<QueueLimit>) -> String {
-    match queue {
-        None => "auto".into(),
-        Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
-        Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(bytes).to_string(),
-    }
-}
-
-/// Reads the size of the largest IP packet.
-///
-/// # Errors
-/// It is not a size, or above 65,535 B.
-pub fn mtu(text: &str) -> Result<u16, ValueError> {
-    let size: ByteSize = parsed(text)?;
-    u16::try_from(size.bytes()).map_err(|_| ValueError::Range {
-        range: "at most 65535B",
-        got: size.to_string(),
-    })
-}
-
-#[cfg(feature = "schema")]
-mod schema;
-
 #[cfg(test)]
 mod tests {
+    use wirecost_link::Loss;
+    use wirecost_link::cell::{CellProfile, NbiotCell};
+
     use super::*;
 
     #[test]

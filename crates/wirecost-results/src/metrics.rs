@@ -64,7 +64,7 @@ impl Metrics {
 
     /// All metrics as text.
     pub fn text(&self, format: Format) -> String {
-        families::of(&self.loads, format)
+        families::write(&self.loads, format)
     }
 }
 

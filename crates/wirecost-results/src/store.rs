@@ -305,7 +305,7 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
         for kind in CurveKind::ALL {
             let rows: Vec<(f64, f64, &Histogram)> = intervals
                 .iter()
-                .filter_map(|interval| Some((interval, kind.of(interval)?)))
+                .filter_map(|interval| Some((interval, kind.times_in(interval)?)))
                 .filter(|(_, histogram)| !histogram.is_empty())
                 .map(|(interval, histogram)| {
                     let [begin, end] = measured_of(figures, kind, interval);

@@ -423,7 +423,7 @@ impl DeviceLinks {
     }
 
     /// The link of a device or of a check.
-    pub fn of(&self, host: HostIndex) -> Option<&Link> {
+    pub fn link_of(&self, host: HostIndex) -> Option<&Link> {
         self.links.get(host as usize)
     }
 }

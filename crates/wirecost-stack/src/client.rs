@@ -133,7 +133,7 @@ impl<E: ClientEvent> Client<E> {
         channels: &ClientChannels,
     ) -> Result<Self, ClientError> {
         let (stack, own) = (message.stack(), Some(Box::new(message.clone())));
-        Self::build(stack, message.resource(), own, config, channels).map_err(|error| error.of(stack))
+        Self::build(stack, message.resource(), own, config, channels).map_err(|error| error.with_stack(stack))
     }
 
     /// A client without a message of its own, which sends what [`Command::Transmit`] carries. `resource` is the AMQP target.
@@ -146,7 +146,7 @@ impl<E: ClientEvent> Client<E> {
         config: &ClientConfig,
         channels: &ClientChannels,
     ) -> Result<Self, ClientError> {
-        Self::build(stack, resource, None, config, channels).map_err(|error| error.of(stack))
+        Self::build(stack, resource, None, config, channels).map_err(|error| error.with_stack(stack))
     }
 
     fn build(

@@ -99,7 +99,7 @@ pub enum StackError {
 
 impl StackError {
     /// The error of `stack`.
-    pub(crate) const fn of(self, stack: Stack) -> ClientError {
+    pub(crate) const fn with_stack(self, stack: Stack) -> ClientError {
         ClientError { stack, reason: self }
     }
 }

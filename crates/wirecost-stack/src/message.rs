@@ -198,7 +198,7 @@ impl Message {
             let template = template(stack, to, payload.media, payload.bytes.into())?;
             return Ok(Self::encoded(stack, resource, template));
         }
-        let preset = preset(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
+        let preset = preset(&mut entropy).map_err(|error| StackError::from(error).with_stack(stack))?;
         let mut message = Self {
             stack,
             resource: resource.into(),
@@ -244,7 +244,7 @@ impl Message {
                 entropy,
             } => {
                 let sealed = preset.seal(payload, entropy);
-                let content = sealed.map_err(|error| StackError::from(error).of(self.stack))?;
+                let content = sealed.map_err(|error| StackError::from(error).with_stack(self.stack))?;
                 // A protected object hides the type of what is in it.
                 let template = template(self.stack, Address::of(&self.resource), Media::BYTES, content)?;
                 Ok(template.in_form(self.requests))
@@ -278,7 +278,7 @@ pub(super) fn template(
         }
         Application::Http1 | Application::Http3 => http(http::Method::Post, to, media, content),
     };
-    template.map_err(|error| error.of(stack))
+    template.map_err(|error| error.with_stack(stack))
 }
 
 /// The request of a stack that reads the resource.
@@ -303,7 +303,7 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
         | Application::AmqpUnsettled
         | Application::Store(_) => Err(StackError::NoRequests),
     };
-    template.map_err(|error| error.of(stack))
+    template.map_err(|error| error.with_stack(stack))
 }
 
 fn publish(qos: u8, to: Address<'_>, media: Media, content: Content) -> Result<Template, StackError> {

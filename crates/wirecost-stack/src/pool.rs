@@ -127,18 +127,19 @@ impl MessagePool {
     pub fn new(config: PoolConfig) -> Result<Self, ClientError> {
         let stack = config.stack;
         if stack.is_amqp() && config.resource.differs_by_message() {
-            return Err(StackError::AddressByMessage.of(stack));
+            return Err(StackError::AddressByMessage.with_stack(stack));
         }
         if stack.store().is_some() && config.resource.differs_by_message() {
-            return Err(StackError::DatabaseByMessage.of(stack));
+            return Err(StackError::DatabaseByMessage.with_stack(stack));
         }
         if stack.application == Application::MqttSn(-1) && !config.resource.is_constant() {
-            return Err(StackError::SnTopic.of(stack));
+            return Err(StackError::SnTopic.with_stack(stack));
         }
         let mut entropy = Entropy::system();
         let sealer = match stack.object {
             true => {
-                let preset = Preset::new(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
+                let preset =
+                    Preset::new(&mut entropy).map_err(|error| StackError::from(error).with_stack(stack))?;
                 Some(Sealer { preset, entropy })
             }
             false => None,
@@ -306,7 +307,7 @@ impl MessagePool {
             return Ok(false);
         };
         let readdressed = template.set_topic(&self.resource);
-        readdressed.map_err(|error| StackError::from(error).of(self.config.stack))?;
+        readdressed.map_err(|error| StackError::from(error).with_stack(self.config.stack))?;
         Ok(true)
     }
 
@@ -337,7 +338,7 @@ impl MessagePool {
         let (media, content) = match &mut self.sealer {
             Some(Sealer { preset, entropy }) => {
                 let sealed = preset.seal(&payload, entropy);
-                let content = sealed.map_err(|error| StackError::from(error).of(stack))?;
+                let content = sealed.map_err(|error| StackError::from(error).with_stack(stack))?;
                 (Media::BYTES, content)
             }
             None => (self.config.payload.media(), payload.into()),

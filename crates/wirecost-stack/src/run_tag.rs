@@ -22,7 +22,7 @@ impl RunTag {
     pub const ALONE: Self = Self(*b"wc-");
 
     /// The tag that follows from a number.
-    pub fn of(number: u64) -> Self {
+    pub fn from_number(number: u64) -> Self {
         let mut left = number;
         Self(std::array::from_fn(|_| {
             let digit = (left % CHARACTERS.len() as u64) as usize;
@@ -38,7 +38,7 @@ impl RunTag {
     pub fn draw() -> Result<Self, NoEntropy> {
         let mut number = [0; 8];
         Entropy::system().fill(&mut number)?;
-        Ok(Self::of(u64::from_ne_bytes(number)))
+        Ok(Self::from_number(u64::from_ne_bytes(number)))
     }
 
     /// The tag as text.
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_tag_takes_the_place_of_its_placeholder_alone() {
-        let tag = RunTag::of(0);
+        let tag = RunTag::from_number(0);
         for (pattern, filled) in [
             ("%x%05d", "000%05d"),
             ("t/%x/%d", "t/000/%d"),
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn numbers_make_different_tags_of_one_length() {
         let tags: std::collections::BTreeSet<String> = (0..238_328)
-            .map(|number| RunTag::of(number).to_string())
+            .map(|number| RunTag::from_number(number).to_string())
             .collect();
         assert_eq!(tags.len(), 238_328);
         assert!(tags.iter().all(|tag| tag.len() == RunTag::BYTES));

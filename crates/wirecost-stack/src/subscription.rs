@@ -30,7 +30,7 @@ impl Subscription {
     pub fn new(stack: Stack, filter: &str, group: Option<&str>, qos: u8) -> Result<Self, ClientError> {
         let filter = match group {
             Some(group) if stack.is_mqtt() => format!("$share/{group}/{filter}"),
-            Some(_) => return Err(StackError::NoSharedSubscriptions.of(stack)),
+            Some(_) => return Err(StackError::NoSharedSubscriptions.with_stack(stack)),
             None => filter.to_owned(),
         };
         let subscription = Self { filter, qos };
@@ -49,7 +49,7 @@ impl Subscription {
         } else {
             Err(StackError::NoSubscriptions)
         };
-        known.map_err(|error| error.of(stack))?;
+        known.map_err(|error| error.with_stack(stack))?;
         Ok(subscription)
     }
 

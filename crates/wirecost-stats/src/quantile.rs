@@ -32,7 +32,7 @@ pub struct Quantile {
 
 impl Quantile {
     /// The quantile of values in ascending order; `None` unless `is_printable`.
-    pub fn of(sorted: &[u64], probability: f64) -> Option<Self> {
+    pub fn from_sorted(sorted: &[u64], probability: f64) -> Option<Self> {
         let n = sorted.len() as u64;
         if !is_printable(n, probability) {
             return None;

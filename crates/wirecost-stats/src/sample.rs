@@ -36,7 +36,7 @@ impl Sample {
 
     /// The quantile of a probability; `None` if the sample is too small to print it.
     pub fn quantile(&self, probability: f64) -> Option<Quantile> {
-        Quantile::of(&self.sorted, probability)
+        Quantile::from_sorted(&self.sorted, probability)
     }
 
     /// Mean, extremes and the quantiles of results files.

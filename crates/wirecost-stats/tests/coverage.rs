@@ -35,7 +35,7 @@ fn an_order_statistic_interval_covers_as_often_as_the_binomial() {
         expect_share(4_000, covered, 0.0, |mut rng| {
             let mut values: Vec<u64> = (0..150).map(|_| rng.next_u64()).collect();
             values.sort_unstable();
-            let quantile = Quantile::of(&values, probability).unwrap();
+            let quantile = Quantile::from_sorted(&values, probability).unwrap();
             quantile.low.unwrap() <= truth && truth <= quantile.high.unwrap()
         });
     }

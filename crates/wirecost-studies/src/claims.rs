@@ -362,24 +362,29 @@ impl Suspect {
 
 impl Claims {
     /// The claims of a list.
-    pub fn of(&self, list: List) -> impl Iterator<Item = &Claim> {
+    pub fn in_list(&self, list: List) -> impl Iterator<Item = &Claim> {
         self.claims.iter().filter(move |claim| claim.list == list)
     }
 
     /// Names of the publication's claims, once each: `L3` for `L3-mqtt-128B` and `L3-coap-10kB`.
     pub fn names(&self) -> BTreeSet<&str> {
-        self.of(List::Claims).map(Claim::group).collect()
+        self.in_list(List::Claims).map(Claim::group).collect()
     }
 
     /// Names of what is recomputed from published numbers, notes included.
     pub fn recomputed(&self) -> BTreeSet<&str> {
         let notes = self.notes.iter().map(|note| group(&note.id));
-        self.of(List::Recomputed).map(Claim::group).chain(notes).collect()
+        self.in_list(List::Recomputed)
+            .map(Claim::group)
+            .chain(notes)
+            .collect()
     }
 
     /// Names of what the publication does not claim.
     pub fn further(&self) -> BTreeSet<&str> {
-        self.of(List::Further).map(|claim| claim.id.as_str()).collect()
+        self.in_list(List::Further)
+            .map(|claim| claim.id.as_str())
+            .collect()
     }
 
     /// Leaves out the suspects and their runs. They change no verdict.
@@ -394,7 +399,7 @@ impl Claims {
 
     /// How many published numbers, and statements without one, are judged: each once, however many rows judge it.
     pub fn numbers(&self) -> usize {
-        let first = self.of(List::Claims).filter(|claim| claim.again.is_empty());
+        let first = self.in_list(List::Claims).filter(|claim| claim.again.is_empty());
         first.map(|claim| claim.points.len()).sum()
     }
 

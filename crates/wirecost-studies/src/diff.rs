@@ -218,7 +218,7 @@ impl Matching {
         metric: Metric,
         aggregation: Aggregation,
     ) -> BTreeMap<Subject, Figure> {
-        let all = evidence.all(&Reference::of(run, metric, aggregation));
+        let all = evidence.all(&Reference::to_all(run, metric, aggregation));
         all.into_iter()
             .map(|(subject, figure)| (self.projected(subject), figure))
             .collect()

@@ -1,31 +1,30 @@
 //! The figures of results folders, by reference.
 
-use std::borrow::Cow;
+mod cells;
+mod phases;
+mod points;
+mod rates;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use wirecost_results::catalogue::Aggregation;
-use wirecost_results::catalogue::{Metric, Quantity};
+use wirecost_results::Results;
+use wirecost_results::catalogue::{Aggregation, Metric, Quantity};
 use wirecost_results::folder::{ResultsError, RunFolder};
-use wirecost_results::link_use::HopUse;
-use wirecost_results::load::{self, Load, LoadSummary, PhaseFigures};
-use wirecost_results::nbiot::{self, NbiotSummary, Point};
-use wirecost_results::over_runs;
-use wirecost_results::standing::Standing;
+use wirecost_results::load::{self, Load, LoadSummary};
+use wirecost_results::nbiot::{self, NbiotSummary};
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::warning::Warning;
-use wirecost_results::{Results, SampleRow};
 use wirecost_scenario::options::nbiot::labels_of_point;
-use wirecost_scenario::selector::{HOP, Labels, from_stored};
-use wirecost_scenario::spent;
-use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::selector::{Labels, from_stored};
 use wirecost_stats::{Estimate, MeanInterval};
 
 use crate::amount::Amount;
 use crate::model::Modelled;
 use crate::reference::Reference;
-
-mod rates;
+use cells::of_cells;
+use phases::{each_load, of_phases, refused_phases};
+use points::of_points;
 
 /// The dimension of the phases of a load.
 const PHASE: &str = "phase";
@@ -399,142 +398,6 @@ fn chosen(reference: &Reference, candidates: Vec<Candidate<'_>>) -> Result<Figur
     best.found.map_err(Missing::NotRun)
 }
 
-fn of_cells<'a>(
-    reference: &Reference,
-    labels: &[Labels],
-    results: &'a Results,
-    folder: &RunFolder,
-) -> Vec<Candidate<'a>> {
-    let cells = results.summary.cells.iter().zip(labels).enumerate();
-    let of_devices = cells.flat_map(|(index, (cell, labels))| {
-        let each = of_device(reference.metric, labels).into_iter();
-        each.map(move |(labels, device)| (index, cell, labels, device))
-    });
-    of_devices
-        .filter(|(_, _, labels, _)| reference.selector.matches(labels))
-        .map(|(index, cell, labels, device)| Candidate {
-            labels,
-            engine: &cell.engine,
-            found: match device {
-                None => of_cell(reference, index as u64, cell, &results.samples),
-                Some(device) => modelled(reference, cell, folder, device),
-            },
-            agrees: cell.agreement.as_ref().is_none_or(|agreement| agreement.equal),
-        })
-        .collect()
-}
-
-/// The energy of a cell, with the spread of the device's powers as its interval.
-fn modelled(
-    reference: &Reference,
-    cell: &Cell,
-    folder: &RunFolder,
-    device: &'static str,
-) -> Result<Figure, String> {
-    if let Some(why) = &cell.not_run {
-        return Err(why.clone());
-    }
-    usable(reference, cell.valid, cell.warnings.iter())?;
-    let spent = spent::of_cell(folder, cell, reference.metric, reference.aggregation, device)
-        .map_err(|why| why.to_string())?;
-    let (energy, (mostly, share)) = (spent.energy(), spent.largest());
-    let n = cell.message.as_ref().map_or(0, |message| message.samples);
-    let interval = Some([energy.low, energy.high]);
-    Ok(Figure {
-        model: Some(Modelled {
-            device,
-            mostly,
-            share,
-        }),
-        ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
-    })
-}
-
-fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]) -> Result<Figure, String> {
-    if let Some(why) = &cell.not_run {
-        return Err(why.clone());
-    }
-    usable(reference, cell.valid, cell.warnings.iter())?;
-    let (metric, aggregation) = (reference.metric, reference.aggregation);
-    let value = metric
-        .of_cell(cell, aggregation)
-        .ok_or_else(|| no_figure(reference))?;
-    // With several messages on a connection, a row of samples.csv is their sum: bytes have a mean of it, times do not.
-    let messages = cell.messages_per_connection;
-    let has_samples = messages == 1 || metric.quantity() != Quantity::Time;
-    let rows = samples.iter().filter(|row| row.cell == index && has_samples);
-    let samples: Vec<f64> = rows.filter_map(|row| metric.of_sample(row, messages)).collect();
-    let interval = match metric.times_of_cell(cell) {
-        Some(times) => of_times(times, aggregation),
-        None if aggregation == Aggregation::Mean => of_mean(&samples),
-        None => None,
-    };
-    let n = match metric.quantity_of(aggregation) {
-        Quantity::Share => cell.outcomes.offered,
-        _ => cell.message.as_ref().map_or(0, |message| message.samples),
-    };
-    let figure = figure(reference, value, interval, n, &cell.engine, samples);
-    Ok(Figure {
-        is_exact: figure.is_exact || metric.is_constant(cell),
-        ..figure
-    })
-}
-
-fn of_phases<'a>(reference: &Reference, summary: &'a LoadSummary) -> Vec<Candidate<'a>> {
-    let of_runs = |runs: Vec<&'a Load>| {
-        let labels = &runs[0].phase_labels;
-        let engine = &runs[0].engine;
-        let phases = over_runs::phases_of(&runs).into_iter().enumerate();
-        let candidates = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
-            let at = |(labels, hop): (Labels, Option<String>)| {
-                let phases: Vec<Cow<'_, PhaseFigures>> =
-                    phases.iter().map(|phase| phase.at_hop(hop.as_deref())).collect();
-                let value = reference.metric.of_phase(&phases[0], reference.aggregation);
-                // Where nothing was answered, the phase that the reference names has no figure, and says why.
-                let is_named = reference.selector.names(PHASE) && !phases[0].valid;
-                let is_meant = reference.selector.matches(&labels) && (value.is_some() || is_named);
-                is_meant.then(|| Candidate {
-                    labels,
-                    engine,
-                    found: match (&runs[..], &phases[..]) {
-                        ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
-                        _ => of_repeated(reference, &runs, &phases),
-                    },
-                    agrees: true,
-                })
-            };
-            let labels = labels.get(index).map(from_stored);
-            let by_hop = labels.map(|labels| of_hops(reference.metric.is_by_hop(), phases[0], labels));
-            let by_hop = by_hop.unwrap_or_default().into_iter();
-            by_hop.filter_map(at).collect::<Vec<_>>()
-        };
-        phases.flat_map(candidates).collect::<Vec<_>>()
-    };
-    let all: Vec<Candidate<'a>> = each_load(summary).into_iter().flat_map(of_runs).collect();
-    let valid = rates::valid(summary);
-    let told = |one: Candidate<'a>| match one.found {
-        Err(why) => Candidate {
-            found: Err(rates::with_largest(why, &one.labels, &valid)),
-            ..one
-        },
-        Ok(_) => one,
-    };
-    all.into_iter().map(told).collect()
-}
-
-/// The labels of a phase, with those of each hop where the figure is one of links and the load has sites.
-fn of_hops(is_by_hop: bool, phase: &PhaseFigures, labels: Labels) -> Vec<(Labels, Option<String>)> {
-    if !is_by_hop || phase.hops.is_empty() {
-        return vec![(labels, None)];
-    }
-    let with = |used: &HopUse| {
-        let mut labels = labels.clone();
-        labels.insert(HOP, used.hop.clone());
-        (labels, Some(used.hop.clone()))
-    };
-    phase.hops.iter().map(with).collect()
-}
-
 /// Refuses results whose cells or phases do not say what they are.
 fn labelled(folder: &RunFolder, version: &str, lacks: bool) -> Result<(), EvidenceError> {
     match lacks {
@@ -544,128 +407,6 @@ fn labelled(folder: &RunFolder, version: &str, lacks: bool) -> Result<(), Eviden
             version: version.to_owned(),
         }),
     }
-}
-
-/// The runs of each load: one, or as many as a repeated load has.
-fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
-    let once = summary.loads.iter().filter(|load| load.run_of.is_none());
-    let repeated = over_runs::runs_of(&summary.loads)
-        .into_iter()
-        .map(|(_, runs)| runs);
-    once.map(|load| vec![load]).chain(repeated).collect()
-}
-
-/// The mean over the runs whose figures can be used, at least two. Its interval has these runs as its samples.
-fn of_repeated(
-    reference: &Reference,
-    runs: &[&Load],
-    phases: &[Cow<'_, PhaseFigures>],
-) -> Result<Figure, String> {
-    let each = runs.iter().zip(phases);
-    let usable = |(load, phase): &(&&Load, &Cow<'_, PhaseFigures>)| usable_in_phase(reference, load, phase);
-    let (used, refused): (Vec<_>, Vec<_>) = each.partition(|one| usable(one).is_ok());
-    if let Some(first) = refused.first().filter(|_| used.len() < 2) {
-        usable(first)?;
-    }
-    let (metric, aggregation) = (reference.metric, reference.aggregation);
-    let values = used.iter().map(|(_, phase)| metric.of_phase(phase, aggregation));
-    let values = values.collect::<Option<Vec<f64>>>();
-    let values = values.ok_or_else(|| no_figure(reference))?;
-    let (mean, interval) = over_runs::mean_over_runs(&values).ok_or_else(|| no_figure(reference))?;
-    let n = values.len() as u64;
-    Ok(figure(reference, mean, interval, n, &runs[0].engine, values))
-}
-
-fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<Figure, String> {
-    if let Some(why) = &load.not_run {
-        return Err(why.clone());
-    }
-    usable_in_phase(reference, load, phase)?;
-    let value = reference.metric.of_phase(phase, reference.aggregation);
-    let value = value.ok_or_else(|| no_figure(reference))?;
-    let times = reference.metric.times_of_phase(phase);
-    let interval = times.and_then(|times| of_times(times, reference.aggregation));
-    let n = times.map_or(phase.outcomes.offered, |times| times.n);
-    Ok(figure(reference, value, interval, n, &load.engine, Vec::new()))
-}
-
-/// The points of NB-IoT cells, in virtual time.
-fn of_points<'a>(reference: &Reference, summary: &'a NbiotSummary) -> Vec<Candidate<'a>> {
-    let candidate = |point: &'a Point| {
-        let labels = labels_of_point(point);
-        let value = reference.metric.of_point(point, reference.aggregation);
-        let is_meant = reference.selector.matches(&labels);
-        value.filter(|_| is_meant).map(|value| {
-            let estimate = reference.metric.estimate_of_point(point);
-            let interval = estimate.and_then(|estimate| Some([estimate.low?, estimate.high?]));
-            Candidate {
-                labels,
-                engine: SIM,
-                found: Ok(replicated(reference, value, interval, point)),
-                agrees: true,
-            }
-        })
-    };
-    summary.points.iter().filter_map(candidate).collect()
-}
-
-/// The figure of a point with its replications.
-fn replicated(reference: &Reference, value: f64, interval: Option<[f64; 2]>, point: &Point) -> Figure {
-    let each = point.runs.iter().map(|run| reference.metric.of_replication(run));
-    let samples: Option<Vec<f64>> = each.collect();
-    let is_replicated = samples.is_some();
-    let figure = figure(
-        reference,
-        value,
-        interval,
-        point.reports,
-        SIM,
-        samples.unwrap_or_default(),
-    );
-    Figure {
-        is_replicated,
-        ..figure
-    }
-    .over_replications()
-}
-
-/// Refuses figures of a phase that are not what they say, with the first reason.
-fn usable_in_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<(), String> {
-    let subject = reference.metric.subject();
-    match load.standing(phase, subject) {
-        Standing::Exact => Ok(()),
-        Standing::AtMost | Standing::AtLeast | Standing::Refused => {
-            Err(invalid(load.limiting(phase, subject)))
-        }
-    }
-}
-
-/// The phases of a load that have no figures that can be used, with the reason of its first run. Of a repeated load, two runs with
-/// figures are enough.
-fn refused_phases(runs: &[&Load]) -> Vec<((Labels, String), Refused)> {
-    let enough = runs.len().min(2);
-    let of_phase = |(index, labels)| {
-        let each = runs.iter().map(|load| {
-            let phase = load.phases.get(index);
-            let warnings = load
-                .warnings
-                .iter()
-                .chain(phase.into_iter().flat_map(|phase: &PhaseFigures| &phase.warnings));
-            let ended = "it ended before this phase".to_owned();
-            let not_run = load.not_run.as_ref().or(phase.is_none().then_some(&ended));
-            refused(not_run, phase.is_some_and(|phase| phase.valid), warnings)
-        });
-        let each: Vec<Option<Refused>> = each.collect();
-        let usable = each.iter().filter(|refused| refused.is_none()).count();
-        let why = each.into_iter().flatten().next().filter(|_| usable < enough)?;
-        Some(((from_stored(labels), runs[0].engine.clone()), why))
-    };
-    runs[0]
-        .phase_labels
-        .iter()
-        .enumerate()
-        .filter_map(of_phase)
-        .collect()
 }
 
 fn refused<'a>(

@@ -182,7 +182,7 @@ fn read_term(name: &str) -> Result<TermOf, String> {
         }
     };
     Ok(TermOf::Power(Power {
-        range: Energy::of(level, 1_000_000_000),
+        range: Energy::at_level(level, 1_000_000_000),
         dimension: Dimension::POWER,
         model: Modelled {
             device: known,
@@ -197,7 +197,7 @@ fn wake_up(device: &Device, name: &'static str) -> Result<Power, String> {
     let wake = device
         .wake
         .ok_or_else(|| format!("wake-up of {name}: the device has no wake-up"))?;
-    let of = |level, time: Duration| Energy::of(level, time.as_nanos() as u64);
+    let of = |level, time: Duration| Energy::at_level(level, time.as_nanos() as u64);
     let mut tails = Energy::default();
     for tail in &device.tails {
         tails += of(tail.level, tail.time);

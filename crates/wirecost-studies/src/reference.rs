@@ -84,7 +84,7 @@ impl Reference {
     }
 
     /// A figure of every cell or phase of a run.
-    pub fn of(run: &str, metric: Metric, aggregation: Aggregation) -> Self {
+    pub fn to_all(run: &str, metric: Metric, aggregation: Aggregation) -> Self {
         Self {
             engine: None,
             run: run.to_owned(),

@@ -5,7 +5,7 @@ use core::net::IpAddr;
 /// The largest cookie, in bytes (RFC 7413, section 4.1.1).
 const MAX_BYTES: usize = 16;
 
-/// Bytes of the cookies that [`Cookie::of`] makes.
+/// Bytes of the cookies that [`Cookie::compute`] makes.
 const COOKIE_BYTES: usize = 8;
 
 /// A cookie, or the request for one, which has no bytes.
@@ -32,7 +32,7 @@ impl Cookie {
 
     /// The cookie of a client's address, of 8 bytes: SipHash-2-4 of both addresses under the server's key, as Linux makes it (RFC
     /// 7413, section 4.1.2, asks for a keyed function that a client cannot compute).
-    pub fn of(key: [u64; 2], client: IpAddr, server: IpAddr) -> Self {
+    pub fn compute(key: [u64; 2], client: IpAddr, server: IpAddr) -> Self {
         let mut text = [0; 32];
         let mut len = 0;
         for address in [client, server] {
@@ -138,11 +138,11 @@ mod tests {
     fn a_cookie_is_of_one_client_and_one_key() {
         let [one, other, server]: [IpAddr; 3] =
             ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|text| text.parse().unwrap());
-        let cookie = Cookie::of([1, 2], one, server);
+        let cookie = Cookie::compute([1, 2], one, server);
         assert_eq!(cookie.as_bytes().len(), 8);
         assert_eq!(Cookie::read(cookie.as_bytes()), Some(cookie));
-        assert_ne!(cookie, Cookie::of([1, 2], other, server));
-        assert_ne!(cookie, Cookie::of([1, 3], one, server));
+        assert_ne!(cookie, Cookie::compute([1, 2], other, server));
+        assert_ne!(cookie, Cookie::compute([1, 3], one, server));
         assert!(Cookie::read(&[]).is_some_and(|cookie| cookie.is_request()));
         assert_eq!(Cookie::read(&[0; 17]), None);
     }

@@ -1,6 +1,6 @@
-//! The display of a running comparison: a bar on a terminal, a line per second elsewhere.
+//! The display of a running job: a bar on a terminal, a line per second elsewhere.
 
-use std::fmt::Display;
+use std::fmt;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,11 +16,16 @@ use wirecost_scenario::options::compare::{Engine, Options};
 use crate::output;
 
 /// Shows progress on stderr.
-pub struct Screen {
+pub struct Display {
     bar: Option<ProgressBar>,
     quiet: bool,
     last_line: Option<Instant>,
     started: Instant,
+}
+
+/// Shows the progress of a comparison.
+pub struct Screen {
+    display: Display,
     interrupt: Interrupt,
     /// How many more lines of simulated cells to show before their live run.
     previews: usize,
@@ -33,59 +38,20 @@ const PREVIEWS: usize = 12;
 /// How often to print a line without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-impl Screen {
-    /// A screen for a comparison.
-    pub fn new(options: &Options, quiet: bool, interrupt: Interrupt) -> Self {
-        let devices = options.cells() * u64::from(options.samples);
-        let follows_live = options.engine == Engine::Auto;
+impl Display {
+    /// A display of `of` things.
+    pub fn new(of: u64, quiet: bool) -> Self {
         let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let bar = (is_terminal && !quiet).then(|| bar(devices));
         Self {
-            bar,
+            bar: (is_terminal && !quiet).then(|| bar(of)),
             quiet,
             last_line: None,
             started: Instant::now(),
-            interrupt,
-            previews: if follows_live { PREVIEWS } else { 0 },
-            has_starts: options.starts.len() > 1,
         }
-    }
-
-    /// Removes the bar.
-    pub fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// Does work of unknown length, and prints a line every second.
-    pub fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
-        if self.quiet {
-            return work();
-        }
-        let since_line = self.last_line.map_or(Duration::ZERO, |last| last.elapsed());
-        saying(
-            LINE_INTERVAL.saturating_sub(since_line),
-            || self.print(what),
-            work,
-        )
-    }
-
-    /// Prints a line, unless the last one was printed less than a second ago.
-    fn line(&mut self, what: impl Display) {
-        if self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL) {
-            return;
-        }
-        self.last_line = Some(Instant::now());
-        self.print(what);
-    }
-
-    fn print(&self, what: impl Display) {
-        note_at(self.started, what);
     }
 
     /// Shows that `done` of `of` are finished: `3/20 cells simulated`.
-    fn advance(&mut self, done: u64, of: u64, what: &'static str) {
+    pub fn advance(&mut self, done: u64, of: u64, what: &'static str) {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => {
@@ -98,66 +64,80 @@ impl Screen {
         }
     }
 
-    /// Shows work of unknown length.
-    fn spin(&mut self, what: impl Display) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.tick(),
-            None => self.line(what),
-        }
-    }
-}
-
-/// How many things of a known number are done: a bar on a terminal, a line per second elsewhere.
-pub struct Counted {
-    bar: Option<ProgressBar>,
-    of: usize,
-    what: &'static str,
-    quiet: bool,
-    started: Instant,
-    last_line: Option<Instant>,
-}
-
-impl Counted {
-    /// A display of `of` things.
-    pub fn new(of: usize, what: &'static str, quiet: bool) -> Self {
-        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let bar = (is_terminal && !quiet).then(|| bar(of as u64).with_message(what));
-        Self {
-            bar,
-            of,
-            what,
-            quiet,
-            started: Instant::now(),
-            last_line: None,
-        }
-    }
-
-    /// Shows that `done` of them are done.
-    pub fn done(&mut self, done: usize) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(done as u64);
-            bar.tick();
-            return;
-        }
-        let is_recent = self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL);
-        if self.quiet || is_recent {
-            return;
-        }
-        self.last_line = Some(Instant::now());
-        note_at(self.started, format_args!("{done}/{} {}", self.of, self.what));
-    }
-
     /// Removes the bar.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
+
+    /// Does work of unknown length, and prints a line every second.
+    fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        if self.quiet {
+            return work();
+        }
+        let since_line = self.last_line.map_or(Duration::ZERO, |last| last.elapsed());
+        saying(
+            LINE_INTERVAL.saturating_sub(since_line),
+            || note_at(self.started, what),
+            work,
+        )
+    }
+
+    /// Prints a line, unless the last one was printed less than a second ago.
+    fn line(&mut self, what: impl fmt::Display) {
+        if self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL) {
+            return;
+        }
+        self.last_line = Some(Instant::now());
+        note_at(self.started, what);
+    }
+
+    /// Shows work of unknown length.
+    fn spin(&mut self, what: impl fmt::Display) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.tick(),
+            None => self.line(what),
+        }
+    }
+
+    /// Prints a line above the bar.
+    fn note(&self, line: &str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.println(line),
+            None => output::note(line),
+        }
+    }
+}
+
+impl Screen {
+    /// A screen for a comparison.
+    pub fn new(options: &Options, quiet: bool, interrupt: Interrupt) -> Self {
+        let devices = options.cells() * u64::from(options.samples);
+        let follows_live = options.engine == Engine::Auto;
+        Self {
+            display: Display::new(devices, quiet),
+            interrupt,
+            previews: if follows_live { PREVIEWS } else { 0 },
+            has_starts: options.starts.len() > 1,
+        }
+    }
+
+    /// Removes the bar.
+    pub fn clear(&self) {
+        self.display.clear();
+    }
+
+    /// Does work of unknown length, and prints a line every second.
+    pub fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        self.display.working(what, work)
+    }
 }
 
 /// Does work, and prints every second what it is.
-pub fn waiting<T>(what: impl Display + Sync, work: impl FnOnce() -> T) -> T {
+pub fn waiting<T>(what: impl fmt::Display + Sync, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     saying(LINE_INTERVAL, || note_at(started, &what), work)
 }
@@ -179,7 +159,7 @@ fn saying<T>(mut pause: Duration, say: impl Fn() + Sync, work: impl FnOnce() -> 
     })
 }
 
-fn note_at(started: Instant, what: impl Display) {
+fn note_at(started: Instant, what: impl fmt::Display) {
     output::note(format_args!("{:>4} s  {what}", started.elapsed().as_secs()));
 }
 
@@ -195,19 +175,16 @@ fn bar(devices: u64) -> ProgressBar {
 
 impl Progress for Screen {
     fn note(&mut self, line: &str) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.println(line),
-            None => output::note(format_args!("{line}")),
-        }
+        self.display.note(line);
     }
 
     fn checking(&mut self, links: usize) {
-        self.spin(format_args!("checking {}", counted(links as u64, "link")));
+        self.display
+            .spin(format_args!("checking {}", counted(links as u64, "link")));
     }
 
     fn tick(&mut self, done: u64, of: u64) {
-        self.advance(done, of, "devices done");
+        self.display.advance(done, of, "devices done");
     }
 
     fn is_interrupted(&self) -> bool {
@@ -218,16 +195,17 @@ impl Progress for Screen {
 impl SweepProgress for Screen {
     fn simulating(&mut self, done: usize, of: usize) {
         if of > 0 {
-            self.advance(done as u64, of as u64, "cells simulated");
+            self.display.advance(done as u64, of as u64, "cells simulated");
         }
     }
 
     fn analysing(&mut self) {
-        self.spin("analysing");
+        self.display.spin("analysing");
     }
 
     fn in_virtual_time(&mut self, at: Duration, of: Duration) {
-        self.advance(at.as_secs(), of.as_secs(), "s of virtual time");
+        self.display
+            .advance(at.as_secs(), of.as_secs(), "s of virtual time");
     }
 
     fn simulated(&mut self, cell: &Cell) {
@@ -236,7 +214,8 @@ impl SweepProgress for Screen {
         }
         self.previews -= 1;
         let more = if self.previews == 0 { " (and so on)" } else { "" };
-        self.note(&format!("simulated: {}{more}", preview(cell, self.has_starts)));
+        self.display
+            .note(&format!("simulated: {}{more}", preview(cell, self.has_starts)));
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use wirecost_live::Clock;
 use wirecost_live::patience::Patience;
 use wirecost_load::parts::usage::Measured;
-use wirecost_load::target::sink::{Sink, SinkOptions, SinkReport};
+use wirecost_load::targets::sink::{Sink, SinkOptions, SinkReport};
 use wirecost_proto::Stamp;
 
 use common::mqtt::connected;
@@ -45,7 +45,7 @@ fn stamped(stamp: Stamp) -> Vec<u8> {
 fn report_of(sink: &mut Sink, messages: u64) -> SinkReport {
     let start = Instant::now();
     loop {
-        let report = sink.report(Patience::of(PATIENCE)).expect("a report");
+        let report = sink.report(Patience::at_most(PATIENCE)).expect("a report");
         if report.messages >= messages || start.elapsed() > PATIENCE {
             return report;
         }
@@ -62,7 +62,7 @@ fn check(mut sink: Sink, expected: SinkReport) {
     let delays = report.one_way_delay.expect("delays");
     assert_eq!(delays.len(), expected.messages - expected.unstamped);
     assert!(delays.max() < PATIENCE.as_nanos() as u64, "{} ns", delays.max());
-    let usage = sink.usage(Patience::of(PATIENCE)).expect("an answer");
+    let usage = sink.usage(Patience::at_most(PATIENCE)).expect("an answer");
     assert_eq!(usage.messages, expected.messages);
     assert!(usage.resident_bytes > 0 && usage.user_ns + usage.system_ns > 0);
     sink.stop().expect("it ends");
@@ -126,7 +126,7 @@ fn reports_messages_that_arrived_after_the_offer() {
     };
     sink.begin_phase(&phase).expect("it is told");
     // Orders are taken one after the other: this one has been when the next is answered.
-    sink.report(Patience::of(PATIENCE)).expect("a report");
+    sink.report(Patience::at_most(PATIENCE)).expect("a report");
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     for message in 0..4 {
         let datagram = stamped(Stamp {
@@ -158,7 +158,9 @@ fn processes_share_a_port_where_one_cannot_hold_the_connections() {
     }
     let shards = sink.pids().count() as u32;
     assert_eq!(
-        sink.usage(Patience::of(PATIENCE)).expect("an answer").processes,
+        sink.usage(Patience::at_most(PATIENCE))
+            .expect("an answer")
+            .processes,
         shards
     );
     check(
@@ -199,10 +201,20 @@ fn an_answer_that_comes_late_is_not_taken_for_another() {
     let pid = sink.pids().next().expect("a process");
     signal(pid, "STOP");
     assert!(
-        sink.usage(Patience::of(Duration::from_millis(1))).is_err(),
+        sink.usage(Patience::at_most(Duration::from_millis(1))).is_err(),
         "it stands still"
     );
     signal(pid, "CONT");
-    assert_eq!(sink.report(Patience::of(PATIENCE)).expect("a report").messages, 0);
-    assert_eq!(sink.usage(Patience::of(PATIENCE)).expect("its use").processes, 1);
+    assert_eq!(
+        sink.report(Patience::at_most(PATIENCE))
+            .expect("a report")
+            .messages,
+        0
+    );
+    assert_eq!(
+        sink.usage(Patience::at_most(PATIENCE))
+            .expect("its use")
+            .processes,
+        1
+    );
 }

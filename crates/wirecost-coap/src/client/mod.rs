@@ -84,7 +84,7 @@ pub struct Client {
 struct Counters(Option<Box<Stats>>);
 
 impl Counters {
-    fn of(&mut self) -> &mut Stats {
+    fn made(&mut self) -> &mut Stats {
         self.0.get_or_insert_default()
     }
 }
@@ -269,7 +269,7 @@ impl Client {
         match self.identity.take_id(lifetime, now) {
             Ok(id) => exchange.message_id = id,
             Err(until) => {
-                self.stats.of().waited_for_message_id += 1;
+                self.stats.made().waited_for_message_id += 1;
                 exchange.state = State::Blocked { until };
                 return None;
             }

@@ -30,15 +30,15 @@ pub(super) fn is_acceptable(repr: &Repr<'_>) -> bool {
 impl Client {
     /// Handles a datagram that arrives after its flow was closed. It gets no answer, because the flow is closed.
     pub(super) fn receive_after_close(&mut self, flow: FlowId, bytes: &[u8]) {
-        self.stats.of().unmatched += 1;
+        self.stats.made().unmatched += 1;
         self.outbox
             .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
     }
 
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         let Ok(outer) = Repr::parse(bytes) else {
-            self.stats.of().malformed += 1;
-            self.stats.of().last_ignored = Some(Ignored::Malformed);
+            self.stats.made().malformed += 1;
+            self.stats.made().last_ignored = Some(Ignored::Malformed);
             self.outbox
                 .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
             if let Some(id) = View::new(bytes).rejectable() {
@@ -65,8 +65,8 @@ impl Client {
         match repr.kind {
             _ if known => self.answer_again(flow),
             _ if !incoming.is_verified => {
-                self.stats.of().unverified += 1;
-                self.stats.of().last_ignored = Some(Ignored::Unverified);
+                self.stats.made().unverified += 1;
+                self.stats.made().last_ignored = Some(Ignored::Unverified);
             }
             Type::Acknowledgement => self.take_ack(incoming, now),
             Type::Reset => self.take_reset(repr.message_id),
@@ -95,14 +95,14 @@ impl Client {
     }
 
     fn reject(&mut self, flow: FlowId, message_id: u16, kind: Kind) {
-        self.stats.of().rejected += 1;
+        self.stats.made().rejected += 1;
         let reset = Repr::empty(Type::Reset, message_id);
         self.outbox.send(flow, &reset, kind);
     }
 
     /// Answers a duplicate response as the first time (RFC 7252 section 4.5).
     fn answer_again(&mut self, flow: FlowId) {
-        self.stats.of().duplicates += 1;
+        self.stats.made().duplicates += 1;
         if !self.answer.is_empty() {
             self.send_answer(flow);
         }
@@ -132,7 +132,7 @@ impl Client {
         }
         // RFC 7252 section 5.3.2: both the message id and the token of a piggybacked response must match.
         if exchange.token != ack.token || ack.options.unacceptable(supports).is_some() {
-            self.stats.of().unmatched += 1;
+            self.stats.made().unmatched += 1;
             return self.record_mismatch(ack);
         }
         self.take_response(at, incoming, now);
@@ -140,10 +140,10 @@ impl Client {
 
     /// Counts an ACK or RST for a message that is not outstanding.
     fn ignore_message_id(&mut self, got: u16) {
-        self.stats.of().unmatched += 1;
+        self.stats.made().unmatched += 1;
         if let Some(oldest) = self.exchanges.first() {
             let awaited = oldest.message_id;
-            self.stats.of().last_ignored = Some(Ignored::MessageId { got, awaited });
+            self.stats.made().last_ignored = Some(Ignored::MessageId { got, awaited });
         }
     }
 
@@ -151,7 +151,7 @@ impl Client {
     pub(super) fn record_mismatch(&mut self, repr: &Repr<'_>) {
         let oldest = self.exchanges.first().map(|exchange| exchange.token);
         let acceptable = is_acceptable(repr);
-        self.stats.of().last_ignored = match oldest {
+        self.stats.made().last_ignored = match oldest {
             Some(awaited) if acceptable && awaited != repr.token => Some(Ignored::Token {
                 got: repr.token,
                 awaited,
@@ -229,10 +229,10 @@ impl Client {
     fn refuse(&mut self, flow: FlowId, repr: &Repr<'_>) {
         self.record_mismatch(repr);
         if repr.kind == Type::Confirmable || repr.options.observe().is_some() {
-            self.stats.of().rejected += 1;
+            self.stats.made().rejected += 1;
             self.answer_with(flow, repr, Type::Reset);
         } else {
-            self.stats.of().unmatched += 1;
+            self.stats.made().unmatched += 1;
         }
     }
 
@@ -296,7 +296,7 @@ impl Client {
         match incoming.observe {
             Some(sequence) if repr.code.is_success() => {
                 if !observation.advance(sequence, now) {
-                    self.stats.of().stale += 1;
+                    self.stats.made().stale += 1;
                     return;
                 }
                 observation.expires = expires;
@@ -325,7 +325,7 @@ impl Client {
         let is_earlier = |waiting: &Waiting| waiting.message == message && waiting.subject.is_notification();
         if let Some(at) = self.waiting.iter().position(is_earlier) {
             self.waiting.remove(at);
-            self.stats.of().stale += 1;
+            self.stats.made().stale += 1;
         }
         self.waiting.push_front(Waiting {
             message,

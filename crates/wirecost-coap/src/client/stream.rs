@@ -127,7 +127,7 @@ impl Client {
     /// Takes one whole message.
     fn take_message(&mut self, flow: FlowId, message: &[u8], now: Instant) -> Result<(), Fault> {
         let repr = Repr::parse_stream(message).inspect_err(|_| {
-            self.stats.of().malformed += 1;
+            self.stats.made().malformed += 1;
             let layout = Layout::plain(message.len(), 0);
             self.outbox.consumed(flow, layout, Kind::ORIGINAL);
         })?;
@@ -160,7 +160,7 @@ impl Client {
                 let mut exchanges = self.exchanges.iter();
                 match exchanges.position(|exchange| exchange.awaits_pong(repr.token)) {
                     Some(at) => self.take_pong(at),
-                    None => self.stats.of().unmatched += 1,
+                    None => self.stats.made().unmatched += 1,
                 }
             }
             Signal::Abort => self.end_connection(flow, Event::Aborted(PeerText::from_bytes(repr.payload))),
@@ -170,7 +170,7 @@ impl Client {
 
     /// Answers a request of the server (section 3.3): this end has no resources.
     fn refuse_request(&mut self, flow: FlowId, request: &Repr<'_>) {
-        self.stats.of().rejected += 1;
+        self.stats.made().rejected += 1;
         let token = request.token;
         let response = Repr::on_stream(Code::NOT_IMPLEMENTED, token, OptionsView::default(), &[]);
         self.outbox.send_signal(flow, |out| {
@@ -196,7 +196,7 @@ impl Client {
     }
 
     fn ignore_answer(&mut self, repr: &Repr<'_>) {
-        self.stats.of().unmatched += 1;
+        self.stats.made().unmatched += 1;
         self.record_mismatch(repr);
     }
 }

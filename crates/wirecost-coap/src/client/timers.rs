@@ -39,7 +39,7 @@ impl Client {
             State::Blocked { .. } => self.send_request(at, false, now),
             State::AwaitAck(backoff) => match backoff.expire(parameters, now) {
                 Some(Expiry::Retransmit) => {
-                    self.stats.of().retransmissions += 1;
+                    self.stats.made().retransmissions += 1;
                     exchange.transmit(flow, true, &mut self.outbox);
                 }
                 Some(Expiry::GiveUp) => self.time_out(at),
@@ -47,7 +47,7 @@ impl Client {
             },
             State::AwaitContinue(backoff) => match backoff.expire(parameters, now) {
                 Some(Expiry::Retransmit) => {
-                    self.stats.of().retransmissions += 1;
+                    self.stats.made().retransmissions += 1;
                     // With the same id, the server would treat it as a duplicate and send no 2.31.
                     self.transmit_anew(at, true, now);
                 }

@@ -212,7 +212,7 @@ pub fn analyse<'a>(
         last_entered = packet.entered;
         let delivered = delivered.get(index).copied().flatten();
         index += 1;
-        let Some(account) = packet.host.and_then(|host| accounts.of(host)) else {
+        let Some(account) = packet.host.and_then(|host| accounts.account_of(host)) else {
             unattributed_packets += u64::from(packet.host.is_none());
             sink.packet(packet, delivered, None)?;
             continue;
@@ -252,7 +252,7 @@ impl Accounts {
         }
     }
 
-    fn of(&mut self, host: HostIndex) -> Option<&mut Account> {
+    fn account_of(&mut self, host: HostIndex) -> Option<&mut Account> {
         self.accounts.get_mut(*self.by_host.get(&host)?)
     }
 

@@ -140,7 +140,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
-        readings: readings::of(options, planned, source.engine),
+        readings: readings::carried(options, planned, source.engine),
         engine: source.engine.into(),
         target: source.target.clone(),
         key: identity::key(options, planned, source.engine),
@@ -231,7 +231,7 @@ fn counters_of(context: &Context<'_>, cell: usize, direction: Direction) -> Coun
     let mut sum = Counters::default();
     for (host, device) in context.plan.devices.iter().enumerate() {
         if device.cell == cell
-            && let Some(link) = context.links.of(host as u32)
+            && let Some(link) = context.links.link_of(host as u32)
         {
             sum += *link.counters(direction);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirecost_live::foreign::ForeignReport;
 use wirecost_live::provenance::Before;
 use wirecost_results::assemble::{Collected, Part, agree_with};
 use wirecost_results::environment::{Emulator, MachineEnergy, PowerSamples};
@@ -16,9 +17,31 @@ use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stats::Sample;
 
 use super::analysis::Analysis;
-use super::live::{Run, RunError};
+use super::live::{NetworkFacts, Run, RunError};
 use super::simulated::side_by_side;
-use super::sweep::LiveFacts;
+
+/// The facts about the machine from a batch.
+#[derive(Debug)]
+pub(super) struct LiveFacts {
+    /// Settings and medium.
+    pub(super) network: NetworkFacts,
+    /// How the emulator kept its deadlines.
+    pub(super) emulator: Option<Emulator>,
+    /// The report of the foreign server.
+    pub(super) server: Option<ForeignReport>,
+    /// Messages that its devices offered.
+    pub(super) messages: u64,
+    /// The power of the machine.
+    pub(super) power: PowerSamples,
+    /// Packets of no cell.
+    pub(super) unattributed_packets: u64,
+    /// Packets that the machine dropped.
+    pub(super) dropped_packets: u64,
+    /// Whether the user ended it early.
+    pub(super) interrupted: bool,
+    /// Why it or its capture ended early, unless the user ended it.
+    pub(super) failure: Option<String>,
+}
 
 /// The input of a results folder, apart from its cells.
 pub(super) struct Assembly<'a> {
@@ -120,7 +143,7 @@ fn environment(assembly: &Assembly<'_>) -> Environment {
             .iter()
             .map(|server| (name(&server.version), server.version.clone()))
             .collect(),
-        machine_energy: MachineEnergy::of(&power, messages),
+        machine_energy: MachineEnergy::sum(&power, messages),
         server_resident_bytes: server.and_then(|server| server.resident_bytes),
         unattributed_packets: live.iter().map(|facts| facts.unattributed_packets).sum(),
         dropped_packets: live.iter().map(|facts| facts.dropped_packets).sum(),

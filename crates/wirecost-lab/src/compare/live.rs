@@ -23,7 +23,7 @@ use wirecost_live::process::setup::Setup;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::relay::RelayError;
 use wirecost_live::{Clock, EnvironmentError, PacketPort, Side, Topology, TopologyConfig};
-use wirecost_load::target::server::ServerError;
+use wirecost_load::targets::server::ServerError;
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::PowerSamples;

@@ -12,7 +12,7 @@ use wirecost_scenario::plan::PlannedCell;
 const RUNS: usize = 25;
 
 /// The readings of a cell; `None` where its messages carry pseudo-random bytes.
-pub(super) fn of(options: &Options, planned: &PlannedCell, engine: &str) -> Option<Readings> {
+pub(super) fn carried(options: &Options, planned: &PlannedCell, engine: &str) -> Option<Readings> {
     let batch = planned.content.batch()?;
     let is_measured = engine == "live" && batch.compression != Compression::None && planned.not_run.is_none();
     let saves_from = saves_from(batch.encoding, batch.compression, options.seed);

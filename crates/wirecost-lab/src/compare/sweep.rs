@@ -24,12 +24,11 @@ use wirecost_scenario::options::compare::{Engine, MAX_DEVICES, Options, ServerPa
 use wirecost_scenario::plan::{Plan, identity};
 use wirecost_scenario::thresholds::Thresholds;
 
-use super::finish;
+use super::finish::{self, LiveFacts};
 use super::live::reach::Reached;
 use super::live::{self, Progress, RunError};
 use super::shared_link::{self, Pace, SharedLinkResult};
 use super::simulated::{CellResult, SimulationError, simulate};
-pub(crate) use batch::LiveFacts;
 use store::Store;
 
 /// Receives progress notifications while cells are measured.
@@ -112,6 +111,7 @@ impl<'a> Sweep<'a> {
         let plan = Plan::new(self.options);
         let mut store = Store::new(self.folder, self.options, self.earlier.finished.clone());
         store.plan()?;
+        // Virtual time first: it takes seconds, and a machine that refuses to go live leaves these figures.
         if self.options.engine.simulates() {
             self.simulate(&plan, &mut store, progress)?;
         }
@@ -119,6 +119,7 @@ impl<'a> Sweep<'a> {
         if self.options.engine.goes_live() && !progress.is_interrupted() {
             live = self.go_live(&plan, &mut store, progress);
         }
+        // With figures of any cell, the folder is written before the error is told.
         if let Some(error) = live.error.take_if(|_| store.is_empty()) {
             return Err(error);
         }
@@ -217,6 +218,7 @@ impl<'a> Sweep<'a> {
                 }
                 // The interruption ended the wait: the target is missing for no other reason.
                 Err(RunError::Target(_)) if progress.is_interrupted() => live.interrupted = true,
+                // Nobody asked for live figures by name: the simulated ones are an answer, with a note.
                 Err(error) if self.options.engine == Engine::Auto && is_refusal(&error) => {
                     live.refused = Some(error);
                 }

@@ -29,7 +29,7 @@ impl Sources {
     }
 
     /// These addresses, assigned to devices in turn; without addresses, the kernel chooses.
-    pub fn of(addresses: Vec<IpAddr>) -> Self {
+    pub fn new(addresses: Vec<IpAddr>) -> Self {
         Self {
             addresses,
             shared_sockets: 0,
@@ -45,7 +45,7 @@ impl Sources {
         }
         let numbers = 0..devices.div_ceil(DEVICES_PER_ADDRESS);
         let addresses = numbers.map(|number| IpAddr::V4(Ipv4Addr::from_bits(FIRST.to_bits() + number)));
-        Self::of(addresses.collect())
+        Self::new(addresses.collect())
     }
 
     /// Lets all devices of a loop and target share `sockets` UDP sockets. [`Director::route`] tells the devices apart.
@@ -153,13 +153,13 @@ mod tests {
         let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
         assert_eq!(Sources::any().towards(remote), [remote.ip()]);
         let asked = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
-        assert_eq!(Sources::of(vec![asked]).towards(remote), [asked]);
+        assert_eq!(Sources::new(vec![asked]).towards(remote), [asked]);
     }
 
     #[test]
     fn devices_take_addresses_in_turn() {
         let addresses = [2, 3].map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)));
-        let sources = Sources::of(addresses.to_vec());
+        let sources = Sources::new(addresses.to_vec());
         let of = |device| match sources.origin(device) {
             Origin::Address(address) => Some(address),
             _ => None,

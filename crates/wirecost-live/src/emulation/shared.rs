@@ -76,7 +76,7 @@ impl Links for SharedLink {
                 .checkers
                 .get_mut(hop as usize)
                 .map(|link| link as &mut dyn Path),
-            None => self.shared.of(host).map(|link| link as &mut dyn Path),
+            None => self.shared.link_to(host).map(|link| link as &mut dyn Path),
         }
     }
 }
@@ -114,7 +114,7 @@ impl MeteredLink {
     }
 
     /// The link for a packet from or to this device; `None` if no link is of it.
-    pub fn of(&mut self, host: HostIndex) -> Option<&mut Self> {
+    pub fn link_to(&mut self, host: HostIndex) -> Option<&mut Self> {
         // Few links, and mostly one.
         if !self.links.get(self.hop)?.0.is_of(host) {
             self.hop = self.links.iter().position(|(hop, _)| hop.is_of(host))?;
@@ -214,13 +214,13 @@ pub struct Readings(Vec<[Reading; 2]>);
 /// A meter of one link.
 impl Default for Meter {
     fn default() -> Self {
-        Self::of(1)
+        Self::new(1)
     }
 }
 
 impl Meter {
     /// A meter of this many links.
-    pub fn of(links: usize) -> Self {
+    pub fn new(links: usize) -> Self {
         Self {
             gauges: (0..links).map(|_| Default::default()).collect(),
             first_subscriber: AtomicU64::new(NOT_TOLD),

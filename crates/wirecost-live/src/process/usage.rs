@@ -61,7 +61,7 @@ impl OwnUsage {
     ///
     /// # Errors
     /// ENOENT or ESRCH once it has ended.
-    pub fn of(pid: u32) -> io::Result<Self> {
+    pub fn of_process(pid: u32) -> io::Result<Self> {
         let stat = system::text(format!("/proc/{pid}/stat"))?;
         let status = system::text(format!("/proc/{pid}/status"))?;
         let [user, system, ..] = cpu_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
@@ -236,12 +236,12 @@ mod tests {
     fn another_process_reads_like_this_one() {
         let (own, same) = (
             OwnUsage::read().unwrap(),
-            OwnUsage::of(std::process::id()).unwrap(),
+            OwnUsage::of_process(std::process::id()).unwrap(),
         );
         let behind = own.user.saturating_sub(same.user);
         assert!(behind <= Duration::from_millis(500), "{own:?} {same:?}");
         assert!(same.resident_bytes > 0);
-        assert!(OwnUsage::of(0).is_err());
+        assert!(OwnUsage::of_process(0).is_err());
         assert_eq!(
             cpu_ticks("1 (a) b) S 1 2 3 4 5 6 7 8 9 10 77 88 5 6 13"),
             Some([77, 88, 5, 6])

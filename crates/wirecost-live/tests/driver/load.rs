@@ -381,7 +381,7 @@ fn devices_connect_from_their_given_addresses() {
         from
     });
     let addresses = [2, 3].map(|last| Ipv4Addr::new(127, 0, 0, last).into());
-    let sources = Sources::of(addresses.to_vec());
+    let sources = Sources::new(addresses.to_vec());
     run(4, Transport::Stream, address, sources, |_, what, _| match what {
         What::Begin => Step::Connect,
         What::Told(Told::Opened) => Step::Finished,

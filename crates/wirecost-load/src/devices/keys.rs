@@ -25,7 +25,7 @@ pub struct KeyLines(String);
 
 impl KeyLines {
     /// Takes the lines that a key log has collected.
-    pub fn of(log: &KeyLog) -> Self {
+    pub fn from_log(log: &KeyLog) -> Self {
         Self(log.take())
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn lines(random: u8) -> KeyLines {
         let log = KeyLog::new();
         log.append("CLIENT_RANDOM", &[random], &[0xcd]);
-        KeyLines::of(&log)
+        KeyLines::from_log(&log)
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         for number in 0..2_000_u32 {
             log.append("SERVER_HANDSHAKE_TRAFFIC_SECRET", &number.to_be_bytes(), &[7; 32]);
         }
-        let all = KeyLines::of(&log);
+        let all = KeyLines::from_log(&log);
         let pieces: Vec<KeyLines> = all.pieces().collect();
         assert!(pieces.len() > 2);
         let mut sum = KeyLines::default();

@@ -106,8 +106,8 @@ impl Share {
                 reason: error.to_string(),
             },
         };
-        let mut keys = KeyLines::of(&of_all);
-        keys.add(KeyLines::of(&of_observed));
+        let mut keys = KeyLines::from_log(&of_all);
+        keys.add(KeyLines::from_log(&of_observed));
         let is_enabled = of_all.is_enabled() || of_observed.is_enabled();
         let all_keys = is_enabled.then_some(FromPart::AllKeys);
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
@@ -231,7 +231,7 @@ impl Share {
             .chain(subscribers)
             .map(|number| number % HOSTS);
         let addresses = hosts.filter_map(|host| device_address(host, self.options.ipv6));
-        let sources = Sources::of(addresses.collect());
+        let sources = Sources::new(addresses.collect());
         sources.with_shared_sockets(sockets(&self.options, self.count()))
     }
 
@@ -256,7 +256,7 @@ pub fn sources_of(options: &LoadOptions, address: SocketAddr, devices: u32) -> S
         let subscribers = options.receivers();
         Sources::for_target(address, options.clients.saturating_add(subscribers))
     } else {
-        Sources::of(options.sources.clone())
+        Sources::new(options.sources.clone())
     };
     sources.with_shared_sockets(sockets(options, devices))
 }

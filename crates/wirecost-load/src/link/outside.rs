@@ -17,7 +17,7 @@ use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use crate::devices::destination::{Destination, OnLink};
 use crate::error::LoadError;
 use crate::parts::outcome::{LoadOutcome, NoConnection, Obstacle};
-use crate::target::server::found;
+use crate::targets::server::found;
 
 /// A found target, and the relay to it.
 pub(crate) struct Outside {

@@ -30,7 +30,7 @@ use wirecost_stack::{Command, Event, Outgoing, Server};
 
 use super::counted::Counted;
 use crate::devices::population::Devices;
-use crate::target::sink::counter::Counter;
+use crate::targets::sink::counter::Counter;
 
 /// Messages without an acknowledgment, as many as a bridge of Mosquitto has by default (`max_inflight_messages`).
 const IN_FLIGHT: usize = 20;

@@ -15,7 +15,7 @@ use crate::devices::part::{FromPart, Inbox};
 use crate::nanos;
 use crate::parts::running::{Gone, Incoming};
 use crate::parts::usage::{Arrived, Measured, Used, Watched};
-use crate::target::sink::counter::Counter;
+use crate::targets::sink::counter::Counter;
 
 /// Runs the world while the coordinator waits for messages.
 pub(super) struct Simulation<T> {

@@ -32,7 +32,7 @@ use crate::devices::part::{FromPart, Inbox};
 use crate::devices::share::Share;
 use crate::devices::shared::SharedEndpoints;
 use crate::schedule::clock::Origin;
-use crate::target::sink::counter::Counter;
+use crate::targets::sink::counter::Counter;
 
 use super::bridges::{Arrivals, Bridge, Directed, SharedOutbox, Station, Taker};
 use super::counted::Counted;
@@ -332,7 +332,7 @@ impl SharedLink {
 
 impl Links for SharedLink {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
-        self.links.of(host)?;
+        self.links.link_to(host)?;
         self.is_reversed = self.reversed.contains(&host);
         Some(self)
     }

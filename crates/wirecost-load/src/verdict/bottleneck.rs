@@ -10,7 +10,7 @@ use super::{BUSY, Evidence, SENT_SHARE, devices, link, percent, phase};
 use crate::parts::outcome::LoadOutcome;
 
 /// The bottleneck; `None` if nothing was done.
-pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
+pub(super) fn find(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     if evidence.offered().next().is_none() {
         return without_offer(evidence);
     }

@@ -6,7 +6,7 @@ use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
 use crate::error::LoadError;
 use crate::parts::outcome::{LoadOutcome, NoConnection, Obstacle};
-use crate::target::{certificate, scheme};
+use crate::targets::{certificate, scheme};
 
 /// Fails if no device could connect.
 pub(crate) fn check(

@@ -13,12 +13,17 @@ use wirecost_scenario::selector::to_stored;
 
 use crate::link::LinkReport;
 use crate::parts::outcome::{LoadOutcome, PhaseTimes, Spent};
-use crate::target::wire::wire_use;
+use crate::targets::wire::wire_use;
 use crate::verdict::{self, Evidence, Taken, Verdict};
 
 /// The entry of a load with this `outcome`. `taken` is the processor time that others had, and `link` reports
 /// the emulated link, if any.
-pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Option<&LinkReport>) -> Load {
+pub fn assemble(
+    options: &LoadOptions,
+    outcome: &LoadOutcome,
+    taken: Taken,
+    link: Option<&LinkReport>,
+) -> Load {
     let mut phases = all_figures(options, outcome);
     let evidence = Evidence {
         options,
@@ -31,7 +36,7 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, taken: Taken, link: Opti
         bottleneck,
         warnings,
         phases: of_phases,
-    } = verdict::of(&evidence);
+    } = verdict::judge(&evidence);
     let is_valid = |warnings: &[Warning]| !warnings.iter().any(|warning| warning.invalidates);
     for (phase, of_phase) in phases.iter_mut().zip(of_phases) {
         phase.valid = is_valid(&warnings) && is_valid(&of_phase);
@@ -99,7 +104,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
         load: Load {
             not_run: Some(reason),
             generator: None,
-            ..of(options, &LoadOutcome::default(), Taken::default(), None)
+            ..assemble(options, &LoadOutcome::default(), Taken::default(), None)
         },
         intervals: Vec::new(),
         usage: Vec::new(),

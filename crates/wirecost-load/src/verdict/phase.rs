@@ -21,7 +21,7 @@ const LAG_SHARE: f64 = 0.1;
 const FEW_MESSAGES: u64 = 100;
 
 /// The warnings about a phase with messages or handshakes. `by_generator` means that the generator was at its limit.
-pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
+pub(super) fn warnings(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
     let saturated = saturated(phase, by_generator);
     // Compared to seconds of waiting, or to a missing target, the generator's milliseconds do not matter.
     let is_gone = phase.open && !by_generator && phase.is_answered && phase.falls_short();

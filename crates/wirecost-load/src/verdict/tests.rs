@@ -95,7 +95,7 @@ impl Case {
     }
 
     fn verdict(&self) -> Verdict {
-        of(&Evidence {
+        judge(&Evidence {
             options: &self.options,
             phases: &self.phases,
             outcome: &self.outcome,

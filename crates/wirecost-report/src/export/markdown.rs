@@ -16,7 +16,7 @@ use crate::{conclusion, explain, figures, number, readings, settings};
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
     let command = &summary.command;
-    let summary = &Rows::One.of(summary);
+    let summary = &Rows::One.select(summary);
     let names = &Names::of(summary);
     let groups = Group::all(summary);
     let all: Vec<&Cell> = summary.cells.iter().collect();

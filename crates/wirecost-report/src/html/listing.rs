@@ -4,7 +4,7 @@ use serde_json::Value;
 use wirecost_results::resolved::Asked;
 
 /// The listing: a line per key, lists with dashes.
-pub(crate) fn of(scenario: &Asked) -> String {
+pub(crate) fn write(scenario: &Asked) -> String {
     let value = serde_json::to_value(scenario).unwrap_or_default();
     let mut out = String::new();
     list(&value, 0, &mut out);

@@ -53,7 +53,10 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         asked: asked(summary),
         is_interrupted: words::is_interrupted(summary),
         summary,
-        cards: cards::all(summary, &labels),
+        cards: match summary.searches.is_empty() {
+            true => cards::all(summary, &labels),
+            false => search::cards(summary).collect(),
+        },
         searches: search::all(summary),
         searches_over_runs: words::search::over_runs(&summary.searches),
         matrix: Matrix::of(results, &labels),

@@ -13,7 +13,7 @@ use crate::metrics::Usage;
 type Count = fn(&Interval) -> u64;
 
 /// The metrics of `loads`.
-pub(super) fn of(loads: &[LoadMetrics], format: Format) -> String {
+pub(super) fn write(loads: &[LoadMetrics], format: Format) -> String {
     let mut page = Page::new(format);
     gauges(&mut page, &OF_LOADS, loads, of_load);
     counters(&mut page, loads);
@@ -130,7 +130,7 @@ fn histograms(page: &mut Page, loads: &[LoadMetrics]) {
     for kind in CurveKind::ALL {
         let name = format!("wirecost_{}_seconds", kind.words().replace([' ', '-'], "_"));
         let samples: Vec<(Labels<'_>, &Histogram)> = in_phases(loads)
-            .filter_map(|(labels, counted)| Some((labels, kind.of(counted)?)))
+            .filter_map(|(labels, counted)| Some((labels, kind.times_in(counted)?)))
             .collect();
         page.histogram(&name, kind.meaning(), &samples);
     }

@@ -199,7 +199,7 @@ impl Contents {
     }
 
     /// Readings where one of their lists is given, else sizes.
-    pub fn of(sizes: &[ByteSize], lists: &ReadingsLists) -> Self {
+    pub fn from_lists(sizes: &[ByteSize], lists: &ReadingsLists) -> Self {
         match lists.is_given() {
             true => Self::Readings(lists.clone()),
             false => Self::Sizes(sizes.to_vec()),
@@ -239,7 +239,7 @@ mod tests {
             encodings: vec![],
             compressions: vec![Compression::None, Compression::Gzip],
         };
-        let contents = Contents::of(&[], &lists);
+        let contents = Contents::from_lists(&[], &lists);
         let names: Vec<String> = contents.each().iter().map(ToString::to_string).collect();
         let expected = [
             "1 reading in json",

@@ -93,7 +93,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             sequence: self.initial_sequence(flow, direction),
             clock_phase: Duration::from_nanos(phase),
             fast_open: self.settings.fast_open.map(|key| FastOpen {
-                cookie: Some(Cookie::of(key, flow.client.ip(), flow.server.ip())),
+                cookie: Some(Cookie::compute(key, flow.client.ip(), flow.server.ip())),
             }),
         }
     }

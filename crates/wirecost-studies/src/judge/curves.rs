@@ -32,7 +32,7 @@ pub(super) fn of_curves(curves: &Curves, margins: Margins, evidence: &Evidence) 
         .map(|(name, figure)| format!("{name} {}", shown(figure)))
         .collect();
     let (verdict, why) = ordered(&names, &positions, margins.apart);
-    Ok(Outcome::new(verdict, why, ours.join(", ")).of(positions))
+    Ok(Outcome::new(verdict, why, ours.join(", ")).with_figures(positions))
 }
 
 fn figure_end(last: &str) -> f64 {

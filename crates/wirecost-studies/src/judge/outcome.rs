@@ -67,7 +67,7 @@ impl Outcome {
     }
 
     /// The same with the figures that were compared.
-    pub(super) fn of(self, figures: Vec<Figure>) -> Self {
+    pub(super) fn with_figures(self, figures: Vec<Figure>) -> Self {
         Self { figures, ..self }
     }
 }
@@ -114,7 +114,7 @@ mod tests {
                 ..crate::judge::rules::tests::figure(1.0, 0.1)
             };
             let outcome = Outcome::new(verdict, "a is above b".to_owned(), String::new());
-            outcome.of(vec![figure]).against(measured)
+            outcome.with_figures(vec![figure]).against(measured)
         };
         let by = Some("by a current clamp");
         for verdict in [Verdict::Contradicted, Verdict::Differs, Verdict::NotSeparable] {

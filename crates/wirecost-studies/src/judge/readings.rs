@@ -181,7 +181,7 @@ mod tests {
                 model: Some(modelled),
                 ..figure(1.0, 0.1)
             };
-            let outcome = Outcome::new(verdict, String::new(), String::new()).of(vec![figure]);
+            let outcome = Outcome::new(verdict, String::new(), String::new()).with_figures(vec![figure]);
             let outcome = outcome.against(Some("by a current clamp"));
             Read {
                 reading: &reading,

@@ -138,7 +138,7 @@ fn of_model(
             text_of(&figure),
         )
     }
-    .of(vec![figure]))
+    .with_figures(vec![figure]))
 }
 
 fn ratio(
@@ -156,7 +156,7 @@ fn ratio(
     let both = format!("{one} and {other}");
     let Some((value, interval)) = compare::ratio(&first, &second, of_medians) else {
         let (verdict, why) = over_nothing(published, first.amount.value);
-        return Ok(Outcome::new(verdict, why.to_owned(), both).of(vec![first, second]));
+        return Ok(Outcome::new(verdict, why.to_owned(), both).with_figures(vec![first, second]));
     };
     let margins = Margins {
         within: Some(tolerance(margins.within, first.amount.dimension)),
@@ -172,7 +172,7 @@ fn ratio(
             format!("{}{} ({both})", digits(value), ends_text(interval)),
         )
     }
-    .of(vec![first, second]))
+    .with_figures(vec![first, second]))
 }
 
 /// A figure in the text of a ratio: a share of messages in per cent.
@@ -243,7 +243,7 @@ fn order(all: &[Reference], apart: f64, evidence: &Evidence) -> Result<Outcome, 
     let (verdict, why) = ordered(&names, &figures, apart);
     let ours = names.iter().zip(&figures);
     let ours = ours.map(|(name, figure)| format!("{name} {}{}", figure.shown(), spread(figure)));
-    Ok(Outcome::new(verdict, why, ours.collect::<Vec<_>>().join(", ")).of(figures))
+    Ok(Outcome::new(verdict, why, ours.collect::<Vec<_>>().join(", ")).with_figures(figures))
 }
 
 /// ` [19.9 mJ, 36.9 mJ]`: how far a model may be from its value, by the spread of its device file.
@@ -279,7 +279,7 @@ fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {
         format!("{name}: {}", gravest.why),
         ours.join(", "),
     )
-    .of(figures))
+    .with_figures(figures))
 }
 
 fn kept(limit: &Limit, of: &Reference, evidence: &Evidence) -> Result<Outcome, Missing> {
@@ -306,7 +306,7 @@ fn kept(limit: &Limit, of: &Reference, evidence: &Evidence) -> Result<Outcome, M
         interval: figure.interval,
         ..Outcome::new(verdict, why, text_of(&figure))
     }
-    .of(vec![figure]))
+    .with_figures(vec![figure]))
 }
 
 fn arithmetic(published: Option<&Published>, text: &str, result: Amount, within: Option<f64>) -> Outcome {

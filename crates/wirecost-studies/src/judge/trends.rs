@@ -37,7 +37,7 @@ pub(super) fn of_trend(trend: &Trend, margins: Margins, evidence: &Evidence) -> 
         [first, .., last] => vec![each(first), each(last)],
         few => few.iter().map(each).collect(),
     };
-    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+    Ok(Outcome::new(verdict, why, ours.join(", ")).with_figures(figures))
 }
 
 /// One series by another, value by value; within replications where both have them.

@@ -244,6 +244,6 @@ pub enum By {
 impl ChooseArguments {
     /// What messages carry.
     pub fn contents(&self) -> Contents {
-        Contents::of(&[self.size], &self.readings.lists())
+        Contents::from_lists(&[self.size], &self.readings.lists())
     }
 }

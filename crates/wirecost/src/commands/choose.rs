@@ -22,8 +22,7 @@ use wirecost_energy::{Battery, Device};
 use wirecost_lab::compare::sweep::Sweep;
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
-use wirecost_results::folder::FOLDERS;
-use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
+use wirecost_results::{RunFolder, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, LinkConfig, Options};
 use wirecost_scenario::options::handshake::Handshake;
@@ -35,6 +34,7 @@ use wirecost_stack::Stack;
 use super::command_line;
 use super::cost::files;
 use super::folder::of_command;
+use super::job::{JobFolder, at_once};
 use super::link_flags::links;
 use crate::arguments::{ChooseArguments, Security, of_flags};
 use crate::exit::{self, Failure};
@@ -304,7 +304,7 @@ impl Inputs<'_> {
     fn handshake_used(&self) -> Handshake {
         match self.arguments.security {
             Security::Today => self.handshake,
-            Security::Y2030 => quantum::of(&self.handshake),
+            Security::Y2030 => quantum::secured(&self.handshake),
         }
     }
 
@@ -364,20 +364,14 @@ pub fn play(
     out: &Path,
     interrupt: Interrupt,
 ) -> Result<(Summary, RunFolder), Failure> {
-    let start = RunStart {
-        folders: &FOLDERS,
-        command: command_line::recorded(),
-        scenario: scenario.to_yaml(),
-        at: std::time::SystemTime::now(),
-    };
-    let run = OpenRun::create(out, start)?;
+    let run = JobFolder::default().open(out, scenario)?;
     let before = Before::look();
     let mut screen = Screen::new(options, quiet, interrupt);
     let sweep = Sweep {
         options,
         folder: &run.folder,
         earlier: run.earlier.clone(),
-        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        jobs: at_once(None),
         thresholds: &Thresholds::default(),
     };
     let measured = sweep.run(&mut screen);

@@ -1,28 +1,26 @@
 //! `wirecost compare`: stacks side by side on one link.
 
 mod asked;
-pub mod resume;
 mod vary;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_files::output::write_named;
 use wirecost_lab::compare::sweep::{Outcome, Sweep};
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal;
-use wirecost_results::folder::FOLDERS;
 use wirecost_results::warning::Warning;
-use wirecost_results::{Cell, Ladder, OpenRun, RunFolder, RunStart, Summary};
+use wirecost_results::{Cell, Ladder, RunFolder, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Options, ServerPath};
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::{CompareArguments, OutputArguments};
-use crate::commands::{command_line, folder, thresholds};
+use crate::commands::job::{self, Job, JobFolder};
+use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
@@ -40,20 +38,24 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     }
     let mut scenario = Scenario::comparison(options.clone());
     scenario.thresholds = Thresholds::of_flags(&arguments.threshold, &scenario.work)?;
-    let job = Job {
-        scenario: &scenario,
+    let comparison = CompareJob {
+        job: Job {
+            scenario: &scenario,
+            place: JobFolder::of_output(&arguments.output)?,
+            quiet: arguments.output.quiet,
+            interrupt,
+        },
         options: &options,
         output: &arguments.output,
         shows_sequence: arguments.sequence,
     };
-    job.run(interrupt).map(ExitCode::from)
+    comparison.run().map(ExitCode::from)
 }
 
 /// A comparison and its output, from the command line or from a file.
-#[derive(Clone, Copy)]
-pub struct Job<'a> {
-    /// The comparison with its name and thresholds, for the results folder.
-    pub scenario: &'a Scenario,
+pub struct CompareJob<'a> {
+    /// Its job.
+    pub job: Job<'a>,
     /// The comparison, or a shard of it.
     pub options: &'a Options,
     /// The output options.
@@ -62,27 +64,29 @@ pub struct Job<'a> {
     pub shows_sequence: bool,
 }
 
-impl Job<'_> {
+impl CompareJob<'_> {
     /// Runs the comparison, writes its results folder, and prints its table. Returns the exit code.
-    pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
-        let Job { options, output, .. } = self;
+    pub fn run(&self) -> Result<u8, Failure> {
+        let Self {
+            job, options, output, ..
+        } = self;
         output.table.check(options)?;
         output::check_files(&[("--json", output.json.as_deref())])?;
         consent(options)?;
-        let out = folder::of_run(resume::folder(output)?.as_deref())?;
-        if !output.quiet {
+        let out = job.place.folder()?;
+        if !job.quiet {
             introduce(options, &out);
         }
-        let run = self.open(&out)?;
+        let run = job.open(&out)?;
         let folder = &run.folder;
         let before = Before::look();
-        let mut screen = Screen::new(options, output.quiet, interrupt);
+        let mut screen = Screen::new(options, job.quiet, job.interrupt);
         let sweep = Sweep {
             options,
             folder,
             earlier: run.earlier.clone(),
-            jobs: jobs(output),
-            thresholds: &self.scenario.thresholds,
+            jobs: job::at_once(output.jobs),
+            thresholds: &job.scenario.thresholds,
         };
         let measured = sweep.run(&mut screen);
         screen.clear();
@@ -90,26 +94,61 @@ impl Job<'_> {
         let outcome = screen.working("writing the results", || {
             measured.write(&before, command_line::recorded())
         })?;
-        let code = conclude(output, outcome, folder, &screen)?;
+        let code = self.conclude(outcome, folder, &screen)?;
         if self.shows_sequence {
             print_sequences(folder)?;
         }
         Ok(code)
     }
 
-    /// The results folder, new or resumed.
-    fn open(&self, out: &Path) -> Result<OpenRun, Failure> {
-        let start = RunStart {
-            folders: &FOLDERS,
-            command: command_line::recorded(),
-            scenario: self.scenario.to_yaml(),
-            at: std::time::SystemTime::now(),
-        };
-        if self.output.resume.is_none() {
-            return Ok(OpenRun::create(out, start)?);
+    /// Writes the report, prints the results, and decides the exit code.
+    fn conclude(
+        &self,
+        Outcome {
+            summary,
+            interrupted,
+            failure,
+            not_live: refusal,
+            error,
+        }: Outcome,
+        folder: &RunFolder,
+        screen: &Screen,
+    ) -> Result<u8, Failure> {
+        let reported = screen.working("writing the report", || wirecost_report::write_all(folder));
+        // Without room for the report, the figures are still printed.
+        self.print(&summary, folder)?;
+        reported.map_err(Failure::internal)?;
+        if let Some(refusal) = refusal {
+            not_live(refusal.into());
         }
-        OpenRun::resume(out, start, self.output.resume_changed)
-            .map_err(|error| resume::refused(error, "cells"))
+        let kept = folder.path().display();
+        if let Some(error) = error {
+            output::note(format_args!("what was measured before is in {kept}"));
+            return Err(error.into());
+        }
+        if let Some(failure) = failure {
+            output::note(format_args!("error: {failure}"));
+            output::note(format_args!("hint: what was measured before is in {kept}"));
+            job::note_resume(folder);
+            return Ok(exit::CELLS_FAILED);
+        }
+        if interrupted {
+            return Ok(job::interrupted(folder));
+        }
+        Ok(verdict(&summary))
+    }
+
+    fn print(&self, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
+        let layout = output::table_options(self.output.no_color);
+        output::table_or_json(
+            self.output.json.as_deref(),
+            || serde_json::to_string_pretty(summary),
+            || terminal::table_of(summary, &layout, self.output.table.contents()),
+        )?;
+        let captures = ["capture/all.pcapng", "capture/sim.pcapng"].map(|name| folder.file(name));
+        let captures = captures.into_iter().filter(|path| path.exists());
+        self.job.note_files(&folder.file("report.html"), captures);
+        Ok(())
     }
 }
 
@@ -121,51 +160,6 @@ fn consent(options: &Options) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
-}
-
-/// The number of cells to simulate at the same time.
-fn jobs(arguments: &OutputArguments) -> usize {
-    let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-    arguments.jobs.unwrap_or_else(cpus)
-}
-
-/// Writes the report, prints the results, and decides the exit code.
-fn conclude(
-    arguments: &OutputArguments,
-    Outcome {
-        summary,
-        interrupted,
-        failure,
-        not_live: refusal,
-        error,
-    }: Outcome,
-    folder: &RunFolder,
-    screen: &Screen,
-) -> Result<u8, Failure> {
-    let reported = screen.working("writing the report", || wirecost_report::write_all(folder));
-    // Without room for the report, the figures are still printed.
-    print_results(arguments, &summary, folder)?;
-    reported.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-    if let Some(refusal) = refusal {
-        not_live(refusal.into());
-    }
-    let kept = folder.path().display();
-    if let Some(error) = error {
-        output::note(format_args!("what was measured before is in {kept}"));
-        return Err(error.into());
-    }
-    if let Some(failure) = failure {
-        output::note(format_args!("error: {failure}"));
-        output::note(format_args!("hint: what was measured before is in {kept}"));
-        output::note(format_args!("resume:  {}", resume::command(folder.path())));
-        return Ok(exit::CELLS_FAILED);
-    }
-    if interrupted {
-        output::note(format_args!("interrupted: what was measured is in {kept}"));
-        output::note(format_args!("resume:  {}", resume::command(folder.path())));
-        return Ok(exit::INTERRUPTED);
-    }
-    Ok(verdict(&summary))
 }
 
 /// Prints why nothing ran live, and the remedy. The simulation is complete.
@@ -198,29 +192,6 @@ pub fn verdict(summary: &Summary) -> u8 {
 /// The cells that could be run.
 fn ran(summary: &Summary) -> impl Iterator<Item = &Cell> {
     summary.cells.iter().filter(|cell| cell.not_run.is_none())
-}
-
-fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
-    let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
-    let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
-    let layout = output::table_options(arguments.no_color);
-    let table = || terminal::table_of(summary, &layout, arguments.table.contents());
-    match arguments.json.as_deref() {
-        Some(path) if output::is_stdout(path) => output::data(format_args!("{}\n", json()?)),
-        Some(path) => {
-            output::text(table());
-            write_named(path, json()? + "\n").map_err(|error| output::unwritable("--json", path, &error))?;
-        }
-        None => output::text(table()),
-    }
-    if !arguments.quiet {
-        output::note(format_args!("report:  {}", folder.file("report.html").display()));
-        let captures = ["capture/all.pcapng", "capture/sim.pcapng"].map(|name| folder.file(name));
-        for capture in captures.iter().filter(|path| path.exists()) {
-            output::note(format_args!("capture: {}", capture.display()));
-        }
-    }
-    Ok(())
 }
 
 /// Prints what was on the air for the drawn device of each cell.
@@ -265,6 +236,6 @@ fn introduce(options: &Options, out: &Path) {
 fn leave(folder: &RunFolder) {
     folder.remove_if_nothing_measured();
     if folder.can_be_resumed() {
-        output::note(format_args!("resume:  {}", resume::command(folder.path())));
+        job::note_resume(folder);
     }
 }

@@ -1,7 +1,7 @@
 //! `wirecost load`: many devices against one target.
 
 pub mod agents;
-pub mod job;
+pub mod loads;
 pub mod options;
 mod shape;
 
@@ -14,8 +14,9 @@ use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::LoadArguments;
+use crate::commands::job::{Job, JobFolder};
 use crate::exit::Failure;
-use job::Job;
+use loads::LoadJob;
 
 /// Runs the command.
 pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
@@ -31,17 +32,25 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
         ..Scenario::loads(loads.clone())
     };
     scenario.thresholds = Thresholds::of_flags(&arguments.threshold, &scenario.work)?;
-    let job = Job {
+    let output = &arguments.output;
+    let loads = LoadJob {
+        job: Job {
+            scenario: &scenario,
+            place: JobFolder::new(
+                output.resume.as_deref(),
+                output.out.as_deref(),
+                output.resume_changed,
+            ),
+            quiet: output.quiet,
+            interrupt,
+        },
         name: format!("load {}", stacks.join(",")),
         shard: None,
-        resolved: scenario.to_yaml(),
         loads: &loads,
-        output: &arguments.output,
-        thresholds: &scenario.thresholds,
-        find_max: arguments.find_max.as_ref(),
+        output,
         agents: &arguments.agents,
     };
-    job.run(interrupt).map(ExitCode::from)
+    loads.run().map(ExitCode::from)
 }
 
 /// Refuses loads whose highest rate cannot be found.

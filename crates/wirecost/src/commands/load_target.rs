@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use wirecost_load::target::sink;
+use wirecost_load::targets::sink;
 
 use crate::exit::{self, Failure};
 use crate::output;

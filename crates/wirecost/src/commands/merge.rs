@@ -11,7 +11,7 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::merge::{Whole, merge};
 
 use crate::arguments::MergeArguments;
-use crate::commands::load::job;
+use crate::commands::load::loads;
 use crate::commands::{command_line, nbiot, thresholds};
 use crate::commands::{compare, folder};
 use crate::exit::{self, Failure};
@@ -93,7 +93,7 @@ fn print(arguments: &MergeArguments, merged: &Merged, folder: &RunFolder) -> u8 
     match merged {
         Merged::Comparison(summary) if summary.interrupted => exit::INTERRUPTED,
         Merged::Comparison(summary) => compare::verdict(summary),
-        Merged::Loads(summary) => job::code(summary),
+        Merged::Loads(summary) => loads::code(summary),
     }
 }
 

@@ -36,6 +36,7 @@ pub mod cost;
 pub mod diff;
 pub mod doctor;
 pub mod folder;
+pub mod job;
 pub mod link;
 pub mod link_flags;
 pub mod load;

@@ -2,9 +2,9 @@
 
 mod asked;
 mod fit;
-pub mod job;
 pub mod merge;
 mod recorded;
+pub mod reports;
 
 use std::process::ExitCode;
 
@@ -15,9 +15,10 @@ use wirecost_scenario::Work;
 use wirecost_scenario::parameter::ParameterError;
 
 use crate::arguments::NbiotArguments;
+use crate::commands::job::{Job, JobFolder};
 use crate::exit::{self, Failure};
 use crate::output;
-use job::{Job, JobOutput};
+use reports::{ReportJob, ReportOutput};
 
 /// Runs the command.
 pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
@@ -35,22 +36,23 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         return fit::run(arguments, options, free);
     }
     let interrupt = Interrupt::install()?;
-    let output = JobOutput {
-        folder: arguments.resume.clone().or_else(|| arguments.out.clone()),
-        is_resumed: arguments.resume.is_some(),
-        resume_changed: arguments.resume_changed,
-        json: arguments.json.clone(),
-        jobs: arguments.engine_threads.map(usize::from),
-        quiet: arguments.quiet,
-        has_sequence: arguments.sequence,
-        has_capture: arguments.capture,
-    };
-    let job = Job {
-        scenario: &scenario,
+    let (resume, out) = (arguments.resume.as_deref(), arguments.out.as_deref());
+    let reports = ReportJob {
+        job: Job {
+            scenario: &scenario,
+            place: JobFolder::new(resume, out, arguments.resume_changed),
+            quiet: arguments.quiet,
+            interrupt,
+        },
         options,
-        output: &output,
+        output: ReportOutput {
+            json: arguments.json.clone(),
+            jobs: arguments.engine_threads.map(usize::from),
+            has_sequence: arguments.sequence,
+            has_capture: arguments.capture,
+        },
     };
-    job.run(interrupt).map(ExitCode::from)
+    reports.run().map(ExitCode::from)
 }
 
 /// Compares the model with its targets; fails where one is not met.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_files::Input;
-use wirecost_load::target::server::system_store;
+use wirecost_load::targets::server::system_store;
 use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem, certificates_to_pem};

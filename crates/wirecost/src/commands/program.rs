@@ -8,18 +8,18 @@ use wirecost_proto::units::counted;
 use wirecost_report::terminal;
 use wirecost_results::assemble::{Collected, Part};
 use wirecost_results::cell_times::CellTimes;
-use wirecost_results::folder::FOLDERS;
 use wirecost_results::journal::{self, Entry};
 use wirecost_results::resolved::{Asked, Tree};
 use wirecost_results::summary::SCHEMA;
 use wirecost_results::time::rfc3339;
-use wirecost_results::{Cell, CellFile, OpenRun, RunFolder, RunStart, Summary};
+use wirecost_results::{Cell, CellFile, RunFolder, Summary};
 use wirecost_scenario::options::compare::{Engine, Options};
 use wirecost_scenario::program::ProgramOptions;
 use wirecost_scenario::{Scenario, Work};
 
-use super::compare::{resume, verdict};
-use super::{command_line, folder};
+use super::command_line;
+use super::compare::verdict;
+use super::job::JobFolder;
 use crate::arguments::RunArguments;
 use crate::exit::Failure;
 use crate::output;
@@ -33,8 +33,8 @@ pub fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<ExitCode, Fa
     program_run::check(options).map_err(|error| {
         Failure::usage(format!("program: {error}")).with_hint("write the command as for a shell")
     })?;
-    let out = folder::of_run(resume::folder(&arguments.output)?.as_deref())?;
-    let run = open(scenario, arguments, &out)?;
+    let place = JobFolder::of_output(&arguments.output)?;
+    let run = place.open(&place.folder()?, scenario)?;
     let folder = &run.folder;
     let before = Before::look();
     let cell = match CellFile::read(folder, &options.key()) {
@@ -57,20 +57,6 @@ fn allowed(options: &ProgramOptions, is_allowed: bool) -> Result<(), Failure> {
         Failure::usage(format!("the scenario runs {programs} on this machine, as you"))
             .with_hint("add --allow-programs if you trust the file"),
     )
-}
-
-fn open(scenario: &Scenario, arguments: &RunArguments, out: &std::path::Path) -> Result<OpenRun, Failure> {
-    let start = RunStart {
-        folders: &FOLDERS,
-        command: command_line::recorded(),
-        scenario: scenario.to_yaml(),
-        at: std::time::SystemTime::now(),
-    };
-    if arguments.output.resume.is_none() {
-        return Ok(OpenRun::create(out, start)?);
-    }
-    OpenRun::resume(out, start, arguments.output.resume_changed)
-        .map_err(|error| resume::refused(error, "cells"))
 }
 
 fn measure(options: &ProgramOptions, folder: &RunFolder, is_quiet: bool) -> Result<Cell, Failure> {

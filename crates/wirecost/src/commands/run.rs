@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use wirecost_files::Input;
 use wirecost_live::signals::Interrupt;
-use wirecost_results::shard::Shard;
 use wirecost_scenario::identity;
 use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::compare::Options;
@@ -13,7 +12,8 @@ use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::{Edits, Scenario, Work};
 
-use super::compare::{Job, resume};
+use super::compare::CompareJob;
+use super::job::{Job, JobFolder, without_work};
 use super::load::options::consent;
 use super::{load, nbiot, program};
 use crate::arguments::{LoadOutputArguments, RunArguments};
@@ -142,6 +142,12 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
         output::note(name);
     }
     say_where_nothing_aborts(scenario);
+    let job = Job {
+        scenario,
+        place: JobFolder::of_output(&arguments.output)?,
+        quiet: arguments.output.quiet,
+        interrupt,
+    };
     match &scenario.work {
         Work::Comparison(options) => {
             let mut options = Options {
@@ -157,15 +163,15 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                     .map(|shard| without_work(shard, "cells"))
                     .ok_or_else(|| Failure::usage("there are no cells to run"));
             }
-            let job = Job {
-                scenario,
+            let comparison = CompareJob {
+                job,
                 options: &options,
                 output: &arguments.output,
                 shows_sequence: false,
             };
-            job.run(interrupt)
+            comparison.run()
         }
-        Work::Nbiot(options) => run_in_cells(scenario, options, arguments, interrupt),
+        Work::Nbiot(options) => run_in_cells(job, options, arguments),
         Work::Program(_) => Err(Failure::internal("a program runs alone")),
         Work::Loads(loads) => {
             refuse_flags_of_comparisons(arguments, "has phases of a load")?;
@@ -180,58 +186,37 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             {
                 return Ok(without_work(shard, "loads"));
             }
-            let job = load::job::Job {
+            let loads = load::loads::LoadJob {
+                job,
                 name: scenario.name.clone().unwrap_or_else(|| "run".into()),
                 loads: &loads,
                 shard: arguments.shard,
-                resolved: scenario.to_yaml(),
-                output: &load_output(arguments)?,
-                thresholds: &scenario.thresholds,
-                find_max: scenario.find_max.as_ref(),
+                output: &load_output(arguments),
                 agents: &arguments.agents,
             };
-            job.run(interrupt)
+            loads.run()
         }
     }
 }
 
-/// Says that a shard has nothing to run. That is no failure: with more shards than cells some are empty, and the others
-/// are the whole.
-pub fn without_work(shard: Shard, of: &str) -> u8 {
-    output::note(format_args!(
-        "shard {shard} has no {of}: nothing to run, and no folder"
-    ));
-    exit::OK
-}
-
 /// Runs reports in NB-IoT cells.
-fn run_in_cells(
-    scenario: &Scenario,
-    options: &NbiotOptions,
-    arguments: &RunArguments,
-    interrupt: Interrupt,
-) -> Result<u8, Failure> {
+fn run_in_cells(job: Job<'_>, options: &NbiotOptions, arguments: &RunArguments) -> Result<u8, Failure> {
     refuse_flags_of_comparisons(arguments, "is of reports in NB-IoT cells")?;
     let options = NbiotOptions {
         shard: arguments.shard,
         ..options.clone()
     };
-    let output = &arguments.output;
-    let job = nbiot::job::Job {
-        scenario,
+    let reports = nbiot::reports::ReportJob {
+        job,
         options: &options,
-        output: &nbiot::job::JobOutput {
-            folder: resume::folder(output)?,
-            is_resumed: output.resume.is_some(),
-            resume_changed: output.resume_changed,
-            json: output.json.clone(),
-            jobs: output.jobs,
-            quiet: output.quiet,
+        output: nbiot::reports::ReportOutput {
+            json: arguments.output.json.clone(),
+            jobs: arguments.output.jobs,
             has_sequence: false,
             has_capture: false,
         },
     };
-    job.run(interrupt)
+    reports.run()
 }
 
 /// Refuses options of loads for other scenarios: the user would look for a file that is never written.
@@ -280,25 +265,16 @@ fn say_where_nothing_aborts(scenario: &Scenario) {
 }
 
 /// The output options of loads from those that also apply to comparisons.
-fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure> {
+fn load_output(arguments: &RunArguments) -> LoadOutputArguments {
     let output = &arguments.output;
-    let folder = resume::folder(output)?;
-    let (resume, out) = if output.resume.is_some() {
-        (folder, None)
-    } else {
-        (None, folder)
-    };
-    Ok(LoadOutputArguments {
-        resume,
-        resume_changed: output.resume_changed,
-        out,
+    LoadOutputArguments {
         json: output.json.clone(),
-        no_keys: false,
         junit: arguments.junit.clone(),
         prometheus: arguments.prometheus,
         quiet: output.quiet,
         no_color: output.no_color,
-    })
+        ..LoadOutputArguments::default()
+    }
 }
 
 /// The more significant of two exit codes.

@@ -16,7 +16,7 @@ use wirecost_files::Input;
 use wirecost_live::Clock;
 use wirecost_live::patience::Patience;
 use wirecost_live::signals::Interrupt;
-use wirecost_load::target::server::trusted_authorities;
+use wirecost_load::targets::server::trusted_authorities;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::framing::LARGEST_PACKET;
 use wirecost_mqtt::codec::{
@@ -340,7 +340,7 @@ fn address(url: &Url, part: &str) -> Result<SocketAddr, Failure> {
         port: url.port,
         transport: Transport::Stream,
     };
-    let patience = Patience::of(LOOKUP_PATIENCE);
+    let patience = Patience::at_most(LOOKUP_PATIENCE);
     let waits = Waits {
         resolver: patience,
         connect: patience,

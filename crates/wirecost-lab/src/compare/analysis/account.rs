@@ -170,7 +170,7 @@ impl Account {
 
     /// The figures of the cell that a packet and its bytes count in.
     pub(super) fn shares(&self, verdict: &PacketVerdict, entered: Instant, spans: &[Span]) -> Shares {
-        let mut shares = Shares::of(self.counted(verdict.phase, entered));
+        let mut shares = Shares::uniform(self.counted(verdict.phase, entered));
         for span in spans.iter().filter(|span| span.phase != verdict.phase) {
             shares.add(self.counted(span.phase, entered), span.len.into());
         }

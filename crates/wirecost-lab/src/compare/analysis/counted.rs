@@ -14,7 +14,7 @@ pub struct Shares {
 
 impl Shares {
     /// The shares of a packet whose bytes all count in the same figures.
-    pub const fn of(packet: Counted) -> Self {
+    pub const fn uniform(packet: Counted) -> Self {
         Self {
             packet,
             others: Vec::new(),

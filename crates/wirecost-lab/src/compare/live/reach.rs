@@ -7,7 +7,7 @@ use std::time::Duration;
 use wirecost_live::Side;
 use wirecost_live::patience::Patience;
 use wirecost_live::relay::{Relay, Relayed, Route};
-use wirecost_load::target::server::trusted_authorities;
+use wirecost_load::targets::server::trusted_authorities;
 use wirecost_probe::reach::{self, Trial, Waits};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, server_address};

@@ -110,7 +110,7 @@ struct Watched {
 /// with that one.
 fn show_own_port(flow: &mut FlowReport, links: &DeviceLinks) {
     let peer = flow.peer;
-    if let Some(link) = device_of(peer.ip()).and_then(|host| links.of(host)) {
+    if let Some(link) = device_of(peer.ip()).and_then(|host| links.link_of(host)) {
         let own = link.own_port((flow.log.transport, peer.ip()), peer.port());
         flow.peer.set_port(own);
     }

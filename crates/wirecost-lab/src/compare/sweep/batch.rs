@@ -5,8 +5,6 @@ use std::time::Duration;
 use wirecost_live::capture::{AT_ENTRY, BEHIND_OFFLOAD};
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
-use wirecost_live::foreign::ForeignReport;
-use wirecost_results::environment::{Emulator, PowerSamples};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder, SampleRow};
@@ -16,33 +14,10 @@ use wirecost_scenario::plan::{Plan, mtu_of};
 use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};
 use crate::compare::capture::CaptureFile;
 use crate::compare::cells::{self, Context};
-use crate::compare::finish::emulator;
+use crate::compare::finish::{LiveFacts, emulator};
 use crate::compare::ladder::{DrawnPackets, ladder};
-use crate::compare::live::{NetworkFacts, Run, RunError};
+use crate::compare::live::{Run, RunError};
 use crate::compare::traffic::TrafficSink;
-
-/// The facts about the machine from a batch.
-#[derive(Debug)]
-pub(crate) struct LiveFacts {
-    /// Settings and medium.
-    pub(crate) network: NetworkFacts,
-    /// How the emulator kept its deadlines.
-    pub(crate) emulator: Option<Emulator>,
-    /// The report of the foreign server.
-    pub(crate) server: Option<ForeignReport>,
-    /// Messages that its devices offered.
-    pub(crate) messages: u64,
-    /// The power of the machine.
-    pub(crate) power: PowerSamples,
-    /// Packets of no cell.
-    pub(crate) unattributed_packets: u64,
-    /// Packets that the machine dropped.
-    pub(crate) dropped_packets: u64,
-    /// Whether the user ended it early.
-    pub(crate) interrupted: bool,
-    /// Why it or its capture ended early, unless the user ended it.
-    pub(crate) failure: Option<String>,
-}
 
 /// The most links of one batch. Each is checked before the measurement, one after the other.
 const MAX_LINKS: usize = 200;

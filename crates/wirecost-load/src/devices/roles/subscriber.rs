@@ -156,7 +156,7 @@ impl Subscribers {
         tracker: &mut MessageTracker,
         now: Instant,
     ) -> Option<Command> {
-        let subscriber = self.of(device)?;
+        let subscriber = self.subscriber(device)?;
         if subscriber.poll.is_some() {
             return subscriber.next_poll(pool, tracker, now);
         }
@@ -174,7 +174,7 @@ impl Subscribers {
 
     /// Handles an event of a device's endpoint. Events of senders are ignored.
     pub fn event(&mut self, device: usize, event: &Event, tracker: &mut MessageTracker, now: Instant) {
-        let Some(subscriber) = self.of(device) else {
+        let Some(subscriber) = self.subscriber(device) else {
             return;
         };
         match event {
@@ -201,13 +201,13 @@ impl Subscribers {
         }
     }
 
-    fn of(&mut self, device: usize) -> Option<&mut Subscriber> {
+    fn subscriber(&mut self, device: usize) -> Option<&mut Subscriber> {
         self.each.get_mut(device.checked_sub(self.first)?)
     }
 
     /// Takes the messages of a page. What the server had before the first poll is from its store.
     fn polled(&mut self, device: usize, polled: &Polled, tracker: &mut MessageTracker, now: Instant) {
-        let Some(subscriber) = self.of(device) else {
+        let Some(subscriber) = self.subscriber(device) else {
             return;
         };
         let is_first = subscriber.state != SubscriptionState::Subscribed && !subscriber.resumed;
@@ -236,7 +236,7 @@ impl Subscribers {
         }
         let stamp = stamp.filter(|stamp| reception.is_of_this_run(stamp, now));
         let place = stamp.and_then(|stamp| self.place(device, stamp));
-        let Some(subscriber) = self.of(device) else {
+        let Some(subscriber) = self.subscriber(device) else {
             return;
         };
         let intended = stamp.map(|stamp| reception.intended(&stamp));
@@ -262,12 +262,12 @@ impl Subscribers {
     fn place(&mut self, device: usize, stamp: Stamp) -> Option<ArrivalOrder> {
         let senders = self.reception.senders as usize;
         let left = self.tracks_left;
-        let subscriber = self.of(device)?;
+        let subscriber = self.subscriber(device)?;
         if subscriber.tracks.is_empty() {
             self.tracks_left = left.checked_sub(senders)?;
-            self.of(device)?.tracks = vec![Track::default(); senders].into();
+            self.subscriber(device)?.tracks = vec![Track::default(); senders].into();
         }
-        let track = self.of(device)?.tracks.get_mut(stamp.device as usize)?;
+        let track = self.subscriber(device)?.tracks.get_mut(stamp.device as usize)?;
         Some(track.note(stamp.message))
     }
 }

@@ -19,19 +19,19 @@ impl MessageTracker {
 
     fn begun(&mut self, began: Instant, now: Instant) -> &mut Interval {
         let key = self.intervals.key_of_begun(began, now);
-        self.intervals.of(key)
+        self.intervals.interval(key)
     }
 
     /// The interval of a time, for events that count in the second in which they happen.
     pub fn now(&mut self, now: Instant) -> &mut Interval {
         let key = self.intervals.key_of(now);
-        self.intervals.of(key)
+        self.intervals.interval(key)
     }
 
     /// The interval of an event `now` of a message that was intended earlier, maybe in another phase.
     pub fn of_message(&mut self, intended: Instant, now: Instant) -> &mut Interval {
         let key = self.intervals.key_of_message(intended, now);
-        self.intervals.of(key)
+        self.intervals.interval(key)
     }
 
     /// Whether an unanswered message arrives at a subscriber only after the end of the offer.

@@ -106,7 +106,7 @@ impl Intervals {
     }
 
     /// The interval of a key.
-    pub(super) fn of(&mut self, key: IntervalKey) -> &mut Interval {
+    pub(super) fn interval(&mut self, key: IntervalKey) -> &mut Interval {
         if self.open.get(self.latest).is_none_or(|(of, _)| *of != key) {
             let found = self.open.binary_search_by_key(&key, |(of, _)| *of);
             self.latest = found.unwrap_or_else(|place| {

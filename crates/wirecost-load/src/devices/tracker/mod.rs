@@ -160,7 +160,7 @@ impl MessageTracker {
     pub fn offer(&mut self, device: usize, intended: Instant, now: Instant, free: bool) {
         let key = self.intervals.key_of(intended);
         if self.records.len() >= self.most_outstanding {
-            let interval = self.intervals.of(key);
+            let interval = self.intervals.interval(key);
             interval.outcomes.offered += 1;
             interval.outcomes.failed += 1;
             return interval.reason(TOO_MANY);
@@ -171,7 +171,7 @@ impl MessageTracker {
         let mut message = Record::new(device as u32, number, intended, key);
         message.held_back = !free;
         self.records.insert(message, &mut queue.waiting);
-        let interval = self.intervals.of(key);
+        let interval = self.intervals.interval(key);
         interval.outcomes.offered += 1;
         if !free {
             record(&mut interval.schedule_lag, now.saturating_since(intended));
@@ -186,7 +186,7 @@ impl MessageTracker {
         let message = self.records.at_mut(slot);
         if !std::mem::replace(&mut message.held_back, true) {
             let (key, lag) = (message.interval, now.saturating_since(message.intended));
-            record(&mut self.intervals.of(key).schedule_lag, lag);
+            record(&mut self.intervals.interval(key).schedule_lag, lag);
         }
     }
 
@@ -202,7 +202,7 @@ impl MessageTracker {
             message: 0,
         };
         if !message.held_back {
-            let interval = self.intervals.of(message.interval);
+            let interval = self.intervals.interval(message.interval);
             record(&mut interval.schedule_lag, now.saturating_since(message.intended));
         }
         let message = self.records.handle(slot);
@@ -258,15 +258,19 @@ impl MessageTracker {
         };
         let message = *self.records.at(slot);
         let response = now.saturating_since(message.intended);
-        let interval = self.intervals.of(message.interval);
+        let interval = self.intervals.interval(message.interval);
         record(&mut interval.response_time, response);
         record(&mut interval.service_time, now.saturating_since(sent));
         let late = response > self.rules.timeout;
         let behind = self.intervals.is_behind(message.intended, now);
-        self.intervals.of(message.interval).worked_off += u64::from(behind && !late);
+        self.intervals.interval(message.interval).worked_off += u64::from(behind && !late);
         if !late {
             let key = self.intervals.key_of_acknowledgement(message.intended, now);
-            *self.intervals.of(key).acknowledged_then.get_or_insert_default() += 1;
+            *self
+                .intervals
+                .interval(key)
+                .acknowledged_then
+                .get_or_insert_default() += 1;
         }
         self.end(slot, move |outcomes| match late {
             false => &mut outcomes.acknowledged,
@@ -356,7 +360,7 @@ impl MessageTracker {
 
     fn explain(&mut self, slot: u32, reason: &str) {
         let key = self.records.at(slot).interval;
-        self.intervals.of(key).reason(reason);
+        self.intervals.interval(key).reason(reason);
     }
 
     /// Counts a message as sent at `at`, which it returns.
@@ -370,7 +374,7 @@ impl MessageTracker {
     /// Counts a message of the interval `key` as sent at a time, with its expected deliveries.
     fn count_left(&mut self, device: usize, key: IntervalKey, intended: Instant, at: Instant) {
         let times = self.matching.of_device(device);
-        let interval = self.intervals.of(key);
+        let interval = self.intervals.interval(key);
         interval.sent += 1;
         if times > 0 {
             interval.awaited += 1;
@@ -399,7 +403,7 @@ impl MessageTracker {
             self.records.leave(slot, list);
         }
         self.records.remove(slot);
-        *outcome(&mut self.intervals.of(message.interval).outcomes) += 1;
+        *outcome(&mut self.intervals.interval(message.interval).outcomes) += 1;
     }
 
     /// How many of a device's messages the protocol has.

@@ -323,7 +323,7 @@ impl Member {
         if let Some(loss) = loss {
             return tell_loss(&loss, &alive, &outbox);
         }
-        let job = Box::new(Job::of(shares));
+        let job = Box::new(Job::from_shares(shares));
         // If the socket has failed, the reader notices it.
         drop(self.channel.send(to_line(&ToAgent::Job {
             job,

@@ -25,7 +25,7 @@ pub struct AgentsReport {
 }
 
 /// What the tasks of a load say. Takes delays that are not known well enough out of the outcome.
-pub fn of(tasks: &[Task], outcome: &mut LoadOutcome) -> AgentsReport {
+pub fn collect(tasks: &[Task], outcome: &mut LoadOutcome) -> AgentsReport {
     let each: Vec<AgentFigures> = tasks.iter().map(|task| figures(task, outcome)).collect();
     let delay_error_ns = delay_error_ns(tasks);
     let mut warnings: Vec<Warning> = each.iter().filter_map(lost).collect();

@@ -56,7 +56,7 @@ pub enum JobError {
 
 impl Job {
     /// The job of these shares of one load.
-    pub fn of(shares: &[Share]) -> Self {
+    pub fn from_shares(shares: &[Share]) -> Self {
         let range = |share: &Share| PartRange {
             number: share.number,
             devices: share.devices.clone(),

@@ -22,7 +22,7 @@ impl Layout {
     ///
     /// # Errors
     /// The machine cannot hold the devices. The error says how many it could hold.
-    pub fn of(
+    pub fn choose(
         options: &LoadOptions,
         address: SocketAddr,
         limits: &Limits,
@@ -94,7 +94,7 @@ mod tests {
         let mut options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
         change(&mut options);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
-        let layout = Layout::of(&options, address, &LIMITS, 2);
+        let layout = Layout::choose(&options, address, &LIMITS, 2);
         layout
             .map(|layout| (layout.processes, layout.loops))
             .map_err(|error| error.to_string())

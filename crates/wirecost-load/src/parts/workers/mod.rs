@@ -98,7 +98,7 @@ impl WorkerHandle {
         let pid = worker.pid();
         // A pipe does not hold every job. If the worker does not read it, the load must still be able to end.
         let input = worker.sender();
-        drop(input.send(Job::of(shares).to_line()));
+        drop(input.send(Job::from_shares(shares).to_line()));
         let lines = worker.receiver();
         let worker = Arc::new(Mutex::new(worker));
         let reader = OutputReader {

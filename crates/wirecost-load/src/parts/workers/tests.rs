@@ -64,7 +64,7 @@ fn finished(part: u32, socket_error: &str) -> String {
 #[test]
 fn a_job_reads_back_as_its_shares() {
     let given = shares(4);
-    let line = Job::of(&given[1..3]).to_line();
+    let line = Job::from_shares(&given[1..3]).to_line();
     assert!(!line.contains('\n'));
     let read = Job::shares(&line).expect("a job");
     assert_eq!(read.len(), 2);
@@ -113,7 +113,7 @@ fn a_part_on_a_link_sends_secrets_at_its_end() {
         let options = Arc::make_mut(&mut shares[0].options);
         (options.link, options.capture, options.keys) = (link, capture, keys);
         let mut words = Vec::new();
-        let line = Job::of(&shares).to_line() + "\n";
+        let line = Job::from_shares(&shares).to_line() + "\n";
         worker::run(line.as_bytes(), &mut words).expect("it ends well");
         let said = String::from_utf8(words).expect("text");
         let said = said
@@ -191,7 +191,7 @@ fn a_worker_without_a_valid_job_reports_that() {
 
 #[test]
 fn a_worker_runs_its_parts_and_ends_with_its_input() {
-    let line = Job::of(&shares(2)).to_line() + "\n";
+    let line = Job::from_shares(&shares(2)).to_line() + "\n";
     let mut words = Vec::new();
     worker::run(line.as_bytes(), &mut words).expect("it ends well");
     let said = String::from_utf8(words).expect("text");

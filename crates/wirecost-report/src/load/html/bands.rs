@@ -24,7 +24,7 @@ pub(super) struct Slot {
 }
 
 /// The phases of a load, in seconds from its start.
-pub(super) fn of(load: &Load) -> Vec<Band> {
+pub(super) fn phases(load: &Load) -> Vec<Band> {
     let band = |phase: &PhaseFigures| {
         let span = [phase.begin_s, phase.begin_s + phase.duration_s];
         let [from, to] = span.map(|second| number::trimmed(second, 1));
@@ -104,6 +104,12 @@ impl Slot {
 /// The length of a span.
 pub(super) fn length([begin, end]: [f64; 2]) -> f64 {
     end - begin
+}
+
+/// A count divided by the length of a span; `None` for an empty span.
+pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
+    let seconds = length(span);
+    (seconds > 0.0).then(|| count as f64 / seconds)
 }
 
 /// The middle of a span.

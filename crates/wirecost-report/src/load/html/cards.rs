@@ -4,7 +4,6 @@ use serde::Serialize;
 use wirecost_results::load::{Load, LoadSummary};
 use wirecost_results::standing::Standing;
 
-use super::search;
 use crate::load::words;
 use crate::number;
 
@@ -23,9 +22,6 @@ pub(super) struct Card {
 
 /// The cards: the figures of one load, or the best of several loads.
 pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
-    if !summary.searches.is_empty() {
-        return search::cards(summary).collect();
-    }
     let mut cards = match summary.loads.as_slice() {
         [load] => of_one(load),
         loads => of_several(loads, labels),

@@ -7,8 +7,8 @@ use wirecost_results::rate_search::RateSearch;
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::usage::UsageRow;
 
-use super::bands::{self, Slot, middle};
-use super::timeline::{Acknowledged, per_second};
+use super::bands::{self, Slot, middle, per_second};
+use super::timeline::Acknowledged;
 use super::timeplot::{self, Quantity};
 use super::{DRAWN, percentiles, usage};
 use crate::chart::{Figure, Scale, ends, lines};

@@ -2,8 +2,7 @@
 
 use wirecost_results::seconds::SecondRow;
 
-use super::bands::{Slot, middle};
-use super::timeline::per_second;
+use super::bands::{Slot, middle, per_second};
 use super::timeplot::seconds;
 use crate::chart::lines::LOW;
 use crate::chart::plot::{Axis, Band, Plot};

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wirecost_results::load::Load;
 use wirecost_results::seconds::SecondRow;
 
-use super::bands::{self, Slot, length, middle};
+use super::bands::{self, Slot, middle, per_second};
 use super::timeplot::{self, Quantity};
 use super::{outcomes, usage};
 use crate::chart::lines::Curve;
@@ -34,7 +34,7 @@ pub(super) struct TimeLine {
 impl TimeLine {
     /// The time line of load number `index`; `None` where it has no seconds.
     pub(super) fn of(results: &LoadResults, index: usize, load: &Load) -> Option<Self> {
-        let bands = bands::of(load);
+        let bands = bands::phases(load);
         let (slots, step) = bands::slots(load, index, &results.seconds);
         if slots.is_empty() {
             return None;
@@ -198,12 +198,6 @@ fn line(
 ) -> Curve {
     let point = |slot| (middle(span(slot)), value(slot));
     timeplot::line(label, number, slots.iter().map(point).collect())
-}
-
-/// A count divided by the length of a span; `None` for an empty span.
-pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
-    let seconds = length(span);
-    (seconds > 0.0).then(|| count as f64 / seconds)
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ mod tests {
             client_id: CLIENT_ID.into(),
             ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
         };
-        let named = asked.of_run(RunTag::of(0));
+        let named = asked.of_run(RunTag::from_number(0));
         assert_eq!(named.client_id, "000%05d");
         assert_eq!(named.resource, "t/000/%d");
         assert_eq!(

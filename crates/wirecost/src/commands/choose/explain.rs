@@ -193,7 +193,7 @@ fn whole(
     let Some(device) = &inputs.device else {
         return Ok(None);
     };
-    let lives = lives::of(seen, cell, Some(device))?;
+    let lives = lives::cycles(seen, cell, Some(device))?;
     let first = lives.first();
     let spent = first.and_then(|life| Some((life.account.as_ref()?, life.every)));
     Ok(spent.map(|(account, every)| {

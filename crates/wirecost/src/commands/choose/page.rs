@@ -4,7 +4,7 @@ use wirecost_report::choice::{Choice, Choices, Current, Ranked};
 use wirecost_results::RunFolder;
 
 use super::needs::word;
-use super::rows::Row;
+use super::rows::{self, Row};
 use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
@@ -70,7 +70,10 @@ fn choice(decision: &Decision<'_>, path: &str) -> Choice {
             .into_iter()
             .chain(notes(inputs, rows, &[]))
             .chain(bill_of_first(inputs, rows))
-            .chain(ways::legend(inputs.arguments.every.unwrap_or_default(), rows))
+            .chain(ways::legend(
+                inputs.arguments.every.unwrap_or_default(),
+                &rows::ways(rows),
+            ))
             .map(|note| note.trim_start_matches("* ").to_owned())
             .collect(),
     }
@@ -99,7 +102,7 @@ fn currents(row: Option<&Row>) -> [Option<Current>; 2] {
 }
 
 fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {
-    let shown: Vec<usize> = ways::shown(rows).into_iter().map(|(index, _)| index).collect();
+    let shown: Vec<usize> = rows::shown(rows).into_iter().map(|(index, _)| index).collect();
     let each = rows.iter().enumerate();
     each.map(|(index, row)| Ranked {
         texts: line(inputs, rows, (index, row)),
@@ -129,7 +132,7 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     let contents: Vec<String> = contents.iter().map(ToString::to_string).collect();
     let mut list = vec![
         ("reading", format!("{} every {every}", contents.join(" or "))),
-        ("link", table::link(inputs)),
+        ("link", sentence::properties(inputs)),
         ("delivery", word(arguments.delivery)),
     ];
     if let Some(within) = arguments.within {

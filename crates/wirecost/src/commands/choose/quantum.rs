@@ -19,7 +19,7 @@ const MONTHS: f64 = 12.0;
 
 /// The handshake of today with the group and the signatures that stay safe: X25519MLKEM768, and ML-DSA-65 in as many certificates, at
 /// most three. The sizes of a public chain of this kind are not known: no public authority issues one.
-pub(super) fn of(today: &Handshake) -> Handshake {
+pub(super) fn secured(today: &Handshake) -> Handshake {
     let certificates = today.chain.sizes().map(|sizes| sizes.certificates().count());
     let chain = match certificates {
         None => today.chain,
@@ -107,7 +107,7 @@ pub(super) fn lines(inputs: &Inputs<'_>, added: &[Added]) -> Vec<String> {
         .tariff
         .as_ref()
         .map_or("", |tariff| tariff.currency.as_str());
-    let certificates = match of(&inputs.handshake).chain {
+    let certificates = match secured(&inputs.handshake).chain {
         Chain::Leaf => "a certificate".to_owned(),
         Chain::Intermediate => "2 certificates".to_owned(),
         Chain::CrossSigned => "3 certificates".to_owned(),

@@ -144,7 +144,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         return Ok(None);
     };
     let device = inputs.device.as_ref();
-    let lives = lives::of(&seen, cell, device)?;
+    let lives = lives::cycles(&seen, cell, device)?;
     let Some(bytes) = Spread::of(lives.iter().map(|life| life.usage.wire_bytes() / life.readings)) else {
         return Ok(None);
     };
@@ -313,4 +313,23 @@ fn estimate(row: &Row, by: By) -> Option<Estimate> {
         value: value(row, by)?,
         interval,
     })
+}
+
+/// The rows that a table shows: of those that differ only in how their connections start, the first.
+pub fn shown(rows: &[Row]) -> Vec<(usize, &Row)> {
+    let mut shown: Vec<(usize, &Row)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let is_alike = |(_, other): &(usize, &Row)| {
+            other.stack == row.stack && other.way.use_of_connections() == row.way.use_of_connections()
+        };
+        if !shown.iter().any(is_alike) {
+            shown.push((index, row));
+        }
+    }
+    shown
+}
+
+/// The ways of rows.
+pub fn ways(rows: &[Row]) -> Vec<&Way> {
+    rows.iter().map(|row| &row.way).collect()
 }

@@ -2,6 +2,7 @@
 
 use wirecost_proto::shown::money;
 use wirecost_proto::units::counted;
+use wirecost_results::link_text::LinkShown;
 
 use wirecost_scenario::options::handshake::Handshake;
 
@@ -162,11 +163,20 @@ fn reading(inputs: &Inputs<'_>) -> String {
     format!("{} every {every}", contents.join(" or "))
 }
 
+/// The link as text, which says so if it loses nothing.
+pub(super) fn properties(inputs: &Inputs<'_>) -> String {
+    let text = LinkShown(inputs.link).to_string();
+    match text.contains("loss") {
+        true => text,
+        false => text + ", no loss",
+    }
+}
+
 /// The link as it was named, with what was asked for beside its name; without a name its properties.
 fn link(inputs: &Inputs<'_>) -> String {
     let lists = &inputs.arguments.link;
     let [named] = lists.link.as_slice() else {
-        return super::table::link(inputs);
+        return properties(inputs);
     };
     let mut text = named.name.clone();
     let rtt = lists.rtt.first().map(|rtt| format!(", RTT {}", time(*rtt)));

@@ -7,10 +7,9 @@ use wirecost_proto::shown;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
-use wirecost_results::link_text::LinkShown;
 use wirecost_stats::MeanInterval;
 
-use super::rows::{Figures, Row, Spread};
+use super::rows::{self, Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
 use crate::commands::cost::bill;
 use crate::commands::cost::lives::TIMES_OF_CELL;
@@ -31,7 +30,7 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
     } = decision;
     let mut text = paragraph(&sentence::paragraph(decision), width);
     text += &format!("\n{}", paragraph(&sentence::asked(inputs), width));
-    let shown = ways::shown(rows);
+    let shown = rows::shown(rows);
     let left_out = rows.len() - shown.len();
     let listing = Listing {
         heads: heads(inputs, rows),
@@ -55,20 +54,11 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
         text += &paragraph(&format!("- {assumption}"), width);
     }
     text.push('\n');
-    let legend = ways::legend(inputs.arguments.every.unwrap_or_default(), rows);
+    let legend = ways::legend(inputs.arguments.every.unwrap_or_default(), &rows::ways(rows));
     for note in legend.iter().chain(&notes(inputs, rows, verified)) {
         text += &paragraph(note, width);
     }
     text
-}
-
-/// The link as text, which says so if it loses nothing.
-pub(super) fn link(inputs: &Inputs<'_>) -> String {
-    let text = LinkShown(inputs.link).to_string();
-    match text.contains("loss") {
-        true => text,
-        false => text + ", no loss",
-    }
 }
 
 /// The headings of the columns.

@@ -16,7 +16,6 @@ use wirecost_scenario::selector::{Selector, SelectorError, of_cells};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use super::rows::Row;
 use crate::arguments::ChooseArguments;
 use crate::commands::cost::table::time;
 use crate::commands::keep_alive_seconds;
@@ -209,23 +208,9 @@ impl Way {
     }
 }
 
-/// The rows that a table shows: of those that differ only in how their connections start, the first.
-pub fn shown(rows: &[Row]) -> Vec<(usize, &Row)> {
-    let mut shown: Vec<(usize, &Row)> = Vec::new();
-    for (index, row) in rows.iter().enumerate() {
-        let is_alike = |(_, other): &(usize, &Row)| {
-            other.stack == row.stack && other.way.use_of_connections() == row.way.use_of_connections()
-        };
-        if !shown.iter().any(is_alike) {
-            shown.push((index, row));
-        }
-    }
-    shown
-}
-
-/// What the words of the ways mean, as far as rows have them.
-pub fn legend(every: Duration, rows: &[Row]) -> Vec<String> {
-    let any = |wanted: &dyn Fn(&Way) -> bool| rows.iter().any(|row| wanted(&row.way));
+/// What the words of these ways mean.
+pub fn legend(every: Duration, ways: &[&Way]) -> Vec<String> {
+    let any = |wanted: &dyn Fn(&Way) -> bool| ways.iter().any(|way| wanted(way));
     let mut legend = Vec::new();
     if any(&Way::is_kept) {
         legend.push(format!(

@@ -19,7 +19,7 @@ use crate::exit::Failure;
 /// The options of these arguments.
 pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
     let mut options = Options {
-        contents: Contents::of(&arguments.size, &arguments.readings.lists()),
+        contents: Contents::from_lists(&arguments.size, &arguments.readings.lists()),
         links: links(&lists(arguments))?,
         starts: arguments.start.clone(),
         schedules: Schedule::every(&arguments.interval, &arguments.messages_per_connection, None),

@@ -31,7 +31,7 @@ pub fn recorded(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
 }
 
 /// The life of each device, from one connect to the next.
-pub fn of(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
+pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
     life::lives(traffic, cell, device).map_err(|why| match why {
         NoLife::UnknownNames => unknown_names(&cell.stack),
         NoLife::NoTimesOnAir | NoLife::UnknownCell(_) => {
@@ -170,7 +170,7 @@ impl Lives<'_> {
                 why.unwrap_or_else(|| "no device finished its life".to_owned())
             ));
         };
-        let lives = of(seen, cell, self.device)?;
+        let lives = cycles(seen, cell, self.device)?;
         let mut traffic = life::of_mean_device(label(cell), cell, &lives, self.device);
         if let Some(session) = self.asked.session.filter(|_| cell.connect.is_some()) {
             self.end_sessions(planned, session, &mut traffic)?;
@@ -203,7 +203,7 @@ impl Lives<'_> {
                 });
                 let Some((_, full)) = full else { return Ok(()) };
                 let Some(seen) = &full.traffic else { return Ok(()) };
-                let lives = of(seen, &full.cell, self.device)?;
+                let lives = cycles(seen, &full.cell, self.device)?;
                 let full = Cycle::mean(&lives, lives.len());
                 // The percentile depends on how many readings have a full handshake, and the two kinds were not simulated together.
                 traffic.time = None;

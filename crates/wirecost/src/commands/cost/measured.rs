@@ -337,7 +337,7 @@ fn pairs(device: &Device, activity: &Activity, trace: &Trace, window: [f64; 2]) 
     pairs.push(Pair {
         name: format!("idle mW, in the other {} s", number(outside)),
         key: "idle_watts",
-        modelled: Energy::of(device.floor(), 1_000_000_000),
+        modelled: Energy::at_level(device.floor(), 1_000_000_000),
         measured: idle,
     });
     pairs

@@ -185,7 +185,7 @@ fn as_run(
             ));
             continue;
         };
-        let lives = lives::of(&recorded, cell, device)?;
+        let lives = lives::cycles(&recorded, cell, device)?;
         source.add_cell(life::of_mean_device(label, cell, &lives, device), cell, &recorded);
     }
     Ok(())

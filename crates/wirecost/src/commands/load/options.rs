@@ -90,7 +90,7 @@ fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, F
     let all = combined(&all, &arguments.start, MOST, |choice, start| {
         choice.start = *start
     });
-    let contents = Contents::of(&arguments.size, &arguments.readings.lists()).each();
+    let contents = Contents::from_lists(&arguments.size, &arguments.readings.lists()).each();
     let all = combined(&all, &contents, MOST, |choice, content| {
         choice.content = *content;
     });

@@ -17,9 +17,10 @@ use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::parameter;
 
 use crate::arguments::NbiotArguments;
+use crate::commands::job::at_once;
 use crate::exit::{self, Failure};
 use crate::output;
-use crate::progress::Counted;
+use crate::progress::Display;
 
 /// Settings that are tried, unless it is said otherwise.
 const SETTINGS: usize = 60;
@@ -59,11 +60,15 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     };
     let failed = |error| failure(error, &name);
     let interrupt = Interrupt::install()?;
-    let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = arguments.engine_threads.map_or_else(cpus, usize::from);
-    let mut screen = Counted::new(fit.settings, "settings", arguments.quiet);
-    let settings = fit.measure(jobs, &mut |done| screen.done(done), &|| interrupt.is_set());
-    screen.clear();
+    let jobs = at_once(arguments.engine_threads.map(usize::from));
+    let of = fit.settings as u64;
+    let mut display = Display::new(of, arguments.quiet);
+    let settings = fit.measure(
+        jobs,
+        &mut |done| display.advance(done as u64, of, "settings"),
+        &|| interrupt.is_set(),
+    );
+    display.clear();
     let settings = settings.map_err(failed)?;
     let best = nearest(&settings, fit.points);
     let ablations = match best.filter(|best| best.is_met() && !interrupt.is_set()) {

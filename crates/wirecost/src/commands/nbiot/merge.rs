@@ -10,7 +10,7 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::{Scenario, Work, merge};
 
-use super::job;
+use super::reports;
 
 /// What folders may differ in: their thresholds are judged together.
 const MAY_DIFFER: [&str; 2] = ["name", "thresholds"];
@@ -35,8 +35,8 @@ pub fn merged(sources: &[RunFolder], into: &RunFolder) -> Result<NbiotSummary, M
     into.restore(&FOLDERS)?;
     copy_facts(sources, into)?;
     let runs = runs(sources, &grids, into)?;
-    let summary = job::judged(&scenario, &options, &grids, &runs);
-    job::write(into, &summary, &grids.map(&runs))?;
+    let summary = reports::judged(&scenario, &options, &grids, &runs);
+    reports::write(into, &summary, &grids.map(&runs))?;
     Ok(summary)
 }
 
@@ -72,7 +72,7 @@ fn wrong(folder: &RunFolder, why: &dyn std::fmt::Display) -> MergeError {
 fn runs(sources: &[RunFolder], grids: &Grids, into: &RunFolder) -> Result<Vec<FinishedRun>, ResultsError> {
     let mut runs = Vec::new();
     for index in 0..grids.len() {
-        let name = job::file_name(grids, index);
+        let name = reports::file_name(grids, index);
         let Some(source) = sources.iter().find(|source| source.file(&name).exists()) else {
             continue;
         };
@@ -82,7 +82,7 @@ fn runs(sources: &[RunFolder], grids: &Grids, into: &RunFolder) -> Result<Vec<Fi
             figures: into.read_json(&name)?,
             recorded: None,
         };
-        journal::append(into, &job::entry(grids, &run))?;
+        journal::append(into, &reports::entry(grids, &run))?;
         runs.push(run);
     }
     Ok(runs)

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use wirecost_live::environment::free_files;
 use wirecost_live::limits::Limits;
 use wirecost_live::process::worker::Worker;
-use wirecost_load::target::sink::{own_program, processes_for};
+use wirecost_load::targets::sink::{own_program, processes_for};
 use wirecost_proto::bare::Transport;
 use wirecost_security::certificate::Identity;
 use wirecost_stack::{Application, Stack};

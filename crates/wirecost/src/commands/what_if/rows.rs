@@ -112,7 +112,7 @@ fn part(
         let why = cell.not_run.clone();
         return Ok(Err(why.unwrap_or_else(|| "the device did not finish".to_owned())));
     };
-    let lives = lives::of(&recorded, cell, device)?;
+    let lives = lives::cycles(&recorded, cell, device)?;
     let mut traffic = life::of_mean_device(cell.stack.clone(), cell, &lives, device);
     for cycle in &mut traffic.cycles {
         cycle.every /= share;

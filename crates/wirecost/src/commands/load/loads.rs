@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use wirecost_files::output::{Existing, named, write_named};
 use wirecost_live::foreign::TargetError;
 use wirecost_live::provenance::Before;
-use wirecost_live::signals::Interrupt;
 use wirecost_live::topology::prepare;
 use wirecost_load::context::RunContext;
 use wirecost_load::devices::footprint;
@@ -14,57 +13,52 @@ use wirecost_load::error::LoadError;
 use wirecost_load::parts::outcome::{LoadOutcome, Obstacle};
 use wirecost_load::run::run as run_load;
 use wirecost_load::schedule::sweep::{Measured, Sweep, Unkept};
-use wirecost_load::target::server::ServerError;
-use wirecost_load::target::sink::{SinkError, own_program};
+use wirecost_load::targets::server::ServerError;
+use wirecost_load::targets::sink::{SinkError, own_program};
 use wirecost_load::verdict::Taken;
 use wirecost_load::verdict::entry;
 use wirecost_load::watch::Watcher;
 use wirecost_report::load::Absent;
 use wirecost_report::terminal;
-use wirecost_results::folder::LOAD_FOLDERS;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::shard::Shard;
 use wirecost_results::store::Heading;
 use wirecost_results::warning::Warning;
-use wirecost_results::{LoadFile, OpenRun, ResultsError, RunFolder, RunStart};
-use wirecost_scenario::find_max::FindMax;
+use wirecost_results::{LoadFile, ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_scenario::thresholds::Thresholds;
 
 use super::agents::{self, Gathered};
 use crate::arguments::{AgentsArguments, LoadOutputArguments};
-use crate::commands::compare::resume;
-use crate::commands::{command_line, folder, thresholds};
+use crate::commands::job::{self, Job};
+use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::load_view::LoadView;
 use crate::output;
 use crate::prometheus::Endpoint;
 
 /// Loads to run one after the other.
-pub struct Job<'a> {
+pub struct LoadJob<'a> {
+    /// Their job.
+    pub job: Job<'a>,
     /// The scenario's name; for a command line, the command's.
     pub name: String,
     /// The loads, in order.
     pub loads: &'a [LoadOptions],
     /// The part of the loads to run; `None` runs all.
     pub shard: Option<Shard>,
-    /// The scenario as YAML, with every default filled in.
-    pub resolved: String,
     /// The output options.
     pub output: &'a LoadOutputArguments,
-    /// The thresholds of the figures.
-    pub thresholds: &'a Thresholds,
-    /// The condition at which the highest rate of each load is searched.
-    pub find_max: Option<&'a FindMax>,
     /// The agents that are asked for, if any.
     pub agents: &'a AgentsArguments,
 }
 
-impl Job<'_> {
+impl LoadJob<'_> {
     /// Runs the loads. Returns the exit code. Call it on the main thread.
-    pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
+    pub fn run(&self) -> Result<u8, Failure> {
+        let (place, interrupt) = (&self.job.place, self.job.interrupt);
+        let (thresholds, find_max) = (&self.job.scenario.thresholds, self.job.scenario.find_max.as_ref());
         let (json, junit) = (self.output.json.as_deref(), self.output.junit.as_deref());
         output::check_files(&[("--json", json), ("--junit", junit)])?;
         if self.loads.iter().any(LoadOptions::makes_namespaces) {
@@ -84,12 +78,12 @@ impl Job<'_> {
         };
         // Of loads that are not resumed all are to run, and those that do not fit leave no folder.
         let is_here = gathered.is_none();
-        let wants_abort = self.thresholds.want_abort();
-        if is_here && self.output.resume.is_none() {
+        let wants_abort = thresholds.want_abort();
+        if is_here && !place.is_resumed() {
             footprint::check(self.own_loads(), wants_abort).map_err(|limit| failed(limit.into()))?;
         }
-        let run = self.open()?;
-        if is_here && self.output.resume.is_some() {
+        let run = self.job.open(&place.folder()?)?;
+        if is_here && place.is_resumed() {
             let to_run = self.own_loads().into_iter();
             let to_run = to_run.filter(|load| !run.earlier.finished.contains(&identity::key(load)));
             footprint::check(to_run, wants_abort).map_err(|limit| failed(limit.into()))?;
@@ -108,13 +102,11 @@ impl Job<'_> {
             before: &before,
         };
         // An unreachable target does not end the other loads.
-        let is_one_of_many =
-            self.loads.iter().map(|load| load.repeat).sum::<u32>() > 1 && self.find_max.is_none();
+        let is_one_of_many = self.loads.iter().map(|load| load.repeat).sum::<u32>() > 1 && find_max.is_none();
         let mut unreached = Vec::new();
         let mut run_one = |options: &LoadOptions, position| -> Result<Option<LoadFile>, LoadError> {
-            let demands = |index, phase: &PhaseFigures, lasted| {
-                self.thresholds.failing_early(options, index, phase, lasted)
-            };
+            let demands =
+                |index, phase: &PhaseFigures, lasted| thresholds.failing_early(options, index, phase, lasted);
             let context = RunContext {
                 program: &program,
                 folder: folder.path(),
@@ -133,7 +125,7 @@ impl Job<'_> {
                 ended => ended,
             }
         };
-        let measured = match self.find_max {
+        let measured = match find_max {
             Some(find_max) => sweep.find_max(find_max, &mut run_one, &mut |search, trial| {
                 self.tell(search, trial);
             })?,
@@ -144,25 +136,9 @@ impl Job<'_> {
 
     /// Tells the user whether a load of a search has held.
     fn tell(&self, search: &RateSearch, trial: &RateTrial) {
-        if !self.output.quiet {
+        if !self.job.quiet {
             output::note(terminal::load::trial_line(search, trial));
         }
-    }
-
-    /// The results folder, new or resumed.
-    fn open(&self) -> Result<OpenRun, Failure> {
-        let start = RunStart {
-            folders: &LOAD_FOLDERS,
-            command: command_line::recorded(),
-            scenario: self.resolved.clone(),
-            at: std::time::SystemTime::now(),
-        };
-        let Some(path) = &self.output.resume else {
-            let path = folder::of_run(self.output.out.as_deref())?;
-            return Ok(OpenRun::create(&path, start)?);
-        };
-        OpenRun::resume(path, start, self.output.resume_changed)
-            .map_err(|error| resume::refused(error, "loads"))
     }
 
     /// Writes the report, prints the results, and decides the exit code.
@@ -177,7 +153,7 @@ impl Job<'_> {
             kept.loads.push(*load);
             return self.without_room(folder, &kept, &error);
         }
-        let written = measured.write(self.thresholds.of_loads(&self.own_loads(), &kept));
+        let written = measured.write(self.job.scenario.thresholds.of_loads(&self.own_loads(), &kept));
         let summary = match written {
             Ok(summary) => summary,
             Err(error) => return self.without_room(folder, &kept, &error),
@@ -187,7 +163,7 @@ impl Job<'_> {
             && let Some(error) = measured.failure
         {
             write_junit(self.output, &summary, &absent)?;
-            if self.output.resume.is_none() {
+            if !self.job.place.is_resumed() {
                 folder.remove_if_nothing_measured();
             }
             return Err(failed(error));
@@ -198,16 +174,12 @@ impl Job<'_> {
         export(self.output, &summary, &absent)?;
         printed?;
         reported.map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        if !self.output.quiet {
-            let report = folder.file("report.html");
-            output::note(format_args!("report:  {}", report.display()));
-            for capture in summary.loads.iter().filter_map(|load| load.capture.as_ref()) {
-                output::note(format_args!("capture: {}", folder.file(capture).display()));
-            }
-        }
+        let captures = summary.loads.iter().filter_map(|load| load.capture.as_ref());
+        let captures = captures.map(|capture| folder.file(capture));
+        self.job.note_files(&folder.file("report.html"), captures);
         let is_not_run = |load: &Load| load.not_run.is_some();
         if summary.interrupted || summary.loads.iter().any(is_not_run) {
-            output::note(format_args!("resume:  {}", resume::command(folder.path())));
+            job::note_resume(folder);
         }
         let without_any = unreached
             .into_iter()
@@ -238,7 +210,7 @@ impl Job<'_> {
         missing
             .iter()
             .map(|options| Absent {
-                load: entry::of(options, &LoadOutcome::default(), Taken::default(), None),
+                load: entry::assemble(options, &LoadOutcome::default(), Taken::default(), None),
                 error: error.take(),
             })
             .collect()
@@ -257,7 +229,7 @@ impl Job<'_> {
             "hint: what was measured before is in {}; make room on its disk",
             folder.path().display()
         ));
-        output::note(format_args!("resume:  {}", resume::command(folder.path())));
+        job::note_resume(folder);
         printed.map(|()| exit::CELLS_FAILED)
     }
 }
@@ -283,22 +255,15 @@ fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Sen
 }
 
 fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), Failure> {
-    let table = || terminal::load::table(summary, &output::table_options(arguments.no_color));
-    let json = || {
-        let text = serde_json::to_string_pretty(summary);
-        text.map(|text| text + "\n")
-            .map_err(|error| Failure::new(exit::INTERNAL, error))
-    };
     let is_junit_printed = arguments.junit.as_deref().is_some_and(output::is_stdout);
-    match arguments.json.as_deref() {
-        Some(path) if output::is_stdout(path) => output::data(json()?),
-        _ if is_junit_printed => {}
-        _ => output::text(table()),
-    }
-    match arguments.json.as_deref().filter(|path| !output::is_stdout(path)) {
-        Some(path) => write_named(path, json()?).map_err(|error| output::unwritable("--json", path, &error)),
-        None => Ok(()),
-    }
+    output::table_or_json(
+        arguments.json.as_deref(),
+        || serde_json::to_string_pretty(summary),
+        || match is_junit_printed {
+            true => String::new(),
+            false => terminal::load::table(summary, &output::table_options(arguments.no_color)),
+        },
+    )
 }
 
 /// Writes the files for continuous integration, if requested.

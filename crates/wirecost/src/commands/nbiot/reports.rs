@@ -1,65 +1,54 @@
 //! Runs a scenario in the cells: its results folder, its figures, its thresholds, its exit code.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use wirecost_lab::nbiot::grids::Grids;
 use wirecost_lab::nbiot::{FinishedRun, NbiotError};
 use wirecost_live::provenance::Before;
 use wirecost_live::room::Room;
-use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::CELLS;
 use wirecost_results::journal::{self, Entry};
 use wirecost_results::nbiot::map::{self, DeviceMap};
 use wirecost_results::nbiot::sensitivity::knees;
-use wirecost_results::nbiot::{FOLDERS, NbiotSummary, RunFigures};
+use wirecost_results::nbiot::{NbiotSummary, RunFigures};
 use wirecost_results::time::rfc3339;
-use wirecost_results::{OpenRun, ResultsError, RunFolder, RunStart};
+use wirecost_results::{OpenRun, ResultsError, RunFolder};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 
 use super::recorded;
-use crate::commands::compare::resume;
-use crate::commands::run::without_work;
-use crate::commands::{command_line, folder, thresholds};
-use crate::exit::{self, Failure};
+use crate::commands::job::{self, Job, without_work};
+use crate::commands::{command_line, thresholds};
+use crate::exit::Failure;
 use crate::output;
-use crate::progress::Counted;
 
-/// Where the results of a job go, and how it is played.
+/// How reports are played, and what is shown of them.
 #[derive(Clone, Debug)]
-pub struct JobOutput {
-    /// The folder of `--resume` or `--out`; `None` for one with the time as its name.
-    pub folder: Option<PathBuf>,
-    /// Whether it continues an earlier run there.
-    pub is_resumed: bool,
-    /// Whether that run may have had other options.
-    pub resume_changed: bool,
+pub struct ReportOutput {
     /// The file of `--json`.
     pub json: Option<PathBuf>,
     /// Runs to play at the same time; `None` for the number of CPUs.
     pub jobs: Option<usize>,
-    /// Whether only errors and the table are printed.
-    pub quiet: bool,
     /// Whether the sequences of recorded devices are printed.
     pub has_sequence: bool,
     /// Whether the packets of recorded devices are written.
     pub has_capture: bool,
 }
 
-/// A scenario and where its results go.
-pub struct Job<'a> {
-    /// The scenario with its name and thresholds.
-    pub scenario: &'a Scenario,
+/// Reports of devices in NB-IoT cells.
+pub struct ReportJob<'a> {
+    /// Their job.
+    pub job: Job<'a>,
     /// What it runs, or a shard of it.
     pub options: &'a NbiotOptions,
-    /// Where the results go.
-    pub output: &'a JobOutput,
+    /// How they are played.
+    pub output: ReportOutput,
 }
 
-impl Job<'_> {
+impl ReportJob<'_> {
     /// Plays the runs, writes the results folder, and prints the table. Returns the exit code.
-    pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
-        let output = self.output;
+    pub fn run(&self) -> Result<u8, Failure> {
+        let output = &self.output;
         output::check_files(&[("--json", output.json.as_deref())])?;
         let grids = Grids::new(self.options)?;
         check_can_run(&grids)?;
@@ -73,18 +62,17 @@ impl Job<'_> {
             return Ok(without_work(shard, "points"));
         }
         self.check_memory(&grids, &planned)?;
-        let out = folder::of_run(output.folder.as_deref())?;
-        let run = self.open(&out)?;
+        let run = self.job.open(&self.job.place.folder()?)?;
         let counted = Entry::Planned {
             cells: planned.len() as u64,
             of_all: grids.len() as u64,
         };
         journal::append(&run.folder, &counted)?;
         let before = Before::look();
-        let played = self.play(&grids, &planned, &run, interrupt);
+        let played = self.play(&grids, &planned, &run);
         let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;
         run.folder.write_environment(before.environment())?;
-        let summary = judged(self.scenario, self.options, &grids, &finished);
+        let summary = judged(self.job.scenario, self.options, &grids, &finished);
         write(&run.folder, &summary, &grids.map(&finished))?;
         if output.has_sequence {
             recorded::print(&grids, &run.folder)?;
@@ -122,33 +110,11 @@ impl Job<'_> {
     }
 
     fn jobs(&self) -> usize {
-        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.output.jobs.unwrap_or_else(cpus)
-    }
-
-    /// The results folder, new or resumed.
-    fn open(&self, out: &Path) -> Result<OpenRun, Failure> {
-        let start = RunStart {
-            folders: &FOLDERS,
-            command: command_line::recorded(),
-            scenario: self.scenario.to_yaml(),
-            at: std::time::SystemTime::now(),
-        };
-        match self.output.is_resumed {
-            false => Ok(OpenRun::create(out, start)?),
-            true => OpenRun::resume(out, start, self.output.resume_changed)
-                .map_err(|error| resume::refused(error, "points")),
-        }
+        job::at_once(self.output.jobs)
     }
 
     /// Plays the runs that are not finished, and writes the file of each and its line in the journal.
-    fn play(
-        &self,
-        grids: &Grids,
-        planned: &[usize],
-        run: &OpenRun,
-        interrupt: Interrupt,
-    ) -> Result<Vec<FinishedRun>, Failure> {
+    fn play(&self, grids: &Grids, planned: &[usize], run: &OpenRun) -> Result<Vec<FinishedRun>, Failure> {
         let mut finished = Vec::new();
         let mut missing = Vec::new();
         for index in planned {
@@ -161,8 +127,9 @@ impl Job<'_> {
                 None => missing.push(*index),
             }
         }
-        let mut screen = Counted::new(planned.len(), "runs", self.output.quiet);
-        screen.done(finished.len());
+        let of = planned.len();
+        let mut display = self.job.display(of);
+        display.advance(finished.len() as u64, of as u64, "runs");
         let mut unwritten: Option<ResultsError> = None;
         let played = grids.play(
             &missing,
@@ -173,11 +140,11 @@ impl Job<'_> {
                     Ok(kept) => finished.push(kept),
                     Err(error) => unwritten = Some(error),
                 }
-                screen.done(finished.len());
+                display.advance(finished.len() as u64, of as u64, "runs");
             },
-            &|| interrupt.is_set(),
+            &|| self.job.is_interrupted(),
         );
-        screen.clear();
+        display.clear();
         finished.sort_by_key(|one| one.index);
         match (played, unwritten) {
             (_, Some(error)) => Err(error.into()),
@@ -195,16 +162,11 @@ impl Job<'_> {
             || wirecost_report::nbiot::text(summary),
         )?;
         reported.map_err(Failure::internal)?;
-        if let Some(main) = wirecost_report::nbiot::main_file(folder).filter(|_| !self.output.quiet) {
-            output::note(format_args!("report:  {}", main.display()));
+        if let Some(main) = wirecost_report::nbiot::main_file(folder) {
+            self.job.note_files(&main, std::iter::empty());
         }
         if summary.interrupted {
-            output::note(format_args!(
-                "interrupted: what was measured is in {}",
-                folder.path().display()
-            ));
-            output::note(format_args!("resume:  {}", resume::command(folder.path())));
-            return Ok(exit::INTERRUPTED);
+            return Ok(job::interrupted(folder));
         }
         Ok(thresholds::exit_code(&summary.thresholds))
     }

@@ -7,7 +7,7 @@ use wirecost_probe::options::Trust;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::layer::Fault;
 
-use crate::target::server::authorities;
+use crate::targets::server::authorities;
 
 /// The cause, and a hint, if most devices failed with a `reason` that rejects the certificate of the target's URL.
 /// Connects once more to read the certificate.

@@ -28,9 +28,9 @@ use wirecost_stack::url::Url;
 use crate::devices::destination::{Destination, OnLink, Trust};
 use crate::devices::population::LAST_WAIT;
 use crate::parts::usage::{Arrived, Measured, Used, Watched};
-use crate::target::identities::{self, IdentitiesError};
-use crate::target::sink::{Sink, SinkError, SinkOptions};
-use crate::target::wire::Wire;
+use crate::targets::identities::{self, IdentitiesError};
+use crate::targets::sink::{Sink, SinkError, SinkOptions};
+use crate::targets::wire::Wire;
 
 /// The loopback address of other makers' servers, in a network namespace of the run.
 const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
@@ -270,7 +270,7 @@ impl Watched for Server {
             Kind::Found => None,
             Kind::Foreign(foreign) => used_by(foreign),
             Kind::Sink(sink) => {
-                let usage = sink.usage(Patience::of(USAGE_PATIENCE)).ok()?;
+                let usage = sink.usage(Patience::at_most(USAGE_PATIENCE)).ok()?;
                 Some(Used {
                     user_ns: usage.user_ns,
                     system_ns: usage.system_ns,
@@ -390,7 +390,7 @@ pub(crate) fn found(
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Destination, Reached), ServerError> {
     // What this machine lacks is said before the server is asked.
-    let identities = identities::of(options)?;
+    let identities = identities::gather(options)?;
     let waits = Waits {
         resolver: Patience::new(RESOLVE_PATIENCE, is_over),
         connect: Patience::new(options.connect_timeout, is_over),

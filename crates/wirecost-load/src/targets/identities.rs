@@ -96,7 +96,7 @@ pub enum IdentitiesError {
 ///
 /// # Errors
 /// They are not there, or cannot be used.
-pub(crate) fn of(options: &LoadOptions) -> Result<Vec<PemIdentity>, IdentitiesError> {
+pub(crate) fn gather(options: &LoadOptions) -> Result<Vec<PemIdentity>, IdentitiesError> {
     let Some(path) = &options.cert else {
         return Ok(Vec::new());
     };
