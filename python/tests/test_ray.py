@@ -42,6 +42,20 @@ def test_executor_of_ray_gives_the_same_bytes(scenario: Path, tmp_path: Path) ->
     assert whole.valid
 
 
+def test_executor_of_ray_gives_the_same_fit(tmp_path: Path) -> None:
+    free = tmp_path / "free.yaml"
+    free.write_text("wirecost: 1\nfree: {levels.ce0.npdcch_g: [4, 8]}\n")
+    program = """
+        import json, sys, wirecost as wc
+        cell = {"set": ["scenario.n_sites=1", "scenario.sectors_per_site=1"], "seeds": 1, "duration": "10s", "fits": 4}
+        whole = wc.fit(sys.argv[1], "delay_p50(coap-con,25B,2/s)<20s", **cell)
+        with wc.ray.executor(cpus=2) as executor:
+            parts = wc.fit(sys.argv[1], "delay_p50(coap-con,25B,2/s)<20s", executor=executor, shards=3, **cell)
+        print(len(parts["settings"]), parts == whole)
+    """
+    assert python(program, free, HOME=str(tmp_path)).splitlines() == ["4 True"]
+
+
 @pytest.mark.parametrize(("address", "word"), [("cluster", "no address"), ("host:", "no address"), (":1", "no address")])
 def test_an_address_without_a_port_is_a_usage_error(address: str, word: str) -> None:
     with pytest.raises(wc.UsageError, match=word) as caught:

@@ -27,7 +27,13 @@ def test_stubs_and_reference_are_those_of_the_program() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("command", sorted(set(FUNCTIONS) - {"resume"}))
+def test_every_keyword_of_a_fit_is_a_flag_of_the_program() -> None:
+    flags = {one.arg for one in FUNCTIONS["nbiot"].args.kwonlyargs}
+    keywords = {one.arg for one in FUNCTIONS["fit"].args.kwonlyargs} - OF_THE_PACKAGE - {"json"}
+    assert keywords < flags and {"profile", "set", "statement", "fits", "known", "seeds", "duration"} <= keywords
+
+
+@pytest.mark.parametrize("command", sorted(set(FUNCTIONS) - {"resume", "fit"}))
 def test_stubs_have_every_flag_of_the_help(command: str) -> None:
     text = _program.run_child([command.replace("_", "-"), "--help-all"]).stdout
     # An option begins a paragraph of its own, or a row of a table; its text is further to the right.

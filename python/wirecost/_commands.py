@@ -36,6 +36,17 @@ def nbiot(*stacks: str, **options: Any) -> Run:
     return measure("nbiot", [word(stack) for stack in stacks], options)
 
 
+def fit(file: str | Path, *points: str, executor: Any = None, shards: int | None = None, **options: Any) -> dict[str, Any]:
+    """Searches settings of NB-IoT cells with given points, as `wirecost nbiot --fit --json -` prints them, on all CPUs or by an executor.
+
+    `fit("free.yaml", "served(tcp,400B,2/s)=95%", profile="study", fits=60, executor=ex)["settings"]`. Where no setting meets the
+    points, `best` is the nearest one. `known` takes what an earlier call wrote with `json`, whose settings are not measured again.
+    """
+    from ._fit import fitted
+
+    return fitted(path_of(file), [word(point) for point in points], executor, shards, options)
+
+
 def run(file: str | Path, *, executor: Any = None, shards: int | None = None, force: bool = False, **options: Any) -> Run:
     """Runs a scenario file: `run("sweep.yaml")`; in shards by any concurrent.futures executor: `run("sweep.yaml", executor=ex)`.
 

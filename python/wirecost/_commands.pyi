@@ -478,13 +478,14 @@ def nbiot(
     statement: Values | None = None,  # What is measured in the settings that --fit finds, and asked of none: 'served(tcp,25B,3/s)<90%', or with another figure
     free: Values | None = None,  # Parameters of the network that are free in --fit, with their bounds, and the one that is solved for the first point with =
     fits: Values | None = None,  # Settings that --fit tries: a Latin hypercube of the free parameters [default: 60]
+    known: Values | None = None,  # Settings that --fit measured before, from the file of its --json: they are not measured again. For a fit that was stopped, a
     seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10]
     duration: Values | None = None,  # How long reports are measured, by when they are generated [default: 120s; with --full: 600s]
     seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
     sensitivity: bool = False,  # Show the load at which 5 % of reports are not served, with an NPDCCH occasion every 8, 16, 32 and 64 ms
     warm_up: Values | None = None,  # How long reports are generated before [default: a tenth of the duration]
     full: bool = False,  # The study's own size: 10 replications of 600 s
-    shard: Values | None = None,  # Run only this part of the points: 2/8 is the second of eight; wirecost merge combines the parts
+    shard: Values | None = None,  # Run only this part of the points, or of the settings of --fit: 2/8 is the second of eight; wirecost merge, or --known, combi
     validate: bool = False,  # Compare the model with closed forms and published figures, instead of running reports
     engine_threads: Values | None = None,  # Runs to play at the same time [default: the number of CPUs]; the results are the same for any number
     threshold: Values | None = None,  # A demand on a figure of the points, as in scenarios: METRIC{KEY=VALUE}: EXPRESSION; may be given several times
@@ -494,5 +495,23 @@ def nbiot(
     resume_changed: bool = False,  # Continue even if the options differ, and play only the missing runs
     progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
 ) -> Run: ...
+
+def fit(
+    file: str | Path, *points: str, executor: Executor | None = None, shards: int | None = None, json: str | Path | None = None,
+    start: Values | None = None,  # How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default:
+    ipv6: bool = False,  # Use IPv6 between devices and server
+    resource: Values | None = None,  # MQTT topic, CoAP path and HTTP path  [default: test]
+    profile: Values | None = None,  # Parameters to start from: vodafone, a cell of an operator, or study  [default: vodafone]
+    set: Values | None = None,  # One parameter of the network, by its path: levels.ce0.npdcch_rmax=16; may be given several times
+    statement: Values | None = None,  # What is measured in the settings that --fit finds, and asked of none: 'served(tcp,25B,3/s)<90%', or with another figure
+    fits: Values | None = None,  # Settings that --fit tries: a Latin hypercube of the free parameters [default: 60]
+    known: Values | None = None,  # Settings that --fit measured before, from the file of its --json: they are not measured again. For a fit that was stopped, a
+    seeds: Values | None = None,  # Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10]
+    duration: Values | None = None,  # How long reports are measured, by when they are generated [default: 120s; with --full: 600s]
+    seed: Values | None = None,  # Seed of all random decisions: the same seed repeats a simulated run exactly  [default: 42]
+    warm_up: Values | None = None,  # How long reports are generated before [default: a tenth of the duration]
+    engine_threads: Values | None = None,  # Runs to play at the same time [default: the number of CPUs]; the results are the same for any number
+    progress: bool | None = None,  # Show a bar; by default in notebooks and terminals
+) -> dict[str, Any]: ...
 
 def resume(folder: str | Path, **options: Any) -> Run: ...

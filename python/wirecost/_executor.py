@@ -1,4 +1,4 @@
-"""A sweep in shards, by any concurrent.futures executor. A task is a shard, and its answer is the shard's folder."""
+"""A sweep or a fit in shards, by any concurrent.futures executor. A task is a shard; its answer is the shard's folder, or its settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from ._run import Run
 # A task of less work is not worth sending away, and more tasks than this per CPU even nothing out.
 LEAST_CPU_S = 2.0
 TASKS_PER_CPU = 16
+# A fit has some tens of settings, each of which takes a minute or more.
+TASKS_PER_FIT_CPU = 4
 # Below this much work in all, one machine is done before a cluster has begun.
 WORTH_CPU_S = 60.0
 # How often a shard is sent again if its node is lost.
@@ -124,11 +126,48 @@ def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str]
     kept = {name: options[name] for name in ("per", "rows") if name in options}
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         try:
-            _collect(executor, scenario, count, words, Path(place), options.get("progress"))
+            _collect(executor, (shard, *scenario), count, words, _unpack(Path(place)), options.get("progress"))
         except KeyboardInterrupt:
             parts = _whole(Path(place))
             raise Interrupt(_merged(parts, out, kept) if parts else None) from None
         return _merged(_whole(Path(place)), out, kept)
+
+
+def fit_in_shards(
+    file: Path, executor: Any, shards: int | None, words: list[str], known: Sequence[str], place: Path, shown: bool | None
+) -> None:
+    """Measures the settings of a fit in shards, each into a file in `place`, without those of the texts in `known`."""
+    if shards is not None and shards < 1:
+        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
+    hint = "name a file of free parameters"
+    try:
+        files = {file.name: read_text(file, hint)}
+    except FileNotFoundError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}", hint, code=2) from None
+    files |= {f"known-{number}.json": text for number, text in enumerate(known)}
+
+    def take(index: int, data: bytes) -> None:
+        # A file appears at once, so that an interrupt leaves none that is cut off.
+        part = place / f"part-{index}"
+        part.write_bytes(data)
+        part.rename(place / f"{index}")
+
+    # An executor has a worker for each CPU, so that a task has one. A setting takes a minute or more: no task is too small.
+    words = [*words, *([] if any(word.startswith("--engine-threads") for word in words) else ["--engine-threads=1"])]
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as local:
+            _collect(local, (fit_shard, files, file.name), shards or os.cpu_count() or 1, words, take, shown)
+    else:
+        _collect(executor, (fit_shard, files, file.name), shards or TASKS_PER_FIT_CPU * _cpus(executor), words, take, shown)
+
+
+def _unpack(place: Path) -> Callable[[int, bytes], None]:
+    """What puts the folder of a shard below `place`."""
+
+    def take(index: int, data: bytes) -> None:
+        unpacked(data, place / f"part-{index}").rename(place / f"{index}")
+
+    return take
 
 
 def _whole(place: Path) -> list[Path]:
@@ -147,13 +186,14 @@ def _merged(parts: Sequence[Path], out: Path, options: Mapping[str, Any]) -> Run
 
 def _collect(
     executor: Any,
-    scenario: tuple[str, str],
+    task: tuple[Any, Any, str],
     count: int,
     words: list[str],
-    place: Path,
+    take: Callable[[int, bytes], None],
     shown: bool | None,
 ) -> None:
-    """Sends every shard, again where its node is lost, and unpacks the folders that come back in `place`."""
+    """Sends every shard of a task, a function with the text and the name of its file, again where its node is lost. `take` gets what
+    comes back."""
     wanted = version()
     # A worker without the program, or of another version, is told before any work is sent.
     try:
@@ -165,7 +205,7 @@ def _collect(
     bar = Bar("shards", shown)
     try:
         for index in left:
-            waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
+            waiting[_submit(executor, *task, index, count, words, wanted)] = index
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
@@ -177,10 +217,10 @@ def _collect(
                     if left[index] < 0:
                         raise lost.as_error(f"shard {index}/{count}") from lost
                     time.sleep(0.2)
-                    waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
+                    waiting[_submit(executor, *task, index, count, words, wanted)] = index
                     continue
                 if data:
-                    unpacked(data, place / f"part-{index}").rename(place / f"{index}")
+                    take(index, data)
             bar.draw(count - len(waiting), count)
     except BaseException:
         for future in waiting:
@@ -260,6 +300,20 @@ def shard(scenario: str, name: str, index: int, count: int, words: list[str], wa
             return b""
         concluded(ended, folder)
         return packed(folder)
+
+
+def fit_shard(files: Mapping[str, str], free: str, index: int, count: int, words: list[str], wanted: str) -> bytes:
+    """Measures the settings of one shard of a fit on the machine that calls it, and returns them as the program's --json has them."""
+    ready(wanted)
+    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
+        for name, text in files.items():
+            Path(place, name).write_text(text, encoding="utf-8")
+        known = [f"--known={argument(Path(place, name))}" for name in files if name != free]
+        named = [f"--free={argument(Path(place, free))}", *known, "--shard", f"{index}/{count}"]
+        ended = run_child(["nbiot", *named, *words, "--quiet", "--json=-"])
+        if ended.code != 0:
+            raise of_exit(ended.code, ended.stderr)
+        return ended.stdout.encode()
 
 
 def packed(folder: Path) -> bytes:

@@ -25,7 +25,7 @@ from ._files import check_text, make_folder, path_of
 COLUMNS = {"payload_bytes": ("size", "B"), "rtt_ms": ("rtt", "ms"), "interval_ns": ("interval", "ns"), "mtu_bytes": ("mtu", "B")}
 
 # Options of which each value is written out: their values contain commas.
-REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user"})
+REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user", "fit", "statement", "known"})
 
 _PASSWORD = re.compile(r"^[a-z0-9+.-]+://[^/@:]*:[^/@]+@", re.IGNORECASE)
 _INSTALL = "pip install . in a clone installs it; WIRECOST_PROGRAM names one that is elsewhere"

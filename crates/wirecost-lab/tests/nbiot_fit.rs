@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wirecost_lab::nbiot::fit::{Fit, FitError, TriedSetting, nearest};
+use wirecost_results::shard::Shard;
 use wirecost_scenario::fit::{FitPoint, FitStatement, FreeParameters};
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::parameter;
@@ -40,6 +41,7 @@ fn fit<'a>(
         free,
         asked,
         statements: &[],
+        known: &[],
         settings,
         stopped: AtomicBool::new(false),
     }
@@ -184,6 +186,55 @@ fn a_stopped_fit_has_whole_settings_and_no_other() {
     assert!(stopped.len() < 8, "{}", stopped.len());
     let whole = fit(&given, &free, &asked, 8).measure(1, &mut |_| {}, &|| false);
     assert_eq!(stopped[..], whole.expect("settings")[..stopped.len()]);
+}
+
+#[test]
+fn shards_of_a_fit_and_those_that_are_known_are_the_whole_fit() {
+    let mut asked = asked();
+    let given = points(&["served(coap-con,25B,2/s)>90%"]);
+    let read =
+        |free: &str| FreeParameters::read(&format!("wirecost: 1\nfree: {free}")).expect("free parameters");
+    let free = read("{levels.ce0.npdcch_g: [2, 4, 8], scenario.isd_m: {from: 1000, to: 9000}}");
+    let others = read("{levels.ce0.npdcch_g: [2, 4]}");
+    let measure = |asked: &NbiotOptions, known: &[TriedSetting]| {
+        let fit = Fit {
+            known,
+            ..fit(&given, &free, asked, 6)
+        };
+        fit.measure(1, &mut |_| {}, &|| false)
+    };
+    let whole = measure(&asked, &[]).expect("settings");
+    let mut known = Vec::new();
+    for index in 1..=3 {
+        asked.shard = Shard::new(index, 3);
+        let part = measure(&asked, &[]).expect("settings");
+        assert!(part.iter().all(|setting| whole.contains(setting)));
+        // As a file keeps them, the last shard first.
+        let fit = fit(&given, &free, &asked, 6);
+        let kept = part
+            .iter()
+            .map(|setting| serde_json::to_value(setting).expect("JSON"));
+        let kept = kept.map(|setting| fit.read_setting(&setting).expect("a setting"));
+        known.splice(0..0, kept);
+    }
+    assert_eq!(known.len(), whole.len(), "each setting is in one shard");
+    asked.shard = None;
+    let stopped = fit(&given, &free, &asked, 6);
+    let stopped = Fit {
+        known: &known,
+        ..stopped
+    };
+    // Nothing is left to measure.
+    assert_eq!(
+        stopped.measure(1, &mut |_| {}, &|| true).expect("settings"),
+        whole
+    );
+    let other = Fit {
+        known: &known,
+        ..fit(&given, &others, &asked, 6)
+    };
+    let error = other.measure(1, &mut |_| {}, &|| false).expect_err("another fit");
+    assert!(matches!(error, FitError::OtherFit(_)), "{error}");
 }
 
 #[test]

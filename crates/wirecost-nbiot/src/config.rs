@@ -115,18 +115,22 @@ impl Config {
         config.coverage.measure = CoverageMeasure::CouplingLoss;
         config.rrc.flow = Flow::Setup;
         config.rrc.removal_ms = Some(100);
-        // Fitted: an access is given up after 1 s of failed attempts, and devices are spread over more than the usual distance.
-        config.scenario.isd_m = 3_400.0;
-        config.random_access.give_up_ms = 1_000;
+        // Fitted: an access is given up after 0.9 s of failed attempts, the uplink takes an access of its own behind a downlink block,
+        // and one device in six is in level 1 or 2.
+        config.scenario.isd_m = 2_500.0;
+        config.coverage.mcl_ce1_db = 137.0;
+        config.coverage.mcl_ce2_db = 144.0;
+        config.random_access.give_up_ms = 900;
         config.random_access.backoff_ms = 1_024;
+        config.mac.ul_grant_after_dl = false;
         let levels = &mut config.levels;
-        for (level, rmax) in [
-            (&mut levels.ce0, 8),
-            (&mut levels.ce1, 32),
-            (&mut levels.ce2, 128),
+        for (level, rmax, g) in [
+            (&mut levels.ce0, 8, 1.5),
+            (&mut levels.ce1, 32, 1.5),
+            (&mut levels.ce2, 128, 2.0),
         ] {
             level.npdcch_rmax = rmax;
-            level.npdcch_g = 1.5;
+            level.npdcch_g = g;
         }
         config
     }

@@ -436,14 +436,9 @@ impl Network {
         })
     }
 
-    /// The usable subframes of the carrier of a cell.
+    /// The usable subframes of an entry of `cells`: those beside the anchors have no broadcast.
     fn budget(&self, cell: usize) -> &FrameBudget {
-        &self.budgets[usize::from(self.carrier(cell) > 0)]
-    }
-
-    /// The carrier of an entry of `cells`: 0 is the anchor.
-    fn carrier(&self, cell: usize) -> usize {
-        cell / self.cells()
+        &self.budgets[usize::from(cell >= self.cells())]
     }
 
     /// The entries of `cells` on one carrier, in the order of cells.

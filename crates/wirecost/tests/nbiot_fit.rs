@@ -87,6 +87,98 @@ fn the_command_of_the_best_setting_repeats_its_points() {
     assert!(delays.contains(&delay), "{delay} of {delays:?}");
 }
 
+/// A user's cell whose search spaces and penetration loss are known: two points are measured in it, and fitted without them.
+#[test]
+fn the_settings_of_a_cell_lie_in_the_printed_spread_of_its_points() {
+    let home = open_folder();
+    let known = "wirecost: 1\nfree: {levels.ce0.npdcch_g: [8], radio.indoor_loss_db: [44]}";
+    let points = [
+        "--fit",
+        "served(coap-non,25B,2/s)>0%",
+        "--fit",
+        "delay_p50(coap-con,25B,1/s)<20s",
+    ];
+    let made = fit(
+        home.path(),
+        known,
+        &[&points[..], &["--fits", "1", "--json", "-"]].concat(),
+    );
+    let made: Value = serde_json::from_str(&made.stdout).expect("JSON");
+    let measured = |point: usize| made["settings"][0]["measured"][point].as_f64().expect("a figure");
+    let served = format!("served(coap-non,25B,2/s)={}+-6%", measured(0));
+    let delay = format!(
+        "delay_p50(coap-con,25B,1/s)={}us+-250ms",
+        (1e6 * measured(1)).round()
+    );
+    let free =
+        "wirecost: 1\nfree: {levels.ce0.npdcch_g: [4, 8, 16], radio.indoor_loss_db: {from: 34, to: 54}}";
+    let said = fit(
+        home.path(),
+        free,
+        &["--fit", &served, "--fit", &delay, "--fits", "16"],
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let spread = |path: &str| -> String {
+        let line = said
+            .stdout
+            .lines()
+            .find(|line| line.trim_start().starts_with(path));
+        line.and_then(|line| line.trim().rsplit("  ").next())
+            .expect(&said.stdout)
+            .to_owned()
+    };
+    let spaces = spread("levels.ce0.npdcch_g");
+    assert!(
+        spaces.contains("8 in ") && !spaces.contains("8 in 0"),
+        "{}",
+        said.stdout
+    );
+    let loss: Vec<f64> = spread("radio.indoor_loss_db")
+        .split(' ')
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    let [least, _, most] = loss[..] else {
+        panic!("{}", said.stdout)
+    };
+    assert!(
+        least <= 44.0 && 44.0 <= most && most - least < 15.0,
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_fit_is_made_of_what_its_shards_wrote() {
+    let home = open_folder();
+    let free = "wirecost: 1\nfree: {levels.ce0.npdcch_g: [4, 8]}";
+    let words = ["--fit", "served(coap-con,25B,2/s)>1%", "--fits", "4"];
+    let of = |more: &[&str]| fit(home.path(), free, &[&words[..], more].concat());
+    let whole = of(&["--json", "-"]);
+    assert_eq!(whole.code, Some(0), "{}", whole.stderr);
+    for (shard, file) in [("1/2", "one.json"), ("2/2", "two.json")] {
+        let part = of(&["--shard", shard, "--json", file]);
+        assert_eq!(part.code, Some(0), "{}", part.stderr);
+    }
+    let known = ["--known", "two.json", "--known", "one.json", "--json", "-"];
+    assert_eq!(of(&known).stdout, whole.stdout);
+    let other = fit(
+        home.path(),
+        free,
+        &[&["--fit", "served(coap-con,25B,2/s)>2%"], &known[..2]].concat(),
+    );
+    assert_eq!(other.code, Some(2));
+    let expected =
+        "two.json: it is of another fit: wirecost nbiot --fit 'served(coap-con,25B,2/s)>1%' --fits 4";
+    assert!(other.stderr.contains(expected), "{}", other.stderr);
+    std::fs::write(home.path().join("two.json"), "{").expect("a file");
+    let broken = of(&known);
+    assert!(
+        broken.code == Some(2) && broken.stderr.contains("two.json: "),
+        "{}",
+        broken.stderr
+    );
+}
+
 #[test]
 fn a_point_that_no_setting_reaches_ends_with_the_code_of_thresholds_and_the_nearest() {
     let home = open_folder();

@@ -4,6 +4,7 @@
 //! The sample is a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): each parameter has one value in each of as many
 //! equal parts of its range as there are settings, so that few settings cover each range.
 
+mod parts;
 mod statements;
 
 use std::collections::BTreeMap;
@@ -49,6 +50,9 @@ pub enum FitError {
         /// Why it is not run.
         reason: String,
     },
+    /// A setting that was measured before is none of this fit.
+    #[error("a setting that was measured before is none of this fit: {0}")]
+    OtherFit(String),
     /// A run cannot be made.
     #[error(transparent)]
     Grids(#[from] GridsError),
@@ -76,8 +80,10 @@ pub struct Fit<'a> {
     pub asked: &'a NbiotOptions,
     /// What is measured in the settings that meet the points, and asked of none.
     pub statements: &'a [FitStatement],
-    /// The number of settings.
+    /// The number of settings, of which a shard in `asked` tries a part.
     pub settings: usize,
+    /// Settings of it that were measured before, which are not measured again.
+    pub known: &'a [TriedSetting],
     /// Whether runs end early.
     pub stopped: AtomicBool,
 }
@@ -115,6 +121,23 @@ fn measured<S: Serializer>(all: &[Option<f64>], serializer: S) -> Result<S::Ok, 
 }
 
 impl TriedSetting {
+    fn new(
+        values: BTreeMap<&'static str, String>,
+        measured: Vec<Option<f64>>,
+        holds: Vec<Option<bool>>,
+        points: &[FitPoint],
+    ) -> Self {
+        let each = points.iter().zip(&measured);
+        let misses = each.map(|(point, found)| found.map(|found| point.miss(found)));
+        let misses = misses.collect::<Option<Vec<f64>>>();
+        Self {
+            miss: misses.map(|misses| misses.into_iter().fold(0.0, f64::max)),
+            values,
+            measured,
+            holds,
+        }
+    }
+
     /// Whether all points are met.
     pub fn is_met(&self) -> bool {
         self.miss.is_some_and(|miss| miss <= 1.0)
@@ -248,7 +271,8 @@ impl Fit<'_> {
         .with_hint("give ranges whose values are possible together")
     }
 
-    /// Measures every setting on `jobs` threads; where `stop` says so, those that were measured until then.
+    /// Measures every setting on `jobs` threads; where `stop` says so, those that were measured until then. They come in their order,
+    /// with those that were known.
     ///
     /// # Errors
     /// A setting cannot be, a stack cannot send a report, or a run failed.
@@ -272,15 +296,20 @@ impl Fit<'_> {
         };
         self.check_stacks()?;
         let sample = self.sample()?;
-        let indices: Vec<usize> = (0..sample.len()).collect();
-        let mut settings = Vec::new();
-        let run = |index: usize| unless_stopped(self.setting(sample[index].clone(), solved_for));
-        let mut note = |setting: Option<TriedSetting>| {
+        let mut settings = self.known_of(&sample)?;
+        let mut wanted = self.indices();
+        wanted.retain(|index| !settings.contains_key(index));
+        on_setting(settings.len());
+        let run = |index: usize| {
+            let setting = unless_stopped(self.setting(sample[index].clone(), solved_for))?;
+            Ok::<_, FitError>(setting.map(|setting| (index, setting)))
+        };
+        let mut note = |setting: Option<(usize, TriedSetting)>| {
             settings.extend(setting);
             on_setting(settings.len());
         };
-        side_by_side(&indices, jobs, &run, &mut note, &|| self.is_stopped_by(stop))?;
-        Ok(settings)
+        side_by_side(&wanted, jobs, &run, &mut note, &|| self.is_stopped_by(stop))?;
+        Ok(settings.into_values().collect())
     }
 
     /// Tells running points that they end early, once `stop` says so.
@@ -310,20 +339,8 @@ impl Fit<'_> {
                 is_open = point.miss(found) <= 1.0;
             }
         }
-        let misses = self
-            .points
-            .iter()
-            .zip(&measured)
-            .map(|(point, found)| found.map(|found| point.miss(found)));
-        let miss = misses
-            .collect::<Option<Vec<f64>>>()
-            .map(|misses| misses.into_iter().fold(0.0, f64::max));
-        let mut setting = TriedSetting {
-            values,
-            measured,
-            miss,
-            holds: vec![None; self.statements.len()],
-        };
+        let holds = vec![None; self.statements.len()];
+        let mut setting = TriedSetting::new(values, measured, holds, self.points);
         if setting.is_met() && !self.statements.is_empty() {
             setting.holds = self.judged(&setting)?;
         }
@@ -382,6 +399,7 @@ impl Fit<'_> {
             what_ifs: Vec::new(),
             varied: Vec::new(),
             network,
+            shard: None,
             ..self.asked.clone()
         };
         Ok(Grid::new(&options)?)
@@ -404,7 +422,7 @@ impl Fit<'_> {
             FitFigure::DelayP95 => found.delay_p95_s,
         });
         // Without a report that arrived, a delay has no end.
-        Ok(value.unwrap_or(f64::INFINITY))
+        Ok(parts::kept(value.unwrap_or(f64::INFINITY)))
     }
 
     /// What the points have in a setting where one parameter after the other has its value of the given network; where `stop` says

@@ -96,7 +96,8 @@ pub struct NbiotArguments {
     #[arg(long, value_name = "THRESHOLD", help_heading = "Results")]
     pub threshold: Vec<String>,
 
-    /// Run only this part of the points: 2/8 is the second of eight; wirecost merge combines the parts
+    /// Run only this part of the points, or of the settings of --fit: 2/8 is the second of eight; wirecost merge, or --known, combines
+    /// the parts
     #[arg(
         long,
         value_name = "I/N",
@@ -111,7 +112,7 @@ pub struct NbiotArguments {
         long,
         value_name = "POINT",
         requires = "free",
-        conflicts_with_all = ["stacks", "size", "load", "what_if", "vary", "threshold", "sensitivity", "shard", "out", "resume", "sequence", "capture"],
+        conflicts_with_all = ["stacks", "size", "load", "what_if", "vary", "threshold", "sensitivity", "out", "resume", "sequence", "capture"],
         help_heading = "Network",
         hide_short_help = true
     )]
@@ -148,6 +149,17 @@ pub struct NbiotArguments {
         hide_short_help = true
     )]
     pub fits: Option<NonZeroU32>,
+
+    /// Settings that --fit measured before, from the file of its --json: they are not measured again. For a fit that was stopped, and for
+    /// shards; may be given several times
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "fit",
+        help_heading = "Network",
+        hide_short_help = true
+    )]
+    pub known: Vec<PathBuf>,
 
     /// Compare the model with closed forms and published figures, instead of running reports
     #[arg(long, conflicts_with_all = ["stacks", "load", "seeds", "duration", "full", "what_if", "set", "vary", "threshold", "sensitivity", "shard", "out", "resume", "sequence", "capture", "fit"], help_heading = "Measurement", hide_short_help = true)]

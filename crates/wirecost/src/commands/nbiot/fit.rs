@@ -1,5 +1,7 @@
 //! `wirecost nbiot --fit`: settings of the network under which given points come out.
 
+mod known;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +30,10 @@ const SETTINGS: usize = 60;
 /// What came out, as `--json` has it.
 #[derive(Serialize)]
 struct Table<'a> {
+    /// The command of the fit without its files, by which its parts know one another.
+    asked: String,
+    /// The free parameters, the solved one first.
+    free: Vec<String>,
     points: Vec<&'a str>,
     seeds: u32,
     duration_s: f64,
@@ -48,20 +54,23 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     let text = Input::Scenario.text(file);
     let text = text.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     let free = FreeParameters::read(&text).map_err(|error| Failure::from(error.in_file(&name)))?;
-    let fit = Fit {
+    let mut fit = Fit {
         points: &arguments.fit,
         free: &free,
         asked,
         statements: &arguments.statement,
+        known: &[],
         stopped: AtomicBool::new(false),
         settings: arguments
             .fits
             .map_or(SETTINGS, |settings| settings.get() as usize),
     };
+    let known = known::read(&fit, &arguments.known)?;
+    fit.known = &known;
     let failed = |error| failure(error, &name);
     let interrupt = Interrupt::install()?;
     let jobs = at_once(arguments.engine_threads.map(usize::from));
-    let of = fit.settings as u64;
+    let of = fit.indices().len() as u64;
     let mut display = Display::new(of, arguments.quiet);
     let settings = fit.measure(
         jobs,
@@ -71,7 +80,7 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     display.clear();
     let settings = settings.map_err(failed)?;
     let best = nearest(&settings, fit.points);
-    let ablations = match best.filter(|best| best.is_met() && !interrupt.is_set()) {
+    let ablations = match best.filter(|best| best.is_met() && !interrupt.is_set() && asked.shard.is_none()) {
         Some(best) => fit
             .ablations(best, jobs, &|| interrupt.is_set())
             .map_err(failed)?,
@@ -85,6 +94,8 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     };
     let best = nearest(&found.settings, fit.points);
     let table = Table {
+        asked: known::asked(&fit),
+        free: known::free(&free),
         points: fit.points.iter().map(|point| point.text.as_str()).collect(),
         seeds: asked.seeds,
         duration_s: asked.duration.as_secs_f64(),
@@ -117,12 +128,13 @@ fn concluded(fit: &Fit<'_>, found: &Found, file: &str) -> Result<ExitCode, Failu
         let message = format!(
             "the fit was stopped after {} of {} settings",
             found.settings.len(),
-            fit.settings
+            fit.indices().len()
         );
         return Err(Failure::new(exit::INTERRUPTED, message));
     }
     match nearest(&found.settings, fit.points) {
-        Some(best) if !best.is_met() => {
+        // Another shard may have one.
+        Some(best) if !best.is_met() && fit.asked.shard.is_none() => {
             let message = format!(
                 "no setting of {file} meets the points: the nearest has {}",
                 points(fit, &best.measured)
@@ -138,6 +150,7 @@ fn failure(error: FitError, file: &str) -> Failure {
     match error {
         FitError::Free(error) => error.in_file(file).into(),
         FitError::Grids(error) => error.into(),
+        FitError::OtherFit(_) => Failure::usage(error).with_hint(known::HINT),
         FitError::NotRun { .. } => Failure::usage(error).with_hint("name another stack in its place"),
         FitError::NothingToSolve(_) => Failure::usage(format!("{file}: {error}"))
             .with_hint("for example --fit 'served(tcp,400B,2/s)=95%'"),
@@ -163,12 +176,29 @@ fn command(fit: &Fit<'_>, setting: &TriedSetting) -> String {
         texts
     };
     let of = |text: fn(&FitPoint) -> String| unique(fit.points.iter().map(text).collect());
-    let asked = fit.asked;
     let mut line = format!(
-        "wirecost nbiot {} -s {} -l {} --profile {} --seeds {} --seed {} -d {}",
+        "wirecost nbiot {} -s {} -l {}{}",
         of(|point| point.of.stack.to_string()).join(" "),
         of(|point| point.of.size.to_string()).join(","),
         of(|point| format!("{}/s", point.of.load)).join(","),
+        options(fit.asked),
+    );
+    let given = fit
+        .asked
+        .changed()
+        .into_iter()
+        .filter(|(path, _)| !setting.values.contains_key(*path));
+    let fitted = setting.values.iter().map(|(path, value)| (*path, value.clone()));
+    for (path, value) in given.chain(fitted) {
+        let _ = write!(line, " --set {path}={value}");
+    }
+    line
+}
+
+/// How points are run, without the parameters of the network.
+fn options(asked: &NbiotOptions) -> String {
+    let mut line = format!(
+        " --profile {} --seeds {} --seed {} -d {}",
         asked.profile,
         asked.seeds,
         asked.seed,
@@ -187,14 +217,6 @@ fn command(fit: &Fit<'_>, setting: &TriedSetting) -> String {
     if asked.resource != usual.resource {
         let _ = write!(line, " --resource {}", asked.resource);
     }
-    let given = asked
-        .changed()
-        .into_iter()
-        .filter(|(path, _)| !setting.values.contains_key(*path));
-    let fitted = setting.values.iter().map(|(path, value)| (*path, value.clone()));
-    for (path, value) in given.chain(fitted) {
-        let _ = write!(line, " --set {path}={value}");
-    }
     line
 }
 
@@ -211,7 +233,7 @@ fn shown(fit: &Fit<'_>, found: &Found) -> String {
         let _ = write!(
             text,
             "; it was stopped before the other {}",
-            fit.settings - found.settings.len()
+            fit.indices().len().saturating_sub(found.settings.len())
         );
     }
     text.push('\n');
