@@ -19,8 +19,8 @@ use wirecost_sim::Tap;
 use wirecost_stack::{Application, Channel};
 
 use super::{Simulated, simulate_world};
-use crate::parts::outcome::{LoadOutcome, PhaseTimes};
 use crate::devices::part::PartError;
+use crate::parts::outcome::{LoadOutcome, PhaseTimes};
 use crate::watch::Watcher;
 
 /// The devices of one world, where a load can have several.

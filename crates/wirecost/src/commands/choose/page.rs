@@ -9,8 +9,8 @@ use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
 use crate::commands::command_line;
-use crate::commands::cost::{bill, current};
 use crate::commands::cost::table::time;
+use crate::commands::cost::{bill, current};
 use crate::exit::{self, Failure};
 
 /// Writes both pages into a folder. The evidence of each decision is in the folder at the path beside it.

@@ -321,7 +321,7 @@ fn charges(device: &Device, source: &Source, outcomes: &[Figures]) -> Option<Str
             .map(|[messages, ..]| format!(", {} messages a battery", number(messages)));
         let session = outcome
             .session()
-            .filter(|_| outcome.month.sessions < outcome.messages)
+            .filter(|_| outcome.month.sessions() < outcome.messages)
             .map(|session| format!(", {} mAh a session", number(device.charge_mah(session.joules))));
         Some(format!(
             "{} {} mAh ({} mJ above rest){}{}",
