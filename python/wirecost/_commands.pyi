@@ -360,6 +360,8 @@ def cost(
     capture: Values | None = None,  # Capture of the device's packets while the meter measured, for --fit
     marker_channel: Values | None = None,  # Digital channel of the meter that the device raises when it sends the first packet of a burst, e.g. D0 [default: th
     residual: Values | None = None,  # Also draw the mean burst, measured and fitted, and their difference into an SVG file
+    curve: Values | None = None,  # Draw the modelled current of a reading of the first row as SVG
+    day_curve: Values | None = None,  # Draw the modelled current of its day as SVG: means of 5 minutes
     check: bool = False,  # Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ; of a folder of meas
 ) -> dict[str, Any]: ...
 

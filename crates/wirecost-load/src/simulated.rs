@@ -85,7 +85,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let kept = Rc::new(RefCell::new(Kept::default()));
     let (clients, observed) = (options.clients, Rc::clone(&kept));
     let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
-    let worlds = worlds::of(options, demands.is_some());
+    let worlds = crate::devices::worlds::plan(options, demands.is_some());
     if let Some(Worlds {
         shared: Some(shared), ..
     }) = &worlds
@@ -95,7 +95,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let simulated = match worlds.as_ref().map_or(1, |worlds| worlds.count) {
         1 => simulate(options, watcher, interrupted, demands, (spool, watch)),
         of => {
-            let threads = worlds::cpus().min(of);
+            let threads = crate::devices::worlds::cpus().min(of);
             worlds::simulate(options, [of, threads], watcher, interrupted, (spool, watch))
         }
     };

@@ -15,7 +15,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 use wirecost_stack::{Application, Channel};
 
-use crate::simulated::worlds;
+use super::worlds;
 
 /// Bytes of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 //! - [`activity`]: the interface of one phase; [`activities`]: connect, publish, hold, close
 //! - [`roles`]: subscribers, attempts and phases
 //! - [`destination`]: where they send, with the credentials of both sides; [`keys`]: the secrets of their connections
-//! - [`shared`]: sockets that devices share; [`footprint`]: the memory that a device takes
+//! - [`shared`]: sockets that devices share; [`footprint`]: the memory that a device takes; [`worlds`]: which of them share
+//!   something
 //! - [`traffic`]: what the first devices do, packet by packet
 
 pub mod activities;
@@ -21,3 +22,4 @@ pub mod share;
 pub mod shared;
 pub mod tracker;
 pub mod traffic;
+pub mod worlds;

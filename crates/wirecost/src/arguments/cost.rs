@@ -110,11 +110,11 @@ pub struct CostArguments {
     #[arg(long, value_name = "FILE", requires = "fit")]
     pub residual: Option<PathBuf>,
 
-    /// Also draw the current of one reading of the first row, modelled, into an SVG file: states in colour, packets as rings
+    /// Draw the modelled current of a reading of the first row as SVG
     #[arg(long, value_name = "FILE", requires = "device", conflicts_with_all = ["fit", "check"])]
     pub curve: Option<PathBuf>,
 
-    /// Also draw the mean current of each 5 minutes of a day of the first row, modelled, into an SVG file
+    /// Draw the modelled current of its day as SVG: means of 5 minutes
     #[arg(long, value_name = "FILE", requires = "device", conflicts_with_all = ["fit", "check"])]
     pub day_curve: Option<PathBuf>,
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use wirecost_account::Figures;
 use wirecost_account::curve::{self, Curve};
-use wirecost_account::{Figures, Packets};
 use wirecost_energy::Device;
 use wirecost_proto::Direction;
 use wirecost_report::choice::{Current, Step};
@@ -14,19 +14,6 @@ use super::traffic::Source;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 use crate::output;
-
-/// The packets of a row in time.
-#[derive(Debug)]
-pub struct Lived {
-    /// The row.
-    pub row: usize,
-    /// Its packets.
-    pub packets: Packets,
-    /// The time between two readings.
-    pub interval: Duration,
-    /// How often the packets are repeated.
-    pub every: Duration,
-}
 
 /// The times of a day of which the mean is drawn. 288 are as many as a chart can show.
 const SLOT: Duration = Duration::from_secs(300);

@@ -11,7 +11,6 @@ use wirecost_results::{Cell, RunFolder};
 use wirecost_scenario::options::compare::{Engine, Options};
 use wirecost_scenario::options::life::Asked;
 
-use super::current::Lived;
 use super::table::time;
 use super::{capture, cells as nbiot_cells, lives, loads};
 use crate::arguments::CostArguments;
@@ -20,6 +19,19 @@ use crate::exit::Failure;
 
 /// The interval between the readings of a results folder whose run has none.
 const INTERVAL: Duration = Duration::from_secs(15 * 60);
+
+/// The packets of a row in time.
+#[derive(Debug)]
+pub struct Lived {
+    /// The row.
+    pub row: usize,
+    /// Its packets.
+    pub packets: Packets,
+    /// The time between two readings.
+    pub interval: Duration,
+    /// How often the packets are repeated.
+    pub every: Duration,
+}
 
 /// A capture or a results folder.
 #[derive(Debug, Default)]
