@@ -30,3 +30,19 @@ pub fn empty(buffer: &mut Vec<u8>) {
 pub const fn memory(buffer: &Vec<u8>) -> usize {
     if buffer.is_empty() { 0 } else { buffer.capacity() }
 }
+
+/// Appends to a buffer with a part of a message. It grows by a quarter ahead of what is in it, and not to twice as much, so that a long
+/// message takes little more memory than it has bytes.
+///
+/// ```
+/// let mut buffer = vec![0; 10_000_000];
+/// wirecost_proto::kept::append(&mut buffer, &[1]);
+/// assert!(buffer.capacity() < 13_000_000);
+/// ```
+pub fn append(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    let free = buffer.capacity() - buffer.len();
+    if free < bytes.len() {
+        buffer.reserve_exact(bytes.len().max(buffer.len() / 4));
+    }
+    buffer.extend_from_slice(bytes);
+}

@@ -300,7 +300,7 @@ impl Framer {
             *bytes = rest;
             return Ok(Some(unit_of(unit)));
         }
-        self.held.extend_from_slice(bytes);
+        wirecost_proto::kept::append(&mut self.held, bytes);
         *bytes = &[];
         Ok(None)
     }
@@ -311,7 +311,7 @@ impl Framer {
             let len = unit_len(&self.held, self.limit)?;
             let wanted = len.unwrap_or(SIZE_BYTES).saturating_sub(self.held.len());
             let (taken, rest) = bytes.split_at(wanted.min(bytes.len()));
-            self.held.extend_from_slice(taken);
+            wirecost_proto::kept::append(&mut self.held, taken);
             *bytes = rest;
             if taken.len() < wanted {
                 return Ok(None);

@@ -212,7 +212,7 @@ impl Receiving {
         if bytes > shared.config.max_message_size {
             return Err(MESSAGE_SIZE_EXCEEDED);
         }
-        incoming.message.extend_from_slice(payload);
+        wirecost_proto::kept::append(&mut incoming.message, payload);
         incoming.sections = sections;
         incoming.settled |= transfer.settled.unwrap_or(false);
         Ok(())

@@ -270,7 +270,7 @@ impl Framer {
             *bytes = rest;
             return Ok(Some(message));
         }
-        self.held.extend_from_slice(bytes);
+        wirecost_proto::kept::append(&mut self.held, bytes);
         *bytes = &[];
         Ok(None)
     }
@@ -314,7 +314,7 @@ impl Framer {
         };
         let missing = len.saturating_sub(self.held.len());
         let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
-        self.held.extend_from_slice(taken);
+        wirecost_proto::kept::append(&mut self.held, taken);
         *bytes = rest;
         self.given = self.held.len() == len;
         Ok(self.given.then_some(&self.held))

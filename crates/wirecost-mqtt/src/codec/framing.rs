@@ -136,7 +136,7 @@ impl Framer {
             *bytes = rest;
             return Ok(Some(Frame::new(packet)));
         }
-        self.held.extend_from_slice(bytes);
+        wirecost_proto::kept::append(&mut self.held, bytes);
         *bytes = &[];
         Ok(None)
     }
@@ -156,7 +156,7 @@ impl Framer {
         };
         let missing = len.saturating_sub(self.held.len());
         let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
-        self.held.extend_from_slice(taken);
+        wirecost_proto::kept::append(&mut self.held, taken);
         *bytes = rest;
         self.given = self.held.len() == len;
         Ok(self.given.then_some(Frame::new(&self.held)))

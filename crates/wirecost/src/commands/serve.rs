@@ -185,6 +185,10 @@ fn announce(
     address: SocketAddr,
     authority: Option<&AuthorityFile>,
 ) {
+    let is_in_the_clear = !arguments.user.is_empty() && stack.channel == Channel::Plain;
+    if is_in_the_clear && !address.ip().is_loopback() {
+        output::note("passwords cross the network as they are: --tls hides them");
+    }
     output::note(format_args!(
         "serving {} on {address} with {}; Ctrl-C ends it",
         name(arguments.protocol),
@@ -196,10 +200,6 @@ fn announce(
             path.display(),
             example(arguments.protocol, path, address)
         ));
-    }
-    let is_in_the_clear = !arguments.user.is_empty() && stack.channel == Channel::Plain;
-    if is_in_the_clear && !address.ip().is_loopback() {
-        output::note("passwords cross the network as they are: --tls hides them");
     }
     if !arguments.oscore.is_empty() {
         // RFC 8613, section 7.5: a server that forgets its sequence numbers must not use the keys again.

@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 77] = [
+const INPUTS: [(&str, &str); 78] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -177,11 +177,17 @@ const INPUTS: [(&str, &str); 77] = [
     ("diff DIR", "diff {} run"),
     ("claims FILE", "claims {} one=run"),
     ("nbiot --free", "nbiot --fit served(tcp,25B,1/s)=95% --free {}"),
+    (
+        "nbiot --known",
+        "nbiot --fit served(tcp,25B,1/s)=95% --free free.yaml --known {}",
+    ),
     ("claims RUN", "claims claims.yaml one={}"),
 ];
 
 /// Options whose files the program writes; their tests are in [`crate::outputs`] and in `link`.
-const OUTPUTS: [&str; 13] = [
+const OUTPUTS: [&str; 15] = [
+    "cost --curve",
+    "cost --day-curve",
     "cost --residual",
     "probe --save-chain",
     "--figures",
@@ -226,6 +232,9 @@ fn prepared() -> tempfile::TempDir {
         "wirecost: 1\nstack: udp\nengine: sim\nsamples: 1\n",
     )
     .expect("a file");
+    let free =
+        "wirecost: 1\nfree: {rrc.removal_ms: [40, 100]}\nsolved: {scenario.isd_m: {from: 2000, to: 4000}}\n";
+    fs::write(at("free.yaml"), free).expect("a file");
     let claims = CLAIMS;
     fs::write(at("claims.yaml"), claims).expect("a file");
     for words in [
@@ -308,9 +317,9 @@ fn in_the_help(home: &Path) -> BTreeSet<String> {
         for line in text.lines().map(str::trim_start) {
             let head = line.split("  ").next().unwrap_or_default();
             let takes = head.split_once(['<', '[']).map_or("", |(_, value)| value);
-            let is_file = ["FILE", "DIR", "TRACE", "CAPTURE", "OLD"]
-                .iter()
-                .any(|name| takes.contains(name));
+            let is_file = takes
+                .split(|sign: char| !sign.is_alphabetic())
+                .any(|name| ["FILE", "DIR", "FOLDER", "TRACE", "CAPTURE", "OLD"].contains(&name));
             if !head.starts_with('-') || !is_file {
                 continue;
             }

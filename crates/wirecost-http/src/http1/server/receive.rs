@@ -1,6 +1,6 @@
 //! Handles received bytes at the server.
 
-use wirecost_proto::{Front, Layer};
+use wirecost_proto::{Front, Layer, kept};
 
 use super::connection::{Connection, Stage};
 use super::{Action, Core};
@@ -117,7 +117,7 @@ impl Core {
                 return Ok(());
             }
             if !refused {
-                connection.content.extend_from_slice(taken);
+                kept::append(&mut connection.content, taken);
             }
         }
         match (piece.is_last, refused) {
@@ -160,7 +160,7 @@ impl Core {
         let Stage::Waiting { held } = &mut connection.stage else {
             return;
         };
-        held.extend_from_slice(bytes);
+        kept::append(held, bytes);
         if held.len() > self.config.max_held_bytes {
             self.resources.forget_request(connection.request_id());
             let held = connection.drop_held();
