@@ -1,6 +1,6 @@
 //! Data plans and brokers: what counts, how it is rounded, and its price.
 //!
-//! A [`Usage`] is what a device needs per month. A [`Tariff`] is rules, each for what it counts, and turns the usage into a [`Bill`].
+//! A [`Usage`](crate::Usage) is what a device needs per month. A [`Tariff`] is rules, each for what it counts, and turns the usage into a [`Bill`].
 
 mod bill;
 

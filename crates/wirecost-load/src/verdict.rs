@@ -125,7 +125,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
-/// The reasons for which figures of the running phase `index` would be INVALID if it ended now, by the rules of [`of`]. `figures` are
+/// The reasons for which figures of the running phase `index` would be INVALID if it ended now, by the rules of [`judge`]. `figures` are
 /// those of the phase so far, `outcome` is that of the phases before. A message that is still open tells nothing yet. What belongs to
 /// the whole load (its link, the processor time that others had) and what datagrams were dropped is judged at the end only.
 pub fn so_far(
