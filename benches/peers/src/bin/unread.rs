@@ -2,6 +2,7 @@
 //!
 //!     unread HOST:PORT PROTOCOL unfinished|unread CLIENTS PID
 
+#[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../../../../crates/wirecost/tests/serve/attacks.rs"]
 mod attacks;
 

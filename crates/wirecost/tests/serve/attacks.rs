@@ -4,7 +4,7 @@
 /// Bytes that each client sends of a message: more than three times the limit in all.
 pub(crate) const PART_BYTES: usize = 900_000;
 /// The announced length of such a message.
-const WHOLE_BYTES: u32 = 1_000_000;
+pub(crate) const WHOLE_BYTES: u32 = 1_000_000;
 
 /// A protocol on a stream, and how its clients misbehave.
 pub(crate) struct Attack {
@@ -13,6 +13,8 @@ pub(crate) struct Attack {
     pub(crate) hello: &'static [u8],
     /// The start of a message of [`WHOLE_BYTES`].
     pub(crate) begun: fn() -> Vec<u8>,
+    /// The bytes of such a message that its announced length does not count; `None` where it has many frames.
+    pub(crate) uncounted: Option<usize>,
     /// A request, and what its answer contains.
     pub(crate) asks: &'static [u8],
     pub(crate) answer: &'static [u8],
@@ -32,6 +34,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "mqtt",
         hello: MQTT_CONNECT,
         begun: || b"\x30\xc0\x84\x3d\x00\x01t".to_vec(),
+        uncounted: Some(4),
         asks: b"\xc0\x00",
         answer: b"\xd0\x00",
     },
@@ -51,6 +54,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
             (0..PART_BYTES / part.len()).for_each(|_| frames.extend(frame(b"\x43\x40\x40\x40\x42\x41", &part)));
             frames
         },
+        uncounted: None,
         // A flow frame of the session that asks for another one.
         asks: b"\x00\x00\x00\x23\x02\x00\x00\x00\x00\x53\x13\xc0\x16\x0a\x43\x70\x00\x00\x10\x00\x43\x70\x00\x00\x10\x00\
             \x40\x40\x40\x40\x42\x41",
@@ -60,6 +64,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "http1",
         hello: b"",
         begun: || format!("POST /test HTTP/1.1\r\nHost: x\r\nContent-Length: {WHOLE_BYTES}\r\n\r\n").into_bytes(),
+        uncounted: Some(57),
         asks: b"GET /test HTTP/1.1\r\nHost: x\r\n\r\n",
         answer: b"HTTP/1.1 ",
     },
@@ -67,6 +72,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "coap-tcp",
         hello: COAP_CSM,
         begun: || [&[0xf0][..], &(WHOLE_BYTES - 65_805).to_be_bytes(), b"\x03\xb4test\xff"].concat(),
+        uncounted: Some(6),
         asks: b"\x60\x01\xb5large",
         answer: b"\x45",
     },
@@ -74,6 +80,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "tcp",
         hello: b"",
         begun: || WHOLE_BYTES.to_be_bytes().to_vec(),
+        uncounted: Some(4),
         asks: b"",
         answer: b"",
     },
@@ -81,6 +88,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "postgres",
         hello: POSTGRES_STARTUP,
         begun: || [b"B", &WHOLE_BYTES.to_be_bytes()[..]].concat(),
+        uncounted: Some(1),
         asks: b"S\x00\x00\x00\x04",
         answer: b"Z\x00\x00\x00\x05",
     },
@@ -88,6 +96,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "mariadb",
         hello: b"\x01\x00\x00\x01x",
         begun: || b"\x40\x42\x0f\x00\x17".to_vec(),
+        uncounted: Some(4),
         asks: b"\x01\x00\x00\x00\x0e",
         answer: b"\x00\x00\x00\x02\x00",
     },
@@ -95,6 +104,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         protocol: "mongodb",
         hello: b"",
         begun: || [&WHOLE_BYTES.to_le_bytes()[..], &[0; 8], &[0xdd, 7, 0, 0]].concat(),
+        uncounted: Some(0),
         asks: b"\x24\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00\
             \x0f\x00\x00\x00\x10hello\x00\x01\x00\x00\x00",
         answer: b"maxWireVersion",

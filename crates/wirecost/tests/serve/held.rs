@@ -11,7 +11,7 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_security::certificate::{Authority, Identity};
 use wirecost_security::pinned::{Pin, Session};
 
-use crate::attacks::{ATTACKS, Attack, PART_BYTES, POSTGRES_STARTUP};
+use crate::attacks::{ATTACKS, Attack, PART_BYTES, POSTGRES_STARTUP, WHOLE_BYTES};
 use crate::idle::memory;
 use crate::peers::{PATIENCE, Server, own_port};
 
@@ -19,6 +19,7 @@ use crate::peers::{PATIENCE, Server, own_port};
 const MOST_BYTES: usize = 150 << 20;
 pub(crate) const UNFINISHED: usize = 600;
 const UNREAD: usize = 200;
+const QUIET: usize = 300;
 
 fn connect(address: SocketAddr) -> TcpStream {
     // A small window: what the kernel takes for a client is not what the server holds.
@@ -31,26 +32,36 @@ fn connect(address: SocketAddr) -> TcpStream {
 /// Asks once, and waits for the answer.
 fn is_answered(address: SocketAddr, attack: &Attack) {
     let mut stream = connect(address);
+    let asks = [attack.hello, attack.asks].concat();
+    stream.write_all(&asks).expect("the server reads");
+    let answer = read_answer(&mut stream, attack);
+    assert!(
+        has_answer(&answer, attack),
+        "{}: the server has closed after {answer:02x?}",
+        attack.protocol
+    );
+}
+
+fn has_answer(bytes: &[u8], attack: &Attack) -> bool {
+    attack.answer.is_empty()
+        || bytes
+            .windows(attack.answer.len())
+            .any(|part| part == attack.answer)
+}
+
+/// What the server sends up to the end of the answer, or until it closes.
+fn read_answer(stream: &mut TcpStream, attack: &Attack) -> Vec<u8> {
     stream.set_read_timeout(Some(PATIENCE)).expect("an open socket");
-    stream
-        .write_all(&[attack.hello, attack.asks].concat())
-        .expect("the server reads");
     let (mut answer, mut chunk) = (Vec::new(), [0; 4_096]);
-    while !answer
-        .windows(attack.answer.len().max(1))
-        .any(|part| part == attack.answer)
-    {
-        if attack.answer.is_empty() {
-            return;
+    while !has_answer(&answer, attack) {
+        match stream.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => answer.extend_from_slice(&chunk[..read]),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+            Err(error) => panic!("{}: {error}", attack.protocol),
         }
-        let read = stream.read(&mut chunk).expect("an answer");
-        assert_ne!(
-            read, 0,
-            "{}: the server has closed after {answer:02x?}",
-            attack.protocol
-        );
-        answer.extend_from_slice(&chunk[..read]);
     }
+    answer
 }
 
 /// Writes to each its bytes until nothing is taken, to all in turns.
@@ -101,6 +112,41 @@ fn unfinished(attack: &Attack) {
     check(&server, attack.protocol);
 }
 
+/// Messages that all grow at the same time: each buffer has grown ahead of what is in it.
+fn growing(attack: &Attack) {
+    let server = Server::builtin(attack.protocol);
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let begun = [attack.hello, &(attack.begun)(), &vec![b'x'; PART_BYTES]].concat();
+    let mut clients: Vec<TcpStream> = (0..UNFINISHED).map(|_| connect(address)).collect();
+    for part in begun.chunks(PART_BYTES / 20) {
+        write_to_all(&mut clients, &vec![part; UNFINISHED]);
+    }
+    is_answered(address, attack);
+    check(&server, attack.protocol);
+}
+
+/// Clients of which each sends a whole message, has its answer, and is quiet from then on.
+fn quiet(attack: &Attack, uncounted: usize) {
+    let server = Server::builtin(attack.protocol);
+    let address = (Ipv4Addr::LOCALHOST, server.port).into();
+    let mut message = (attack.begun)();
+    message.resize(uncounted + WHOLE_BYTES as usize, b'x');
+    let bytes = [attack.hello, &message, attack.asks].concat();
+    let clients: Vec<TcpStream> = (0..QUIET)
+        .map(|_| {
+            let mut stream = connect(address);
+            // A server of a database closes after a message without meaning.
+            if stream.write_all(&bytes).is_ok() {
+                read_answer(&mut stream, attack);
+            }
+            stream
+        })
+        .collect();
+    is_answered(address, attack);
+    check(&server, attack.protocol);
+    drop(clients);
+}
+
 fn unread(attack: &Attack) {
     let server = Server::builtin(attack.protocol);
     let address = (Ipv4Addr::LOCALHOST, server.port).into();
@@ -122,6 +168,22 @@ fn unread(attack: &Attack) {
 fn six_hundred_unfinished_messages_of_every_protocol_stay_within_the_limit() {
     OpenFiles::raise().expect("limits");
     ATTACKS.iter().for_each(unfinished);
+}
+
+#[test]
+fn six_hundred_messages_that_grow_together_stay_within_the_limit() {
+    OpenFiles::raise().expect("limits");
+    ATTACKS.iter().for_each(growing);
+}
+
+#[test]
+fn clients_that_are_quiet_after_a_large_message_take_none_of_its_memory() {
+    OpenFiles::raise().expect("limits");
+    for attack in ATTACKS.iter().filter(|attack| !attack.asks.is_empty()) {
+        if let Some(uncounted) = attack.uncounted {
+            quiet(attack, uncounted);
+        }
+    }
 }
 
 #[test]
