@@ -12,7 +12,7 @@ use crate::replay;
 /// A day.
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The most packets of a day that is drawn. One with more is a line without a rest in it.
+/// The most packets of a reading or a day that is drawn: a picture of more shows none of them.
 const MOST_PACKETS: usize = 20_000;
 
 /// What a device does for one reading, from its wake-up to the end of its tails, or on a day.
@@ -179,9 +179,10 @@ impl Packets {
     }
 
     /// The second reading, so that a kept connection is there, or the only one, until the next one begins. Readings are `interval`
-    /// apart: a message half of it after the begin of a reading begins the next one. `None` without packets.
+    /// apart: a message half of it after the begin of a reading begins the next one. `None` without packets, or with more than can be
+    /// drawn.
     pub fn reading(&self, device: &Device, interval: Duration) -> Option<Curve> {
-        Curve::of(&self.apart(interval / 2), device)
+        Curve::of(&self.apart(interval / 2), device).filter(|curve| curve.packets.len() <= MOST_PACKETS)
     }
 
     /// The first day of a device that lives so again `every` so often. `None` without packets, or with more than can be drawn.

@@ -41,9 +41,9 @@ impl Period {
 pub enum Rounding {
     /// It is not: a message, a minute, a session is one.
     Whole,
-    /// Each message is started units of so many bytes; an empty one is one unit.
+    /// A message counts as the units of this many bytes that it begins; an empty message counts as one unit.
     Units(u64),
-    /// Each message is its bytes, at least so many.
+    /// A message counts as its bytes, and as at least this many.
     AtLeast(u64),
     /// Bytes of IP packets are rounded up to a multiple.
     Packets {
@@ -55,7 +55,7 @@ pub enum Rounding {
         least_bytes: u64,
         /// When they are rounded.
         period: Period,
-        /// The operator ends a session after so many minutes; `None` if it never does.
+        /// The operator ends a session after this many minutes; `None` if it never does.
         cut_minutes: Option<u64>,
     },
 }

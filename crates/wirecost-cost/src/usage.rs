@@ -211,7 +211,7 @@ impl Usage {
         self.sessions.values().sum()
     }
 
-    /// Sessions where none is longer than so many minutes: a longer one is cut into several.
+    /// The sessions, where the operator cuts each one that is longer than `most_minutes` into several.
     pub fn cut_sessions(&self, most_minutes: u64) -> f64 {
         let pieces = |minutes: u64| minutes.div_ceil(most_minutes.max(1)).max(1) as f64;
         self.sessions

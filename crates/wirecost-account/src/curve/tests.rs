@@ -133,3 +133,12 @@ fn keep_alives_between_two_readings_do_not_join_them() {
         "the rest after the last tail is not of the reading"
     );
 }
+
+#[test]
+fn a_reading_of_too_many_packets_has_no_curve() {
+    let mut all = packets(900);
+    all.0 = vec![all.0[0].clone(); MOST_PACKETS];
+    assert!(all.reading(&modem(), Duration::from_secs(900)).is_some());
+    all.0.push(all.0[0].clone());
+    assert_eq!(all.reading(&modem(), Duration::from_secs(900)), None);
+}

@@ -122,7 +122,7 @@ impl Current {
             ..LineChart::new(
                 title,
                 Axis::new(Scale::linear(0.0, all / of_unit), unit),
-                Axis::new(up, "mA"),
+                Axis::new(up, "mA, modelled"),
             )
             .with(curves)
         })

@@ -319,9 +319,10 @@ fn the_current_of_a_reading_and_of_a_day_are_drawn_of_a_run_and_of_a_capture() {
         );
         assert!(day.contains("mean of 5 min") && day.contains("hours"), "{day}");
         assert!(
-            said.contains("This reading: ") && said.contains("This day: "),
+            said.contains("modelled. This reading: ") && said.contains("modelled. This day: "),
             "{said}"
         );
+        assert!(reading.contains("mA, modelled") && day.contains("mA, modelled"));
     }
 }
 

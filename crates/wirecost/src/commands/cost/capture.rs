@@ -193,10 +193,13 @@ fn devices(
             activity: device.map(|device| Activity::of(device, tell)),
             ..priced
         };
+        let is_drawn = arguments.curve.is_some() || arguments.day_curve.is_some();
         source.add(priced, || {
-            let mut packets = Packets::default();
-            sightings.tell(address, &mut packets);
-            Some(packets)
+            is_drawn.then(|| {
+                let mut packets = Packets::default();
+                sightings.tell(address, &mut packets);
+                packets
+            })
         });
     }
     let notes = told

@@ -103,7 +103,7 @@ pub fn check(arguments: &CostArguments) -> Result<(), Failure> {
 /// Draws the first row into the files of `--curve` and `--day-curve`.
 ///
 /// # Errors
-/// No row has packets in time, a day has too many of them, or a file cannot be written.
+/// No row has packets in time, there are too many of them to be drawn, or a file cannot be written.
 pub fn draw(
     arguments: &CostArguments,
     device: Option<&Device>,
@@ -139,15 +139,15 @@ pub fn draw(
         };
         let drawn = drawn.ok_or_else(|| {
             Failure::usage(format!(
-                "{shown_source}: the first row has too many packets a day to be drawn, or none"
+                "{shown_source}: the first row has no packets that {flag} could draw, or too many"
             ))
-            .with_hint("draw a reading with --curve, or ask with a longer --interval")
+            .with_hint("ask with a longer --interval, or draw the reading alone with --curve")
         })?;
         let svg = drawn.svg().unwrap_or_default();
         wirecost_files::output::write_named(path, svg)
             .map_err(|error| output::unwritable(flag, path, &error))?;
         output::note(format_args!(
-            "{}: {}. {}",
+            "{}: {}, modelled. {}",
             path.display(),
             drawn.name,
             drawn.summary
