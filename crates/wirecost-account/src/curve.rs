@@ -187,6 +187,8 @@ impl Packets {
 
     /// The first day of a device that lives so again `every` so often. `None` without packets, or with more than can be drawn.
     pub fn day(&self, device: &Device, every: Duration) -> Option<Curve> {
+        // A longer rest than the day changes nothing in it.
+        let every = every.min(DAY * 2);
         let lives = u32::try_from(DAY.as_nanos().checked_div(every.as_nanos())?).ok()?;
         // The life after the day is what ends the last rest.
         let lives = lives.saturating_add(2);

@@ -105,6 +105,10 @@ fn a_day_of_too_many_packets_and_one_of_none_have_no_curve() {
     assert_eq!(packets(1).day(&device, every), None);
     assert_eq!(Packets::default().day(&device, every), None);
     assert_eq!(packets(1).day(&device, Duration::ZERO), None);
+    let rare = packets(1)
+        .day(&device, Duration::MAX)
+        .expect("a day with one life");
+    assert_eq!(rare.duration(), DAY);
 }
 
 #[test]

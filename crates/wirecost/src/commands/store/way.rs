@@ -67,7 +67,7 @@ pub(super) fn behind(arguments: &StoreArguments, store: &Url) -> Result<StoreArg
             "--behind must be another database than STORE, got {}",
             shown(store)
         );
-        return Err(Failure::usage(message));
+        return Err(Failure::usage(message).with_hint("name another database, or leave out --behind"));
     }
     let mut set_aside = arguments.set_aside.clone().into_os_string();
     set_aside.push(".behind");
