@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,18 @@ case "$*" in
 esac
 exit 1
 """
+# It waits for ever the first time.
+HANGS = """#!/bin/sh
+[ -e seen ] && exit 0
+touch seen
+echo 'test steady ... ok'
+sleep 600
+"""
+# It ends, and a server that it started does not.
+LEAVES_A_SERVER = """#!/bin/sh
+setsid sleep 20 &
+echo 'case steady ... ok'
+"""
 CRASH = """#!/bin/sh
 [ -e seen ] && exit 0
 touch seen
@@ -67,12 +80,13 @@ def loaded() -> Any:
     return module
 
 
-def second_time_of(folder: Path, text: str, most: int = 10) -> tuple[list[str], list[str]]:
+def second_time_of(folder: Path, text: str, most: int = 10, seconds: float = 60) -> tuple[list[str], list[str]]:
     """The labels of what passed the second time, and of what failed again."""
     program = folder / "program"
     program.write_text(text)
     program.chmod(0o755)
     module = loaded()
+    module.LONGEST_SECONDS = seconds
     runner = module.Runner()
     runner.run(module.Program([str(program)], "name", str(folder), ["--include-ignored"]), [])
     passed = [failure.label for failure in runner.run_failed_again(most)]
@@ -105,6 +119,19 @@ def test_a_failed_test_runs_again_by_its_name(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(("text", "case"), [(OWN_MAIN, "flaky"), (CRASH, "exit code -9")])
 def test_a_program_without_names_of_tests_runs_again_as_a_whole(tmp_path: Path, text: str, case: str) -> None:
     assert second_time_of(tmp_path, text) == ([f"{tmp_path.name} name {case}"], [])
+
+
+def test_a_program_that_does_not_end_fails_and_runs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert second_time_of(tmp_path, HANGS, seconds=1) == ([f"{tmp_path.name} name exit code -9"], [])
+    said = capsys.readouterr().out
+    assert "test steady ... ok\nended after 1 s, while these ran:\n" in said
+    assert re.search(r" sleep 600$", said, re.MULTILINE), said
+
+
+def test_a_server_that_is_left_running_keeps_nobody_waiting(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert second_time_of(tmp_path, LEAVES_A_SERVER) == ([], [])
+    assert time.monotonic() - began < 15
 
 
 def test_more_failures_than_an_accident_are_not_run_again(tmp_path: Path) -> None:
