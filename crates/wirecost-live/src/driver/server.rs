@@ -101,10 +101,24 @@ const READS_PER_TURN: usize = 64;
 const TURN_TIME: Duration = Duration::from_micros(250);
 /// How long connections are read, within a turn of the loop, that had a turn before and have more.
 const BACKLOG_TIME: Duration = Duration::from_millis(5);
+/// How long connections are read, within a turn of the loop, on which something has just arrived: what one of them may wait for
+/// the others. They share it equally, but none has less than [`LEAST_TURN_TIME`].
+const ARRIVED_TIME: Duration = Duration::from_millis(10);
+/// One read of [`FEW_BYTES`] and the handling of some messages.
+const LEAST_TURN_TIME: Duration = Duration::from_micros(20);
+/// The most bytes of a read where so many connections wait that their turns are shorter than [`TURN_TIME`]: what a short turn leaves
+/// of a read takes memory until the next one.
+const FEW_BYTES: usize = 8_192;
 /// The default number of peers that a datagram service remembers.
 const MAX_PEERS: usize = 65_536;
 /// The default time that a client may leave its side open after the server has closed.
 const LINGER: Duration = Duration::from_secs(60);
+
+/// The turn of each of so many connections.
+fn turn_of(connections: usize) -> Duration {
+    let share = ARRIVED_TIME / u32::try_from(connections.max(1)).unwrap_or(u32::MAX);
+    share.clamp(LEAST_TURN_TIME, TURN_TIME)
+}
 
 impl<E, O> ServerLoop<E, O>
 where
@@ -245,8 +259,9 @@ where
                 }
             }
             std::mem::swap(&mut self.unread, &mut reading);
+            let turn = turn_of(reading.len());
             for flow in reading.drain(..) {
-                self.read(flow, &mut buffer)?;
+                self.read(flow, turn, &mut buffer)?;
                 self.end_doomed()?;
             }
             self.read_backlog(&mut buffer)?;
@@ -423,4 +438,16 @@ where
 
 fn ended(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_connections_on_which_something_has_arrived_share_a_time() {
+        assert_eq!([turn_of(0), turn_of(1), turn_of(40)], [TURN_TIME; 3]);
+        assert_eq!(turn_of(200) * 200, ARRIVED_TIME);
+        assert_eq!(turn_of(100_000), LEAST_TURN_TIME);
+    }
 }

@@ -1,6 +1,7 @@
 //! Connections: reading, flushing, closing, and waiting for the client's close.
 
 use std::io;
+use std::time::Duration;
 
 use mio::event::Event;
 use wirecost_proto::driver::{ServiceObserver, UNSENT_LIMIT};
@@ -8,7 +9,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::super::stream::{MAX_UNSENT, Readable};
 use super::flows::Rest;
-use super::{BACKLOG_TIME, READS_PER_TURN, ServerLoop, TURN_TIME};
+use super::{BACKLOG_TIME, FEW_BYTES, READS_PER_TURN, ServerLoop, TURN_TIME};
 
 /// The most bytes of a stream that an endpoint receives at once off the link. A piece is answered whole, also for a client
 /// that does not read, and answers can be a hundred times as long as requests.
@@ -54,8 +55,8 @@ where
         }
     }
 
-    /// Reads a connection, and answers in one write.
-    pub(super) fn read(&mut self, flow: FlowId, buffer: &mut [u8]) -> io::Result<()> {
+    /// Reads a connection, off the link for the time of its `turn`, and answers in one write.
+    pub(super) fn read(&mut self, flow: FlowId, turn: Duration, buffer: &mut [u8]) -> io::Result<()> {
         self.lap();
         let Some(connection) = self.flows.connection_mut(flow) else {
             return Ok(());
@@ -63,7 +64,10 @@ where
         connection.is_unread = false;
         let to_the_end = std::mem::take(&mut connection.to_the_end);
         self.at_hand = Some(flow);
-        self.turn_ends = (!self.on_link).then(|| self.clock.now() + TURN_TIME);
+        let few = (!self.on_link && turn < TURN_TIME).then_some(FEW_BYTES);
+        let most = few.map_or(buffer.len(), |few| few.min(buffer.len()));
+        let buffer = &mut buffer[..most];
+        self.turn_ends = (!self.on_link).then(|| self.clock.now() + turn);
         let mut goes_on = true;
         for _ in 0..READS_PER_TURN {
             goes_on = self.read_once(flow, buffer, to_the_end)?;
@@ -102,7 +106,7 @@ where
         }
         let end = self.clock.now() + BACKLOG_TIME;
         while let Some(flow) = self.backlog.pop_front() {
-            self.read(flow, buffer)?;
+            self.read(flow, TURN_TIME, buffer)?;
             self.end_doomed()?;
             if self.clock.now() >= end {
                 break;
