@@ -20,6 +20,7 @@ pub struct Binner {
     open: (usize, f64, u32),
     joules: f64,
     coulombs: f64,
+    ceiling: Ceiling,
 }
 
 /// A trace in bins.
@@ -35,8 +36,71 @@ pub struct TraceBins {
     pub is_averaged: bool,
     /// Gaps: more than [`MAX_GAP_INTERVALS`] intervals without a sample.
     pub gaps: u64,
+    /// Where a meter's range cut the current off, if it did.
+    pub ceiling: Option<Clipped>,
     /// Watts of each bin; NaN in a gap.
     watts: Vec<f32>,
+}
+
+/// A current that a meter cut off at the end of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clipped {
+    /// The highest current, in amperes.
+    pub amperes: f64,
+    /// How often the trace stays there.
+    pub times: u64,
+    /// When it does so first, in seconds of the trace.
+    pub first: f64,
+}
+
+/// Watches whether the highest current is a range's end: noise moves every sample, but not one that a range cuts off.
+#[derive(Clone, Debug, Default)]
+struct Ceiling {
+    last: Option<f64>,
+    highest: f64,
+    /// Equal samples at the highest current up to here.
+    run: u32,
+    times: u64,
+    first: f64,
+    /// Samples below the highest, and those of them that equal the one before.
+    below: u64,
+    equal: u64,
+}
+
+impl Ceiling {
+    /// So many equal samples are no accident.
+    const RUN: u32 = 8;
+    /// So often it must come: one flat top may be a device's.
+    const TIMES: u64 = 3;
+
+    fn add(&mut self, sample: &Sample) {
+        let is_equal = self.last == Some(sample.amperes);
+        self.last = Some(sample.amperes);
+        if sample.amperes > self.highest {
+            (self.highest, self.run, self.times) = (sample.amperes, 1, 0);
+        } else if sample.amperes < self.highest {
+            self.below += 1;
+            self.equal += u64::from(is_equal);
+        } else {
+            self.run = if is_equal { self.run + 1 } else { 1 };
+            if self.run == Self::RUN {
+                self.times += 1;
+                if self.times == 1 {
+                    self.first = sample.seconds;
+                }
+            }
+        }
+    }
+
+    /// What was cut off. Nothing can be told of a trace without noise, whose samples are equal everywhere.
+    fn clipped(&self) -> Option<Clipped> {
+        let has_noise = self.equal * 10 < self.below;
+        (has_noise && self.times >= Self::TIMES).then_some(Clipped {
+            amperes: self.highest,
+            times: self.times,
+            first: self.first,
+        })
+    }
 }
 
 impl Binner {
@@ -44,6 +108,7 @@ impl Binner {
     pub fn add(&mut self, sample: Sample) {
         self.joules += sample.watts;
         self.coulombs += sample.amperes;
+        self.ceiling.add(&sample);
         if self.bins.is_none() {
             self.first.push(sample);
             if self.first.len() == FIRST {
@@ -62,6 +127,7 @@ impl Binner {
         self.close();
         let mut bins = self.bins?;
         bins.volts = self.joules / self.coulombs;
+        bins.ceiling = self.ceiling.clipped();
         Some(bins)
     }
 
@@ -81,6 +147,7 @@ impl Binner {
             volts: 0.0,
             is_averaged: false,
             gaps: 0,
+            ceiling: None,
             watts: Vec::new(),
         });
         for sample in core::mem::take(&mut self.first) {
@@ -316,5 +383,23 @@ mod tests {
         }
         let bins = binner.finish().expect("samples");
         assert_eq!(Sums::of(&bins).changes(0..1_000, 2), [300, 450]);
+    }
+
+    #[test]
+    fn a_flat_top_above_noise_is_the_end_of_a_range() {
+        let trace = |noise: f64, range: f64| {
+            let mut binner = Binner::default();
+            for at in 0..1_000_u32 {
+                let level = if at % 100 < 20 { 5.0 } else { 1.0 };
+                // No two neighbours are equal.
+                let noisy = level + noise * f64::from(at * 7 % 11);
+                binner.add(sample(f64::from(at), noisy.min(range)));
+            }
+            binner.finish().expect("samples").ceiling
+        };
+        let clipped = trace(0.01, 4.0).expect("clipped");
+        assert_eq!((clipped.amperes, clipped.times, clipped.first), (2.0, 10, 7.0));
+        assert_eq!(trace(0.01, 9.0), None);
+        assert_eq!(trace(0.0, 4.0), None);
     }
 }

@@ -93,7 +93,7 @@ pub struct CostArguments {
     pub marker_rise: f64,
 
     /// Power meter's file of the same time as --capture: print the file of --device with the powers and times of the trace in place of its
-    /// own. Reads what --meter reads, with gaps, and .ppk2 files
+    /// own. Reads what --meter reads, with gaps, .ppk2 files, and .jls files of version 2
     #[arg(long, value_name = "TRACE", requires_all = ["device", "capture"], conflicts_with_all = ["meter", "check", "battery", "tariff", "interval", "json"])]
     pub fit: Option<PathBuf>,
 

@@ -132,6 +132,16 @@ fn a_wrong_trace_is_one_sentence_with_its_file_and_line() {
     trace(&at("right.csv"), HEADER, 0.0);
     std::fs::write(at("short.csv"), format!("{HEADER}\n0,1,0\n1,x,0\n")).expect("a file");
     std::fs::write(at("other.ppk2"), "no ZIP").expect("a file");
+    std::fs::write(at("first.jls"), b"\xd3tagfmt \r\n \n  \x1a\x1c".repeat(4)).expect("a file");
+    let noisy = (0..400_u32).map(|row| match row % 100 {
+        0..20 => 50.0,
+        row => f64::from(row * 7 % 11) * 0.1,
+    });
+    let rows: String = (0..)
+        .zip(noisy)
+        .map(|(row, current)| format!("{row},{current},0\n"))
+        .collect();
+    std::fs::write(at("clipped.csv"), format!("{HEADER}\n{rows}")).expect("a file");
     std::fs::write(at("quiet.csv"), format!("{HEADER}\n0,1,0\n1,1,0\n2,1,0\n")).expect("a file");
     for (arguments, message) in [
         (
@@ -160,6 +170,14 @@ fn a_wrong_trace_is_one_sentence_with_its_file_and_line() {
             "other.ppk2: is no .ppk2 file: it is no ZIP",
         ),
         ("--fit other.ppk2", "other.ppk2: a .ppk2 file has no voltage"),
+        (
+            "--fit first.jls",
+            "first.jls: is a .jls file of version 1, which is not read",
+        ),
+        (
+            "--fit clipped.csv --volts 3V",
+            "clipped.csv: the current stays at exactly 50 mA, its highest, 4 times, first at 7 s: the meter's range cut it off",
+        ),
     ] {
         let said = cost(
             home.path(),

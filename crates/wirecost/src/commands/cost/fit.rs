@@ -1,8 +1,11 @@
 //! `--fit`: a device file from the trace of a power meter and the capture of the same time.
 
 mod file;
+mod jls;
 mod ppk2;
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -141,42 +144,46 @@ fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
     let shown = path.display();
     let unreadable = |error: FileFault| {
         Failure::usage(format!("cannot read {shown}: {error}"))
-            .with_hint("give the CSV export of a power meter, as text in UTF-8, or a .ppk2 file")
+            .with_hint("give the CSV export of a power meter, as text in UTF-8, a .ppk2 or a .jls file")
     };
-    let file = Input::Trace.open(path).map_err(unreadable)?;
-    let (bins, markers) = match path
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("ppk2"))
-    {
-        true => {
-            let again = Input::Trace.open(path).map_err(unreadable)?;
-            ppk2::read([file, again], arguments)
-                .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
-        }
-        false => {
-            let mut rows = SampleReader::new(arguments.volts, arguments.marker_channel.clone());
-            let mut binner = Binner::default();
-            let wrong = |error: TraceError| {
-                let place = match error.line {
-                    0 => shown.to_string(),
-                    line => format!("{shown}:{line}"),
-                };
-                Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
-            };
-            for line in Lines::new(file) {
-                if let Some(sample) = rows.line(&line.map_err(unreadable)?).map_err(wrong)? {
-                    binner.add(sample);
-                }
-            }
-            let markers = rows.rises().to_vec();
-            rows.finish().map_err(wrong)?;
-            (binner.finish(), markers)
-        }
+    let open = || Input::Trace.open(path).map_err(unreadable);
+    let is = |end: &str| {
+        path.extension()
+            .is_some_and(|found| found.eq_ignore_ascii_case(end))
+    };
+    let (bins, markers) = if is("ppk2") {
+        ppk2::read([open()?, open()?], arguments)
+            .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
+    } else if is("jls") {
+        // A reader for each signal; the first one says whether the file can be read at all.
+        open()?;
+        jls::read(
+            || {
+                Input::Trace
+                    .open(path)
+                    .map_err(|fault| io::Error::from(fault).into())
+            },
+            arguments,
+        )
+        .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
+    } else {
+        rows(open()?, &shown.to_string(), arguments, unreadable)?
     };
     let bins = bins.ok_or_else(|| {
         Failure::usage(format!("{shown}: no two samples at different times"))
             .with_hint("export the trace with a line for each sample")
     })?;
+    if let Some(clipped) = bins.ceiling {
+        let (amperes, times, first) = (
+            number(clipped.amperes * 1e3),
+            clipped.times,
+            number(clipped.first),
+        );
+        return Err(Failure::usage(format!(
+            "{shown}: the current stays at exactly {amperes} mA, its highest, {times} times, first at {first} s: the meter's range cut it off"
+        ))
+        .with_hint("measure again in a range above the device's highest current"));
+    }
     if let Some(channel) = arguments.marker_channel.as_deref().filter(|_| markers.is_empty()) {
         return Err(
             Failure::usage(format!("{shown}: the marker {channel} never rises"))
@@ -184,6 +191,32 @@ fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
         );
     }
     Ok(Read { bins, markers })
+}
+
+/// Reads the rows of a CSV file.
+fn rows(
+    file: File,
+    shown: &str,
+    arguments: &CostArguments,
+    unreadable: impl Fn(FileFault) -> Failure,
+) -> Result<(Option<TraceBins>, Vec<f64>), Failure> {
+    let mut rows = SampleReader::new(arguments.volts, arguments.marker_channel.clone());
+    let mut binner = Binner::default();
+    let wrong = |error: TraceError| {
+        let place = match error.line {
+            0 => shown.to_owned(),
+            line => format!("{shown}:{line}"),
+        };
+        Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
+    };
+    for line in Lines::new(file) {
+        if let Some(sample) = rows.line(&line.map_err(&unreadable)?).map_err(wrong)? {
+            binner.add(sample);
+        }
+    }
+    let markers = rows.rises().to_vec();
+    rows.finish().map_err(wrong)?;
+    Ok((binner.finish(), markers))
 }
 
 /// What the file rests on.

@@ -1,0 +1,621 @@
+//! `.jls` files of version 2 (Joulescope): chunks of samples of several signals, of which the current is read beside the voltage.
+//!
+//! ```text
+//! file header (32 B) | chunk | chunk | ... | chunk END
+//! chunk: header (32 B) | payload | 0 to 7 B | CRC (4 B)
+//! ```
+//!
+//! Each signal is read by a reader of its own, from the begin of the file to its end, so that one chunk of each is in memory.
+//! <https://github.com/jetperch/jls>, include/jls/format.h.
+
+use std::fmt;
+use std::io::{self, BufReader, Read};
+
+use wirecost_energy::fit::bins::{Binner, TraceBins};
+use wirecost_energy::trace::Sample;
+
+use crate::arguments::CostArguments;
+
+/// The begin of a file of version 2.
+const VERSION_2: [u8; 16] = *b"jlsfmt\r\n \n \x1a  \xb2\x1c";
+/// The begin of a file of version 1, which holds blocks of another form.
+const VERSION_1: [u8; 8] = *b"\xd3tagfmt ";
+/// Bytes of the headers of the file and of a chunk.
+const HEADER: usize = 32;
+/// The most bytes of a chunk that is read: thirty times the usual ones.
+const MOST_PAYLOAD: u32 = 1 << 24;
+
+/// The most changes of a marker.
+const MOST_EDGES: usize = 1 << 20;
+
+/// The kinds of chunks that are read.
+const SIGNAL: u8 = 0x02;
+const DATA: u8 = 0x22;
+const SUMMARY: u8 = 0x24;
+const END: u8 = 0xff;
+
+/// Bytes before the samples of a chunk.
+const BEFORE_SAMPLES: usize = 16;
+/// Bytes of a signal's description before its name.
+const BEFORE_NAME: usize = 128;
+/// The sample of a signal whose samples are f32, and the one whose samples are bits (`JLS_DATATYPE_F32`, `JLS_DATATYPE_U1`).
+const F32: u32 = 0x2004;
+const BIT: u32 = 0x0103;
+
+/// What is wrong with such a file.
+#[derive(Debug)]
+pub enum JlsFault {
+    /// It cannot be read.
+    Read(io::Error),
+    /// It is no JLS file.
+    NoJls,
+    /// It is of version 1.
+    Version1,
+    /// It was not closed: its end is missing.
+    NotClosed,
+    /// A chunk has a length that no recorder writes, in bytes.
+    Length(u32),
+    /// It has no signal of this unit.
+    NoSignal(&'static str),
+    /// Its current, or voltage, has no samples of 32 bits.
+    Type(String),
+    /// Current and voltage have other rates, in samples a second.
+    Rates(u32, u32),
+    /// It has no voltage, and none was given.
+    NoVoltage,
+    /// It has no such digital signal; those that it has.
+    NoChannel(String, Vec<String>),
+    /// A digital signal changes all the time.
+    NoMarker(String),
+    /// The samples of a signal were left out.
+    Omitted(String),
+}
+
+impl fmt::Display for JlsFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "cannot be read: {error}"),
+            Self::NoJls => f.write_str("is no .jls file"),
+            Self::Version1 => f.write_str("is a .jls file of version 1, which is not read"),
+            Self::NotClosed => f.write_str("has no end: its recording was cut off"),
+            Self::Length(bytes) => write!(f, "has a chunk of {bytes} B, which no recorder writes"),
+            Self::NoSignal(unit) => write!(f, "has no signal in {unit}"),
+            Self::Type(name) => write!(f, "{name} has no samples of 32-bit floating-point numbers"),
+            Self::Rates(current, voltage) => write!(
+                f,
+                "has {current} samples a second of the current and {voltage} of the voltage"
+            ),
+            Self::NoVoltage => f.write_str("has no voltage"),
+            Self::NoChannel(name, there) if there.is_empty() => {
+                write!(f, "has no digital signal {name}, and no other one")
+            }
+            Self::NoChannel(name, there) => {
+                write!(f, "has no digital signal {name}, but {}", there.join(", "))
+            }
+            Self::NoMarker(name) => write!(
+                f,
+                "{name} changes more than {MOST_EDGES} times: it marks no messages"
+            ),
+            Self::Omitted(name) => write!(f, "{name} has summaries alone: its samples were left out"),
+        }
+    }
+}
+
+impl JlsFault {
+    /// What to do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Version1 => "record again with the Joulescope UI 1.0 or later, or export the trace as CSV",
+            Self::NotClosed => "open the file in the Joulescope UI, which repairs it, and save it again",
+            Self::NoVoltage => "give the voltage of the supply with --volts 3.7V",
+            Self::NoChannel(..) | Self::NoMarker(_) => {
+                "name a digital signal of the recording with --marker-channel"
+            }
+            Self::Rates(..) | Self::Type(_) | Self::Omitted(_) | Self::NoSignal(_) => {
+                "record current and voltage with all their samples, at one rate"
+            }
+            Self::Read(_) | Self::NoJls | Self::Length(_) => {
+                "save the recording again with the Joulescope UI, or export it as CSV"
+            }
+        }
+    }
+}
+
+impl From<io::Error> for JlsFault {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::NotClosed,
+            _ => Self::Read(error),
+        }
+    }
+}
+
+/// Reads a recording, from a reader of the file for each pass: its bins, and when the marker rises.
+pub fn read<R: Read>(
+    mut open: impl FnMut() -> Result<R, JlsFault>,
+    arguments: &CostArguments,
+) -> Result<(Option<TraceBins>, Vec<f64>), JlsFault> {
+    let signals = signals(open()?)?;
+    let of_unit = |unit| signals.iter().find(|signal| signal.unit == unit);
+    let current = of_unit("A").ok_or(JlsFault::NoSignal("A"))?;
+    let mut volts = match (of_unit("V"), arguments.volts) {
+        (Some(voltage), _) if voltage.rate != current.rate => {
+            return Err(JlsFault::Rates(current.rate, voltage.rate));
+        }
+        (Some(voltage), _) => Volts::Measured(Samples::new(open()?, voltage)?, None),
+        (None, Some(volts)) => Volts::Given(volts),
+        (None, None) => return Err(JlsFault::NoVoltage),
+    };
+    let interval = 1.0 / f64::from(current.rate);
+    let mut samples = Samples::new(open()?, current)?;
+    let mut binner = Binner::default();
+    let mut first = None;
+    while let Some((index, amperes)) = samples.next()? {
+        let begin = *first.get_or_insert(index);
+        // Where one of both is not there, or is no number, something was lost: a gap.
+        let volts = volts.at(index)?.unwrap_or(f64::NAN);
+        if amperes.is_finite() && volts.is_finite() {
+            binner.add(Sample {
+                seconds: index.saturating_sub(begin) as f64 * interval,
+                amperes,
+                watts: amperes * volts,
+            });
+        }
+    }
+    let Some(first) = first else {
+        return Err(JlsFault::Omitted(current.name.clone()));
+    };
+    let rises = match &arguments.marker_channel {
+        Some(name) => rises(open()?, digital(&signals, name)?, first)?,
+        None => Vec::new(),
+    };
+    Ok((binner.finish(), rises))
+}
+
+/// A signal of fixed rate.
+#[derive(Debug)]
+struct Signal {
+    number: u8,
+    name: String,
+    unit: String,
+    /// Samples a second.
+    rate: u32,
+    kind: u32,
+    /// Samples for each entry of a summary of the first level.
+    for_entry: u32,
+}
+
+/// The digital signal of a name.
+fn digital<'a>(signals: &'a [Signal], name: &str) -> Result<&'a Signal, JlsFault> {
+    let digital = || signals.iter().filter(|signal| signal.kind == BIT);
+    digital()
+        .find(|signal| signal.name.eq_ignore_ascii_case(name))
+        .ok_or_else(|| {
+            let there = digital().map(|signal| signal.name.clone());
+            JlsFault::NoChannel(name.to_owned(), there.collect())
+        })
+}
+
+fn signals(file: impl Read) -> Result<Vec<Signal>, JlsFault> {
+    let mut chunks = Chunks::new(file)?;
+    let mut found = Vec::new();
+    // A recorder describes all signals before their samples, but need not.
+    while let Some(chunk) = chunks.next(|chunk| chunk.tag == SIGNAL)? {
+        found.extend(signal(&chunk, &chunks.payload));
+    }
+    Ok(found)
+}
+
+/// The description of a signal; `None` if its rate varies, or if it is too short.
+fn signal(chunk: &Chunk, payload: &[u8]) -> Option<Signal> {
+    let number = |at: usize| Some(u32::from_le_bytes(payload.get(at..at + 4)?.try_into().ok()?));
+    let mut texts = payload.get(BEFORE_NAME..)?.split(|byte| *byte == 0);
+    // A text ends with a zero and a unit separator.
+    let mut text = || {
+        let text = texts.next()?;
+        let text = text.strip_prefix(&[0x1f]).unwrap_or(text);
+        Some(String::from_utf8_lossy(text).into_owned())
+    };
+    let rate = number(8).filter(|rate| *rate > 0)?;
+    Some(Signal {
+        number: chunk.signal,
+        name: text()?,
+        unit: text()?,
+        rate,
+        // Without the place of a fixed point, which these types have not.
+        kind: number(4)? & 0xffff,
+        for_entry: number(16)?,
+    })
+}
+
+/// The header of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    tag: u8,
+    signal: u8,
+    /// 0: samples; 1: summaries of samples; above: summaries of summaries.
+    level: u8,
+    bytes: u32,
+}
+
+/// Walks the chunks of a file.
+struct Chunks<R> {
+    file: BufReader<R>,
+    /// The payload of the last chunk that was asked for.
+    payload: Vec<u8>,
+}
+
+impl<R: Read> Chunks<R> {
+    fn new(file: R) -> Result<Self, JlsFault> {
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let mut header = [0; HEADER];
+        let begun = file.read_exact(&mut header);
+        if header.starts_with(&VERSION_1) {
+            return Err(JlsFault::Version1);
+        }
+        if begun.is_err() || !header.starts_with(&VERSION_2) {
+            return Err(JlsFault::NoJls);
+        }
+        Ok(Self {
+            file,
+            payload: Vec::new(),
+        })
+    }
+
+    /// The next chunk that is wanted, with its payload; `None` behind the last one.
+    fn next(&mut self, wanted: impl Fn(&Chunk) -> bool) -> Result<Option<Chunk>, JlsFault> {
+        loop {
+            let mut header = [0; HEADER];
+            self.file.read_exact(&mut header)?;
+            let chunk = Chunk {
+                tag: header[16],
+                signal: header[18],
+                level: header[19] >> 4,
+                bytes: u32::from_le_bytes([header[20], header[21], header[22], header[23]]),
+            };
+            if chunk.tag == END {
+                return Ok(None);
+            }
+            if chunk.bytes > MOST_PAYLOAD {
+                return Err(JlsFault::Length(chunk.bytes));
+            }
+            let is_wanted = wanted(&chunk);
+            self.payload.clear();
+            if is_wanted {
+                let mut content = self.file.by_ref().take(chunk.bytes.into());
+                content.read_to_end(&mut self.payload)?;
+            }
+            // Padding, so that the chunk with its CRC ends at a multiple of eight bytes.
+            let all = match chunk.bytes {
+                0 => 0,
+                bytes => (u64::from(bytes) + 4).next_multiple_of(8),
+            };
+            let left = all - self.payload.len() as u64;
+            if io::copy(&mut self.file.by_ref().take(left), &mut io::sink())? < left {
+                return Err(JlsFault::NotClosed);
+            }
+            if is_wanted {
+                return Ok(Some(chunk));
+            }
+        }
+    }
+
+    /// The index of the first sample, or of the first entry's first sample, of the payload.
+    fn begin(&self) -> i64 {
+        let begin = self.payload.get(..8).and_then(|bytes| bytes.try_into().ok());
+        begin.map_or(0, i64::from_le_bytes)
+    }
+
+    /// How many entries the payload has, and the entries.
+    fn entries(&self) -> (usize, &[u8]) {
+        let count = self.payload.get(8..12).and_then(|bytes| bytes.try_into().ok());
+        let count = count.map_or(0, u32::from_le_bytes) as usize;
+        (count, self.payload.get(BEFORE_SAMPLES..).unwrap_or_default())
+    }
+}
+
+/// The samples of a signal with their indices.
+struct Samples<R> {
+    chunks: Chunks<R>,
+    signal: u8,
+    /// The index of the next sample, and which of the chunk it is.
+    index: i64,
+    at: usize,
+    is_over: bool,
+}
+
+impl<R: Read> Samples<R> {
+    fn new(file: R, signal: &Signal) -> Result<Self, JlsFault> {
+        if signal.kind != F32 {
+            return Err(JlsFault::Type(signal.name.clone()));
+        }
+        Ok(Self {
+            chunks: Chunks::new(file)?,
+            signal: signal.number,
+            index: 0,
+            at: 0,
+            is_over: false,
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<(i64, f64)>, JlsFault> {
+        while !self.is_over {
+            let (count, samples) = self.chunks.entries();
+            let place = self.at * 4..self.at * 4 + 4;
+            if let Some(&[a, b, c, d]) = samples.get(place).filter(|_| self.at < count) {
+                self.at += 1;
+                self.index += 1;
+                return Ok(Some((self.index - 1, f32::from_le_bytes([a, b, c, d]).into())));
+            }
+            let signal = self.signal;
+            let is_data = |chunk: &Chunk| chunk.tag == DATA && chunk.signal == signal;
+            self.is_over = self.chunks.next(is_data)?.is_none();
+            (self.index, self.at) = (self.chunks.begin(), 0);
+        }
+        Ok(None)
+    }
+}
+
+/// The voltage beside a current.
+enum Volts<R> {
+    /// Of the command line.
+    Given(f64),
+    /// Of the recording, with its sample that was read last.
+    Measured(Samples<R>, Option<(i64, f64)>),
+}
+
+impl<R: Read> Volts<R> {
+    /// The voltage at a sample of the current, if there is one. Indices never go back.
+    fn at(&mut self, wanted: i64) -> Result<Option<f64>, JlsFault> {
+        let (samples, last) = match self {
+            Self::Given(volts) => return Ok(Some(*volts)),
+            Self::Measured(samples, last) => (samples, last),
+        };
+        while last.is_none_or(|(index, _)| index < wanted) {
+            *last = samples.next()?;
+            if last.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(last.filter(|(index, _)| *index == wanted).map(|(_, volts)| volts))
+    }
+}
+
+/// When a digital signal rises, in seconds after the sample `first`. A recorder leaves out the samples of a chunk in which the signal does
+/// not change: the summaries say what it was then.
+fn rises(file: impl Read, signal: &Signal, first: i64) -> Result<Vec<f64>, JlsFault> {
+    let mut chunks = Chunks::new(file)?;
+    let mut edges = Edges::default();
+    let is_of = |chunk: &Chunk| {
+        chunk.signal == signal.number && (chunk.tag == DATA || chunk.tag == SUMMARY && chunk.level == 1)
+    };
+    while let Some(chunk) = chunks.next(is_of)? {
+        let (begin, (count, entries)) = (chunks.begin(), chunks.entries());
+        match chunk.tag {
+            DATA => {
+                let bits = (0..count.min(entries.len() * 8)).map(|at| entries[at / 8] >> (at % 8) & 1);
+                edges.add(begin, 1, bits.map(|bit| Some(bit == 1)));
+            }
+            // Mean, deviation, minimum and maximum of each entry.
+            _ => {
+                let means = entries.chunks_exact(16).take(count);
+                let means = means.map(|entry| f32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]));
+                let levels = means.map(|mean| (mean == 0.0 || mean == 1.0).then_some(mean == 1.0));
+                edges.add(begin, signal.for_entry.into(), levels);
+            }
+        }
+        if edges.seen.len() > MOST_EDGES {
+            return Err(JlsFault::NoMarker(signal.name.clone()));
+        }
+    }
+    let interval = 1.0 / f64::from(signal.rate);
+    let rises = edges.rises().into_iter();
+    Ok(rises
+        .map(|index| index.saturating_sub(first) as f64 * interval)
+        .collect())
+}
+
+/// The level of a digital signal at indices.
+#[derive(Default)]
+struct Edges {
+    seen: Vec<(i64, bool)>,
+}
+
+impl Edges {
+    /// Adds the levels of a chunk, each of `step` samples; `None` is one that changes. The first is kept, and each that differs from the one
+    /// before it.
+    fn add(&mut self, begin: i64, step: i64, levels: impl Iterator<Item = Option<bool>>) {
+        let mut before = None;
+        for (at, level) in (0..).zip(levels) {
+            if let Some(is_high) = level.filter(|_| level != before) {
+                self.seen
+                    .push((begin.saturating_add(step.saturating_mul(at)), is_high));
+            }
+            before = level;
+        }
+    }
+
+    /// The indices at which the signal rises. A file has the summaries of samples behind those samples.
+    fn rises(mut self) -> Vec<i64> {
+        self.seen.sort_unstable();
+        let pairs = self.seen.windows(2);
+        let rises = pairs.filter(|pair| !pair[0].1 && pair[1].1);
+        rises.map(|pair| pair[1].0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// Written by pyjls 0.17.0, which the format's makers publish: 3 s of 1,000 samples a second. Sample n has 1 + n modulo 7 mA, at 3.0 V in the
+    /// first half and 3.1 V then; those from 1,500 to 1,519 are no numbers; gpi[0] is high from 1,200 to 2,499.
+    const RECORDING: &[u8] = include_bytes!("../../../../tests/cost/traces/joulescope.jls");
+
+    fn arguments(further: &[&str]) -> CostArguments {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            cost: CostArguments,
+        }
+        let words = ["cost", "--fit", "a", "--capture", "b", "--device", "c"];
+        Line::parse_from(words.iter().chain(further)).cost
+    }
+
+    fn read(file: &[u8], further: &[&str]) -> Result<(Option<TraceBins>, Vec<f64>), JlsFault> {
+        super::read(|| Ok(file), &arguments(further))
+    }
+
+    fn refused(file: &[u8], further: &[&str]) -> String {
+        read(file, further).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_recording_of_the_formats_makers_is_read() {
+        let (bins, rises) = read(RECORDING, &["--marker-channel", "GPI[0]"]).expect("a recording");
+        let bins = bins.expect("samples");
+        assert_eq!((bins.len(), bins.gaps, rises), (3_000, 1, vec![1.2]));
+        assert!((bins.width - 1e-3).abs() < 1e-9);
+        assert!(
+            (bins.watts()[6] - 7e-3 * 3.0).abs() < 1e-7 && (bins.watts()[2_999] - 4e-3 * 3.1).abs() < 1e-7
+        );
+        assert!(bins.watts()[1_500].is_nan() && bins.watts()[1_520].is_finite());
+    }
+
+    #[test]
+    fn a_voltage_is_that_of_the_recording_or_of_the_command_line() {
+        let alone = file(&[
+            described(1, "current", "A", F32, 1_000),
+            samples(1, 0, &[1e-3; 50]),
+        ]);
+        assert_eq!(refused(&alone, &[]), "has no voltage");
+        let (bins, _) = read(&alone, &["--volts", "2V"]).expect("a recording");
+        assert!((bins.expect("samples").watts()[7] - 2e-3).abs() < 1e-9);
+        // The voltage begins later, and ends earlier: what lacks it is a gap.
+        let both = file(&[
+            described(1, "current", "A", F32, 1_000),
+            described(2, "voltage", "V", F32, 1_000),
+            samples(1, 100, &[1e-3; 50]),
+            samples(2, 110, &[3.0; 20]),
+        ]);
+        let (bins, _) = read(&both, &["--volts", "2V"]).expect("a recording");
+        let bins = bins.expect("samples");
+        assert_eq!((bins.len(), bins.volts.round()), (20, 3.0));
+    }
+
+    #[test]
+    fn a_marker_without_samples_is_what_its_summaries_say() {
+        // 128 samples an entry: low, low, a mixture with its samples, high, low (left out), high.
+        let mixture: Vec<u8> = (0..16).map(|byte| if byte < 8 { 0 } else { 0xff }).collect();
+        let recording = file(&[
+            described(1, "current", "A", F32, 1_000),
+            described(3, "in0", "", BIT, 1_000),
+            samples(1, 0, &[1e-3; 800]),
+            bits(3, 256, &mixture),
+            summary(3, 0, &[0.0, 0.0, 0.5, 1.0, 0.0, 1.0]),
+        ]);
+        let (_, rises) =
+            read(&recording, &["--volts", "2V", "--marker-channel", "in0"]).expect("a recording");
+        assert_eq!(rises, [0.320, 0.640]);
+        let other = refused(&recording, &["--volts", "2V", "--marker-channel", "D0"]);
+        assert_eq!(other, "has no digital signal D0, but in0");
+    }
+
+    #[test]
+    fn what_is_no_recording_is_refused() {
+        assert_eq!(refused(b"time,current", &[]), "is no .jls file");
+        let first = [&VERSION_1[..], &[0; 64]].concat();
+        assert_eq!(
+            refused(&first, &[]),
+            "is a .jls file of version 1, which is not read"
+        );
+        for cut in [40, 2_000, 20_000, RECORDING.len() - 1] {
+            let said = refused(&RECORDING[..cut], &[]);
+            assert_eq!(said, "has no end: its recording was cut off", "{cut}");
+        }
+        let mut long = RECORDING.to_vec();
+        long[32 + 20..32 + 24].copy_from_slice(&[0xff; 4]);
+        assert_eq!(
+            refused(&long, &[]),
+            "has a chunk of 4294967295 B, which no recorder writes"
+        );
+        assert_eq!(refused(&file(&[]), &[]), "has no signal in A");
+        let doubles = file(&[described(1, "current", "A", 0x4004, 1_000)]);
+        let said = refused(&doubles, &["--volts", "2V"]);
+        assert_eq!(said, "current has no samples of 32-bit floating-point numbers");
+        let rates = [
+            described(1, "current", "A", F32, 1_000),
+            described(2, "voltage", "V", F32, 500),
+        ];
+        let said = refused(&file(&rates), &[]);
+        assert_eq!(
+            said,
+            "has 1000 samples a second of the current and 500 of the voltage"
+        );
+        let summaries = file(&[
+            described(1, "current", "A", F32, 1_000),
+            summary(1, 0, &[1e-3; 9]),
+        ]);
+        let said = refused(&summaries, &["--volts", "2V"]);
+        assert_eq!(said, "current has summaries alone: its samples were left out");
+    }
+
+    fn file(chunks: &[Vec<u8>]) -> Vec<u8> {
+        let mut all = VERSION_2.to_vec();
+        all.extend([0; 16]);
+        all.extend(chunks.concat());
+        all.extend(chunk(END, 0, &[]));
+        all
+    }
+
+    fn chunk(tag: u8, meta: u16, payload: &[u8]) -> Vec<u8> {
+        let mut all = vec![0; 16];
+        all.extend([tag, 0]);
+        all.extend(meta.to_le_bytes());
+        all.extend((payload.len() as u32).to_le_bytes());
+        all.extend([0; 8]);
+        all.extend(payload);
+        if !payload.is_empty() {
+            all.extend([0; 4]);
+            all.resize(all.len().next_multiple_of(8), 0);
+        }
+        all
+    }
+
+    fn described(number: u16, name: &str, unit: &str, kind: u32, rate: u32) -> Vec<u8> {
+        let mut payload = vec![0; 4];
+        for value in [kind, rate, 1_024, 128] {
+            payload.extend(value.to_le_bytes());
+        }
+        payload.resize(BEFORE_NAME, 0);
+        payload.extend(format!("{name}\0\x1f{unit}\0\x1f").into_bytes());
+        chunk(SIGNAL, number, &payload)
+    }
+
+    fn entries(tag: u8, meta: u16, begin: i64, count: u32, bits: u16, content: &[u8]) -> Vec<u8> {
+        let mut payload = begin.to_le_bytes().to_vec();
+        payload.extend(count.to_le_bytes());
+        payload.extend(bits.to_le_bytes());
+        payload.extend([0; 2]);
+        payload.extend(content);
+        chunk(tag, meta, &payload)
+    }
+
+    fn samples(number: u16, begin: i64, values: &[f32]) -> Vec<u8> {
+        let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        entries(DATA, number, begin, values.len() as u32, 32, &content)
+    }
+
+    fn bits(number: u16, begin: i64, content: &[u8]) -> Vec<u8> {
+        entries(DATA, number, begin, content.len() as u32 * 8, 1, content)
+    }
+
+    /// A summary of the first level: means, with no deviation.
+    fn summary(number: u16, begin: i64, means: &[f32]) -> Vec<u8> {
+        let four = means.iter().flat_map(|mean| [*mean, 0.0, *mean, *mean]);
+        let content: Vec<u8> = four.flat_map(f32::to_le_bytes).collect();
+        entries(SUMMARY, 0x1000 | number, begin, means.len() as u32, 128, &content)
+    }
+}
