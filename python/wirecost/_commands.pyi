@@ -449,6 +449,7 @@ def link(
     seed: Values | None = None,  # Seed of the link's random decisions: the same seed repeats them  [default: 42]
     ipv6: bool = False,  # {server} and {device} are IPv6 addresses
     packet_path: Values | None = None,  # How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
+    congestion: Values | None = None,  # Congestion control of TCP at both ends of the link, as this machine's kernel has it  [default: cubic]
     framing: Values | None = None,  # Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
     settle: Values | None = None,  # Quiet time on the link after the end of the program, before the recording stops  [default: 1s]
     out: Values | None = None,  # Results folder [default: runs/TIME]

@@ -177,6 +177,7 @@ fn link_options(
         command: words.iter().map(OsString::from).collect(),
         keys: true,
         key_log: None,
+        congestion: options.congestion,
         framing: options.framing,
         output: Some(output),
         time_limit: Some(options.timeout),

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use wirecost_link::LinkConfig;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{ByteSize, Framing};
+use wirecost_proto::{ByteSize, Congestion, Framing};
 use wirecost_results::link_text::LinkText;
 use wirecost_stack::Stack;
 
@@ -26,7 +26,7 @@ use crate::selector::{Labels, PROGRAM};
 use crate::table::{Table, ValueError, flag, parsed, text, time, whole};
 
 /// The keys of a program.
-pub const KEYS: [&str; 13] = [
+pub const KEYS: [&str; 14] = [
     PROGRAM,
     "server",
     "serve",
@@ -38,6 +38,7 @@ pub const KEYS: [&str; 13] = [
     "settle",
     "seed",
     "ipv6",
+    "congestion",
     "framing",
     "engine",
 ];
@@ -68,6 +69,8 @@ pub struct ProgramOptions {
     pub seed: u64,
     /// Whether addresses are those of IPv6.
     pub ipv6: bool,
+    /// The congestion control of TCP at both ends of the link.
+    pub congestion: Congestion,
     /// The link layer whose headers are counted beside the IP bytes.
     pub framing: Framing,
 }
@@ -179,6 +182,7 @@ pub fn read(node: &Node, folder: Option<&Path>) -> Result<ProgramOptions, Scenar
         settle: table.one("settle", time)?.unwrap_or(Duration::from_millis(300)),
         seed: table.one("seed", whole)?.unwrap_or(42),
         ipv6: table.one("ipv6", flag)?.unwrap_or_default(),
+        congestion: table.one("congestion", parsed)?.unwrap_or_default(),
         framing: table.one("framing", parsed)?.unwrap_or_default(),
     })
 }
@@ -233,6 +237,8 @@ struct Resolved {
     settle: String,
     seed: u64,
     ipv6: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion: Option<String>,
     framing: String,
 }
 
@@ -257,6 +263,7 @@ impl Resolved {
             settle: DisplayDuration(options.settle).to_string(),
             seed: options.seed,
             ipv6: options.ipv6,
+            congestion: (options.congestion != Congestion::default()).then(|| options.congestion.to_string()),
             framing: options.framing.to_string(),
         }
     }
@@ -269,7 +276,7 @@ mod tests {
     use crate::{Edits, Scenario, Work};
 
     const TEXT: &str = "wirecost: 1\nname: a post\nprogram: /usr/bin/curl -d a http://{server}/\nserve: http1+tls1.2\n\
-        response_body: 50B\nlink: {rtt: 66ms}\nframing: ethernet\ntimeout: 30s\ncount: 3\n";
+        response_body: 50B\nlink: {rtt: 66ms}\ncongestion: reno\nframing: ethernet\ntimeout: 30s\ncount: 3\n";
 
     fn refusal(text: &str, set: &[String]) -> String {
         let edits = Edits { set, vary: &[] };
@@ -308,7 +315,7 @@ mod tests {
         for (more, expected) in [
             (
                 "engine: sim",
-                "a.yaml:10: engine: a program of another maker cannot run in virtual time",
+                "a.yaml:11: engine: a program of another maker cannot run in virtual time",
             ),
             ("server: caddy", "leave out one of them"),
             ("port: 80", "add server"),

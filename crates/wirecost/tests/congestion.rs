@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, compared, open_folder, said, wirecost};
+use common::{Run, compared, need_root, open_folder, said, wirecost};
 use wirecost_results::summary::{Cell, Summary};
 
 /// A message of 500 kB whose way up loses one packet in a hundred.
@@ -119,4 +119,57 @@ fn reno_sends_the_same_packets_on_kernel_sockets() {
         cell.message.as_ref().expect("messages").up.packets.mean
     };
     assert_eq!(of("sim"), of("live"));
+}
+
+/// Where a namespace says what new sockets have.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+#[test]
+#[ignore = "needs root"]
+fn programs_behind_a_link_have_it_at_both_ends() {
+    need_root();
+    let home = open_folder();
+    let mut command = wirecost(home.path());
+    let server = format!("sh -c 'cat {DEFAULT}; exec python3 -m http.server 8000'");
+    command.args([
+        "link",
+        "--congestion",
+        "reno",
+        "--settle",
+        "100ms",
+        "-o",
+        "run",
+        "--server",
+        &server,
+    ]);
+    let said = said(command.args(["--", "cat", DEFAULT]));
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (Some(0), "reno\n"),
+        "{}",
+        said.stderr
+    );
+    let log = std::fs::read_to_string(home.path().join("run/server.log")).expect("a log");
+    assert!(log.starts_with("reno\n"), "{log}");
+    let text = std::fs::read_to_string(home.path().join("run/link.json")).expect("link.json");
+    assert!(text.contains("\"congestion\": \"reno\""), "{text}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_scenario_of_a_program_has_it() {
+    need_root();
+    let home = open_folder();
+    let text = format!("wirecost: 1\nprogram: cat {DEFAULT}\ncount: 1\nsettle: 100ms\ncongestion: reno\n");
+    std::fs::write(home.path().join("a.yaml"), text).expect("a writable folder");
+    let mut command = wirecost(home.path());
+    let said = said(command.args(["run", "a.yaml", "--allow-programs", "-o", "run"]));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(
+        said.stdout.contains("settings: congestion=reno"),
+        "{}",
+        said.stdout
+    );
+    let log = std::fs::read_to_string(home.path().join("run/programs/0001/program.log")).expect("a log");
+    assert_eq!(log, "reno\n");
 }

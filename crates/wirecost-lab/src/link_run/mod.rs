@@ -38,7 +38,6 @@ use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
 use wirecost_live::process::user;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::signals::{Caught, Relay};
-use wirecost_proto::Congestion;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::units::counted;
 use wirecost_results::RunFolder;
@@ -135,8 +134,9 @@ fn emulation(
             sites: 1,
             medium: options.medium,
             resident: Some(RESIDENT),
-            sockets_choose: true,
-            congestion: Congestion::default(),
+            // Neither the program's sockets nor those of its server do.
+            sockets_choose: false,
+            congestion: options.congestion,
             seed: options.seed,
         },
         recorder,

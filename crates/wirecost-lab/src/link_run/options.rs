@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wirecost_link::{LinkConfig, Medium};
-use wirecost_proto::Framing;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::{Congestion, Framing};
 use wirecost_scenario::options::compare::below_ipv6;
 use wirecost_scenario::options::refusal::{Checked, Refusal};
 use wirecost_stack::Stack;
@@ -42,6 +42,8 @@ pub struct Options {
     pub keys: bool,
     /// A key log that one of the programs writes.
     pub key_log: Option<PathBuf>,
+    /// The congestion control of TCP at both ends.
+    pub congestion: Congestion,
     /// The link layer whose headers are counted beside the IP bytes.
     pub framing: Framing,
     /// A file for what the program says, which then has no input; `None` leaves it those of this process. A program that says more than

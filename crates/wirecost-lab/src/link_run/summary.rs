@@ -35,6 +35,8 @@ pub struct LinkSummary {
     pub seed: u64,
     /// Whether `{server}` was an IPv6 address.
     pub ipv6: bool,
+    /// The congestion control of TCP at both ends: `cubic`, `reno` or `bbr`.
+    pub congestion: &'static str,
     /// How packets left the namespaces: `tun` or `veth`.
     pub packet_path: &'static str,
     /// The median round-trip time in the check of the link; null if no echo came back.
@@ -80,6 +82,7 @@ pub(super) fn summary(
         link: LinkText(options.link),
         seed: options.seed,
         ipv6: options.ipv6,
+        congestion: options.congestion.name(),
         packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" },
         round_trip_ns: round_trip.map(nanos),
         exit_code: ended.exit_code(),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_proto::Framing;
 use wirecost_proto::units::parse_duration;
+use wirecost_proto::{Congestion, Framing};
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::table::whole;
 
@@ -80,6 +80,10 @@ pub struct LinkRunArguments {
     /// How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
     #[arg(long, value_enum, default_value_t = PacketPath::Auto, help_heading = "Measurement", hide_short_help = true)]
     pub packet_path: PacketPath,
+
+    /// Congestion control of TCP at both ends of the link, as this machine's kernel has it
+    #[arg(long, value_name = "cubic|reno|bbr", default_value_t = Congestion::Cubic, help_heading = "Measurement", hide_short_help = true)]
+    pub congestion: Congestion,
 
     /// Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
     #[arg(long, value_name = "none|ethernet|wifi", default_value_t = Framing::None, hide_default_value = true, help_heading = "Measurement", hide_short_help = true)]

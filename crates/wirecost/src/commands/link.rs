@@ -67,6 +67,7 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
         command: arguments.command.clone(),
         keys: !arguments.no_keys,
         key_log: arguments.keylog.clone(),
+        congestion: arguments.congestion,
         framing: arguments.framing,
         output: None,
         time_limit: None,

@@ -14,6 +14,7 @@ use wirecost_results::summary::SCHEMA;
 use wirecost_results::time::rfc3339;
 use wirecost_results::{Cell, CellFile, RunFolder, Summary};
 use wirecost_scenario::options::compare::{Engine, Options};
+use wirecost_scenario::options::sending::Sending;
 use wirecost_scenario::program::ProgramOptions;
 use wirecost_scenario::{Scenario, Work};
 
@@ -132,6 +133,10 @@ fn asked(options: &ProgramOptions) -> Asked {
         ipv6: options.ipv6,
         seed: options.seed,
         framing: options.framing,
+        sending: Sending {
+            congestion: options.congestion,
+            ..Sending::default()
+        },
         ..Options::new(Vec::new())
     });
     asked.set("stacks", Tree::List(vec![Tree::text(options.name())]));
