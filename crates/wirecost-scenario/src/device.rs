@@ -15,9 +15,9 @@ use crate::catalog::Catalog;
 use crate::electric::{Draw, count, decibel_milliwatts, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::table::{Table, meant, parsed, text, whole};
-use shape::names;
 
 /// The device files that are part of the program: name and text.
 pub const BUILT_IN: [(&str, &str); 11] = [
