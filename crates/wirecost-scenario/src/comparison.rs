@@ -100,10 +100,7 @@ fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
 }
 
 fn path(text: &str) -> Result<ServerPath, ValueError> {
-    let found = ServerPath::ALL.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, path)| path)
-        .ok_or_else(|| ValueError::form(text, "one of real, relay"))
+    ServerPath::by_name(text).ok_or_else(|| ValueError::form(text, "one of real, relay"))
 }
 
 /// The most cells of a scenario.

@@ -150,7 +150,7 @@ fn plausible(device: &Device, table: &Table<'_>) -> Result<(), ScenarioError> {
 }
 
 fn state(text: &str) -> Result<State, ValueError> {
-    let found = State::ALL.into_iter().find(|state| state.name() == text);
+    let found = State::by_name(text);
     found.ok_or_else(|| ValueError::form(text, "a state: sleep, idle, listen, receive, transmit, compute"))
 }
 

@@ -3,7 +3,7 @@
 //! `keys!` declares tables; [`Defined`] are the kinds of values that the schemas say once and name.
 
 use crate::electric::{CURRENTS, FREQUENCIES, POWERS, VOLTAGES};
-use Holds::{Amount, Either, Number, Pattern, Text, Whole, Words};
+use Holds::{Amount, Either, Number, Pattern, Text, Whole, Word};
 use wirecost_readings::{Compression, Encoding, MOST_READINGS};
 
 /// A key of a table.
@@ -49,8 +49,6 @@ pub enum Holds {
     Whole(u64, u64),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// One of the words that the function lists.
-    Words(fn() -> Vec<&'static str>),
     /// A text that this regular expression matches.
     Pattern(&'static str),
     /// A number with one of the units that the function lists.
@@ -170,8 +168,8 @@ defined! {
 // Values of scenarios.
 defined! {
     pub(crate) READINGS "readings" Whole(1, MOST_READINGS as u64) => "A number of readings.";
-    pub(crate) ENCODING "encoding" Words(|| Encoding::ALL.map(Encoding::name).to_vec()) => "An encoding of readings.";
-    pub(crate) COMPRESSION "compression" Words(|| Compression::ALL.map(Compression::name).to_vec())
+    pub(crate) ENCODING "encoding" Word(&Encoding::NAMES) => "An encoding of readings.";
+    pub(crate) COMPRESSION "compression" Word(&Compression::NAMES)
         => "A compression of encoded readings.";
     pub(crate) PROBABILITY "probability" Pattern(r"^[0-9]+(\.[0-9]+)? ?%$") => "A probability in percent.", "1%";
     pub(crate) BIT_RATE "bit_rate" Pattern(r"^(unlimited|[0-9]+(\.[0-9]+)? ?(bit|kbit|[Mm]bit|[Gg]bit)(/s)?)$")

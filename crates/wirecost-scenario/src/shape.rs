@@ -7,8 +7,6 @@ use crate::key::{CLIENTS, COMPRESSION, COUNT, ENCODING, Key, RATE, READINGS, SIZ
 use crate::link::shape::LINKS;
 use wirecost_security::Start;
 
-/// How connections start.
-pub(crate) const STARTS: &[&str] = &[Start::Cold.name(), Start::Resumed.name(), Start::ZeroRtt.name()];
 /// Groups of devices.
 const WHO: &[&str] = &["all", "senders", "subscribers"];
 
@@ -91,7 +89,7 @@ keys! {
         may warm_up Of(&TIME) => "Time at the beginning that is in no figure.";
         may ramp Of(&TIME) => "Time in which the rate rises to its full height.";
         may spread Of(&TIME) => "The time over which each round of messages, one of each device, is spread.";
-        may start Word(STARTS) => "How the connections start. Default: the load's.";
+        may start Word(&Start::NAMES) => "How the connections start. Default: the load's.";
     }
     HOLD {
         must duration Of(&TIME) => "How long.";

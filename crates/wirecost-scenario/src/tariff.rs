@@ -203,7 +203,7 @@ fn taken(text: &str) -> Result<Vec<Taken>, ValueError> {
             Some(name) => (name, true),
             None => (word, false),
         };
-        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name);
+        let found = Protocol::by_name(name);
         found.map(|protocol| Taken { protocol, over_tls }).ok_or_else(|| {
             ValueError::form(
                 word,

@@ -3,7 +3,7 @@
 use wirecost_energy::State;
 
 use crate::figure::SOURCES;
-use crate::key::Holds::{Few, Figure, List, Table, Text, Version, Word, Words};
+use crate::key::Holds::{Few, Figure, List, Table, Text, Version, Word};
 use crate::key::{AMOUNT, BITS, DRAW, FREQUENCY, SIZE, TIME, TONES, TRANSMIT, VOLTAGE, keys};
 
 /// The states that a device rests in.
@@ -53,7 +53,7 @@ keys! {
     }
     /// One of `tails`.
     pub(super) TAIL {
-        must state Words(|| State::ALL.map(State::name).to_vec()) => "";
+        must state Word(&State::NAMES) => "";
         may power Figure(&DRAW) => "Its power, if it is not that of the state.";
         must time Figure(&TIME) => "How long, unless a packet comes.";
     }
@@ -113,7 +113,6 @@ mod tests {
             Text => "mine".to_owned(),
             Holds::ByName(..) => "{sheet: \"Maker, sheet, 2024\"}".to_owned(),
             Word(words) => words[0].to_owned(),
-            Words(_) => "idle".to_owned(),
             Figure(kind) => format!("{{value: {}, source: sheet}}", kind.examples[0]),
             Table(keys) => table(keys, &[]),
             Few(_, _, keys) => table(&keys[..1], &[]),

@@ -3,7 +3,7 @@
 use wirecost_link::CellProfile;
 use wirecost_link::nat::NatPort;
 
-use crate::key::Holds::{Either, Number, Of, Pattern, Several, Table, Text, Words};
+use crate::key::Holds::{Either, Number, Of, Pattern, Several, Table, Text, Word};
 use crate::key::{BIT_RATE, PROBABILITY, SIZE, TIME, defined, keys};
 
 defined! {
@@ -40,11 +40,11 @@ keys! {
         may queue Of(&QUEUE) => "Queue in front of the rate.";
         may mtu Several(&Of(&SIZE)) => "Largest IP packet.";
         may nat_timeout Table(NAT) => "How long an address translator (NAT) keeps a mapping that no packet uses. Default: for ever.";
-        may nat Words(|| NatPort::ALL.map(NatPort::name).to_vec())
+        may nat Word(&NatPort::NAMES)
             => "The port that this translator gives to a UDP port that it has forgotten. Default: same-port.";
         may up Of(&OWN) => "From the device to the server.";
         may down Of(&OWN) => "From the server to the device.";
-        may cell Words(|| CellProfile::ALL.map(CellProfile::name).to_vec())
+        may cell Word(&CellProfile::NAMES)
             => "A modelled NB-IoT cell in place of an emulated link, by the name of its parameters; engine sim only.";
         may cell_load Text => "Reports of other devices in a modelled cell, per second and cell, as in 1/s. Default: unloaded.";
         may coupling_loss Text => "Coupling loss between the device and its modelled cell, as in 144dB. Default: 123dB.";

@@ -23,7 +23,7 @@ use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
-use crate::key::Holds::{Conditions, Few, Flag, List, Of, Table, Text, Word, Words};
+use crate::key::Holds::{Conditions, Few, Flag, List, Of, Table, Text, Word};
 use crate::key::{COMPRESSION, COUNT, ENCODING, READINGS, SIZE, STACK, TIME};
 use crate::link::shape::LINKS;
 use crate::options::common::{
@@ -34,7 +34,7 @@ pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
-use crate::shape::{BYTES, RECORD_OF_CELLS, SENT, STARTS};
+use crate::shape::{BYTES, RECORD_OF_CELLS, SENT};
 pub use engine::{Engine, UnknownEngine};
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
@@ -54,7 +54,7 @@ options! {
         /// The server, or the URL of one that runs already. Default: builtin.
         keys target: Text, by |options| Some(Tree::text(options.target_name())) => Spec::FILE.dimension();
         /// How devices reach a server that runs already. Default: relay where there is a link, and otherwise real.
-        keys path: Words(|| ServerPath::ALL.map(|(name, _)| name).to_vec()),
+        keys path: Word(&ServerPath::NAMES),
             by |options| Some(Tree::text(options.path()?.name())) => Spec::FILE.dimension();
         /// Authorities that the certificate of a server that runs already is checked against.
         keys ca: Text, by |options| Some(Tree::text(options.running.as_ref()?.ca.as_ref()?.display())) => Spec::FILE.dimension();
@@ -72,7 +72,7 @@ options! {
         /// How connections start.
         field starts: Vec<Start> = vec![Start::Cold], in ["start"];
         /// How connections start. Default: cold.
-        keys start: Word(STARTS), by |options| Some(texts(&options.starts)) => Spec::FILE.dimension();
+        keys start: Word(&Start::NAMES), by |options| Some(texts(&options.starts)) => Spec::FILE.dimension();
         /// What messages carry.
         field contents: Contents = Contents::Sizes(vec![ByteSize::from_bytes(128)]),
             in ["size", "readings", "encoding", "compression"];
@@ -244,7 +244,7 @@ impl Form for PacketPath {
 }
 
 impl Names for Engine {
-    const NAMES: &'static [&'static str] = &["auto", "sim", "live"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Framing {
@@ -252,7 +252,7 @@ impl Names for Framing {
 }
 
 impl Names for Reconnect {
-    const NAMES: &'static [&'static str] = &["as-needed", "never"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 /// Devices that share a link.
@@ -262,29 +262,17 @@ pub struct SharedLink {
     pub spread: Option<Duration>,
 }
 
-/// What a device does when its connection has ended before its last message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reconnect {
-    /// It connects again when its next message is due.
-    #[default]
-    AsNeeded,
-    /// It does not send the remaining messages.
-    Never,
-}
-
-impl Reconnect {
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AsNeeded => "as-needed",
-            Self::Never => "never",
-        }
-    }
-}
-
-impl fmt::Display for Reconnect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+wirecost_proto::named! {
+    /// What a device does when its connection has ended before its last message.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Reconnect {
+        /// It connects again when its next message is due.
+        #[default]
+        AsNeeded => "as-needed",
+        /// It does not send the remaining messages.
+        Never => "never",
     }
 }
 
@@ -292,9 +280,7 @@ impl FromStr for Reconnect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::AsNeeded, Self::Never];
-        let found = known.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
+        Self::by_name(text).ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
     }
 }
 

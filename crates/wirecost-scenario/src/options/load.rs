@@ -50,9 +50,7 @@ use crate::options::compare::below_ipv6;
 use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, Parsed, Scaled, SharedRow, Spec, options};
 use crate::options::sending::{self, Connection, HttpSizes};
-use crate::shape::{
-    LOGIN, PAYLOAD, PHASE, PLACES, RECORD, SETTINGS, SITE_LINKS, SITES, STARTS, SUBSCRIBERS, WILL,
-};
+use crate::shape::{LOGIN, PAYLOAD, PHASE, PLACES, RECORD, SETTINGS, SITE_LINKS, SITES, SUBSCRIBERS, WILL};
 use crate::table::{self, ValueError};
 
 /// The largest number of runs of a load.
@@ -420,35 +418,26 @@ impl LoadOptions {
     }
 }
 
-/// The engine of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LoadEngine {
-    /// Kernel sockets.
-    #[default]
-    Live,
-    /// Virtual time.
-    Sim,
-}
-
-impl LoadEngine {
-    /// Every engine there is.
-    pub const ALL: [Self; 2] = [Self::Live, Self::Sim];
-
-    /// Its name on the command line, in scenarios and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Sim => "sim",
-        }
+wirecost_proto::named! {
+    /// The engine of a load.
+    ///
+    /// Named as on the command line, in scenarios and in results.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LoadEngine {
+        /// Kernel sockets.
+        #[default]
+        Live => "live",
+        /// Virtual time.
+        Sim => "sim",
     }
 }
 
 impl Names for LoadEngine {
-    const NAMES: &'static [&'static str] = &["live", "sim"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Start {
-    const NAMES: &'static [&'static str] = STARTS;
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Connection {
@@ -490,17 +479,11 @@ impl Form for Runs {
     }
 }
 
-impl fmt::Display for LoadEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for LoadEngine {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
+        let found = Self::by_name(text);
         found.ok_or_else(|| ValueError::form(text, "an engine of loads: a load runs on sim or live"))
     }
 }

@@ -343,7 +343,7 @@ const WHAT: &str = "write counts: packets, or a list of publish, delivery, conne
     retained, rule, action, operation, or minutes, sessions, fee";
 
 fn what(text: &str) -> Result<What, ValueError> {
-    let found = What::ALL.into_iter().find(|what| what.name() == text);
+    let found = What::by_name(text);
     found.ok_or_else(|| {
         ValueError::form(
             text,
@@ -354,7 +354,7 @@ fn what(text: &str) -> Result<What, ValueError> {
 }
 
 pub(super) fn period(text: &str) -> Result<Period, ValueError> {
-    let found = Period::ALL.into_iter().find(|period| period.name() == text);
+    let found = Period::by_name(text);
     found.ok_or_else(|| ValueError::form(text, "a period: session, direction, day or month"))
 }
 

@@ -6,7 +6,7 @@ use wirecost_cost::tariff::Period;
 use crate::figure::SOURCES;
 use crate::key::Holds::{
     Amount, ByName, Either, Figure, Flag, List, Of, Pattern, Positive, Several, Table, Text, Version, Whole,
-    Word, Words,
+    Word,
 };
 use crate::key::{Key, Need, defined, keys};
 
@@ -19,11 +19,11 @@ defined! {
     PROTOCOLS "protocols" Text => "Protocols, separated by commas.", "mqtt+tls, http1+tls";
     KILOBYTE "kilobyte" Either(&[Whole(1_000, 1_000), Whole(1_024, 1_024), Word(&["unknown"])]) => "The bytes of a kB.";
     PRICE "price" Pattern(r"^[0-9]+(\.[0-9]+)? ?[A-Z]{3}$") => "A price with its currency.", "0.40 EUR";
-    PERIOD "period" Words(|| Period::ALL.map(Period::name).to_vec()) => "When bytes are rounded.";
+    PERIOD "period" Word(&Period::NAMES) => "When bytes are rounded.";
     SIZE "size" Amount(size_units) => "A size; a kB has the bytes of kilobyte.", "5KB", "500MB";
     SPAN "time" Amount(|| vec!["s", "min", "h", "d", "y"]) => "A time; a year has 365 days.", "24h", "10y";
     NUMBER "number" Either(&[Positive, Amount(size_units)]) => "A number of what the rule counts, or a size.", "1000", "500MB";
-    COUNTED "counted" Words(|| What::ALL.map(What::name).to_vec()) => "What a rule counts.";
+    COUNTED "counted" Word(&What::NAMES) => "What a rule counts.";
     MESSAGES "messages" Pattern(r"^[0-9]+(\.[0-9]+)? x ?[0-9]+(\.[0-9]+)? ?(B|kB|KB|MB|GB|KiB|MiB)$")
         => "A number of messages with their size.", "300 x 1KB";
 }

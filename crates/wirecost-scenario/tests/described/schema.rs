@@ -107,7 +107,6 @@ impl Writer {
             Holds::Whole(least, u64::MAX) => json(&json!({"type": "integer", "minimum": least})),
             Holds::Whole(least, most) => json(&json!({"type": "integer", "minimum": least, "maximum": most})),
             Holds::Word(words) => json(&json!({"enum": words})),
-            Holds::Words(words) => json(&json!({"enum": words()})),
             Holds::Pattern(pattern) => json(&json!({"type": "string", "pattern": pattern})),
             Holds::Amount(units) => {
                 let pattern = format!(r"^[0-9]+(\.[0-9]+)? ?({})$", units().join("|"));
