@@ -6,22 +6,14 @@ use wirecost_energy::Device;
 use wirecost_results::Cell;
 use wirecost_results::summary::Times;
 
-/// The statistic that a time is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
-    /// The 95th percentile.
-    P95,
-    /// The longest, where readings are too few for a percentile.
-    Longest,
-}
-
-impl Statistic {
-    /// The word of tables and of JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P95 => "p95",
-            Self::Longest => "longest",
-        }
+wirecost_proto::named! {
+    /// The statistic that a time is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Statistic {
+        /// The 95th percentile.
+        P95 => "p95",
+        /// The longest, where readings are too few for a percentile.
+        Longest => "longest",
     }
 }
 

@@ -89,8 +89,7 @@ fn ladder_packet(at: u64, packet: &LadderPacket, observer: &mut dyn Observer) {
     } else {
         Phase::Message
     };
-    let cause = Cause::ALL.into_iter().find(|cause| cause.name() == packet.cause);
-    let cause = cause.unwrap_or(Cause::Original);
+    let cause = Cause::by_name(&packet.cause).unwrap_or(Cause::Original);
     let bytes = [
         packet.ip,
         packet.transport,

@@ -13,17 +13,19 @@ pub const VERSION: u8 = 1;
 /// The byte between the options and the payload.
 pub(crate) const PAYLOAD_MARKER: u8 = 0xff;
 
-/// The type of a message (RFC 7252 section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
-    /// CON: requires an acknowledgement.
-    Confirmable,
-    /// NON: requires no acknowledgement.
-    NonConfirmable,
-    /// ACK: a confirmable message arrived.
-    Acknowledgement,
-    /// RST: a message arrived but cannot be processed.
-    Reset,
+wirecost_proto::named! {
+    /// The type of a message (RFC 7252 section 4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Type {
+        /// CON: requires an acknowledgement.
+        Confirmable => "CON",
+        /// NON: requires no acknowledgement.
+        NonConfirmable => "NON",
+        /// ACK: a confirmable message arrived.
+        Acknowledgement => "ACK",
+        /// RST: a message arrived but cannot be processed.
+        Reset => "RST",
+    }
 }
 
 impl Type {
@@ -38,16 +40,6 @@ impl Type {
     /// The type's two bits in the header.
     pub const fn bits(self) -> u8 {
         self as u8
-    }
-
-    /// The type's abbreviation in RFC 7252.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Confirmable => "CON",
-            Self::NonConfirmable => "NON",
-            Self::Acknowledgement => "ACK",
-            Self::Reset => "RST",
-        }
     }
 
     /// The type with these low two bits.

@@ -8,31 +8,20 @@ pub use bill::{Bill, CheaperStep, RuleCharge};
 
 use crate::usage::What;
 
-/// The time or the event at which counted bytes are rounded up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
-    /// Each session of the device.
-    Session,
-    /// Each direction of each session.
-    Direction,
-    /// Each day.
-    Day,
-    /// Each month.
-    Month,
-}
-
-impl Period {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Session, Self::Direction, Self::Day, Self::Month];
-
-    /// Its name in tariff files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Direction => "direction",
-            Self::Day => "day",
-            Self::Month => "month",
-        }
+wirecost_proto::named! {
+    /// The time or the event at which counted bytes are rounded up.
+    ///
+    /// Named as in tariff files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Period {
+        /// Each session of the device.
+        Session => "session",
+        /// Each direction of each session.
+        Direction => "direction",
+        /// Each day.
+        Day => "day",
+        /// Each month.
+        Month => "month",
     }
 }
 
@@ -124,44 +113,24 @@ impl TariffRule {
     }
 }
 
-/// An application protocol that a service may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// MQTT, any version.
-    Mqtt,
-    /// MQTT-SN.
-    MqttSn,
-    /// CoAP over UDP or TCP.
-    Coap,
-    /// AMQP 1.0.
-    Amqp,
-    /// HTTP/1.1.
-    Http1,
-    /// HTTP/3.
-    Http3,
-}
-
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 6] = [
-        Self::Mqtt,
-        Self::MqttSn,
-        Self::Coap,
-        Self::Amqp,
-        Self::Http1,
-        Self::Http3,
-    ];
-
-    /// Its name in tariff files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mqtt => "mqtt",
-            Self::MqttSn => "mqttsn",
-            Self::Coap => "coap",
-            Self::Amqp => "amqp",
-            Self::Http1 => "http1",
-            Self::Http3 => "http3",
-        }
+wirecost_proto::named! {
+    /// An application protocol that a service may take.
+    ///
+    /// Named as in tariff files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Protocol {
+        /// MQTT, any version.
+        Mqtt => "mqtt",
+        /// MQTT-SN.
+        MqttSn => "mqttsn",
+        /// CoAP over UDP or TCP.
+        Coap => "coap",
+        /// AMQP 1.0.
+        Amqp => "amqp",
+        /// HTTP/1.1.
+        Http1 => "http1",
+        /// HTTP/3.
+        Http3 => "http3",
     }
 }
 

@@ -5,82 +5,46 @@ use std::collections::BTreeMap;
 use wirecost_proto::calendar::MONTH_DAYS;
 use wirecost_proto::{Direction, Phase};
 
-/// What a tariff may count, and what a part of a bill is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
-    /// IP packets, with the headers of a tunnel.
-    Packets,
-    /// A message of the device with payload: PUBLISH, the body of a request.
-    Publish,
-    /// A message to the device with payload: PUBLISH, the body of an answer.
-    Delivery,
-    /// The message that opens a session: CONNECT.
-    Connect,
-    /// A later message of the device that prepares others: SUBSCRIBE.
-    Subscribe,
-    /// An acknowledgement of the device: PUBACK.
-    Acknowledgement,
-    /// PINGREQ and the like.
-    KeepAlive,
-    /// The end of a session.
-    Close,
-    /// A message that the server keeps. Packets do not show it.
-    Retained,
-    /// A rule of the server that is triggered. Packets do not show it.
-    Rule,
-    /// An action of such a rule. Packets do not show it.
-    Action,
-    /// An operation on a device's twin, shadow or entry, a method. Packets do not show it.
-    Operation,
-    /// Started minutes of a session.
-    Minutes,
-    /// Sessions at the same time, the most of a month.
-    Sessions,
-    /// The month itself: a fee.
-    Fee,
+wirecost_proto::named! {
+    /// What a tariff may count, and what a part of a bill is for.
+    ///
+    /// Named as in tariff files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum What {
+        /// IP packets, with the headers of a tunnel.
+        Packets => "packets",
+        /// A message of the device with payload: PUBLISH, the body of a request.
+        Publish => "publish",
+        /// A message to the device with payload: PUBLISH, the body of an answer.
+        Delivery => "delivery",
+        /// The message that opens a session: CONNECT.
+        Connect => "connect",
+        /// A later message of the device that prepares others: SUBSCRIBE.
+        Subscribe => "subscribe",
+        /// An acknowledgement of the device: PUBACK.
+        Acknowledgement => "acknowledgement",
+        /// PINGREQ and the like.
+        KeepAlive => "keep_alive",
+        /// The end of a session.
+        Close => "close",
+        /// A message that the server keeps. Packets do not show it.
+        Retained => "retained",
+        /// A rule of the server that is triggered. Packets do not show it.
+        Rule => "rule",
+        /// An action of such a rule. Packets do not show it.
+        Action => "action",
+        /// An operation on a device's twin, shadow or entry, a method. Packets do not show it.
+        Operation => "operation",
+        /// Started minutes of a session.
+        Minutes => "minutes",
+        /// Sessions at the same time, the most of a month.
+        Sessions => "sessions",
+        /// The month itself: a fee.
+        Fee => "fee",
+    }
 }
 
 impl What {
-    /// All of them, in the order of a bill.
-    pub const ALL: [Self; 15] = [
-        Self::Packets,
-        Self::Publish,
-        Self::Delivery,
-        Self::Connect,
-        Self::Subscribe,
-        Self::Acknowledgement,
-        Self::KeepAlive,
-        Self::Close,
-        Self::Retained,
-        Self::Rule,
-        Self::Action,
-        Self::Operation,
-        Self::Minutes,
-        Self::Sessions,
-        Self::Fee,
-    ];
-
-    /// Its name in tariff files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Packets => "packets",
-            Self::Publish => "publish",
-            Self::Delivery => "delivery",
-            Self::Connect => "connect",
-            Self::Subscribe => "subscribe",
-            Self::Acknowledgement => "acknowledgement",
-            Self::KeepAlive => "keep_alive",
-            Self::Close => "close",
-            Self::Retained => "retained",
-            Self::Rule => "rule",
-            Self::Action => "action",
-            Self::Operation => "operation",
-            Self::Minutes => "minutes",
-            Self::Sessions => "sessions",
-            Self::Fee => "fee",
-        }
-    }
-
     /// The parts of a bill, in words.
     pub const fn words(self) -> &'static str {
         match self {

@@ -4,44 +4,24 @@ use core::time::Duration;
 
 use crate::radio::Radio;
 
-/// A state of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    /// Everything is off that can be.
-    Sleep,
-    /// Ready, without a receiver.
-    Idle,
-    /// The receiver is on, and nothing arrives.
-    Listen,
-    /// A frame arrives.
-    Receive,
-    /// A frame is sent.
-    Transmit,
-    /// The processor works.
-    Compute,
-}
-
-impl State {
-    /// Every state, from the least power up.
-    pub const ALL: [Self; 6] = [
-        Self::Sleep,
-        Self::Idle,
-        Self::Listen,
-        Self::Receive,
-        Self::Transmit,
-        Self::Compute,
-    ];
-
-    /// Its name in device files and output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sleep => "sleep",
-            Self::Idle => "idle",
-            Self::Listen => "listen",
-            Self::Receive => "receive",
-            Self::Transmit => "transmit",
-            Self::Compute => "compute",
-        }
+wirecost_proto::named! {
+    /// A state of power.
+    ///
+    /// Named as in device files and output.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum State {
+        /// Everything is off that can be.
+        Sleep => "sleep",
+        /// Ready, without a receiver.
+        Idle => "idle",
+        /// The receiver is on, and nothing arrives.
+        Listen => "listen",
+        /// A frame arrives.
+        Receive => "receive",
+        /// A frame is sent.
+        Transmit => "transmit",
+        /// The processor works.
+        Compute => "compute",
     }
 }
 

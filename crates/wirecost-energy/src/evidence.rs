@@ -59,25 +59,16 @@ impl Class {
     }
 }
 
-/// What the fit of a prediction has not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Held {
-    /// This setting; the other settings of the same device were fitted.
-    Setting,
-    /// This half of its publication, by a draw that was made before any fit.
-    Half,
-    /// Its publication.
-    Publication,
-}
-
-impl Held {
-    /// What a person calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Setting => "a setting",
-            Self::Half => "half of a publication",
-            Self::Publication => "a publication",
-        }
+wirecost_proto::named! {
+    /// What the fit of a prediction has not seen.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Held {
+        /// This setting; the other settings of the same device were fitted.
+        Setting => "a setting",
+        /// This half of its publication, by a draw that was made before any fit.
+        Half => "half of a publication",
+        /// Its publication.
+        Publication => "a publication",
     }
 }
 

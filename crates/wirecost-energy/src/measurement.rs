@@ -24,37 +24,24 @@ pub enum Use {
     Component,
 }
 
-/// The radio of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Radio {
-    /// LTE-M.
-    LteM,
-    /// NB-IoT.
-    NbIot,
-    /// A cellular radio that the publication does not name.
-    Cellular,
-    /// Wi-Fi whose association is kept.
-    Wifi,
-    /// Wi-Fi that joins anew for each event.
-    WifiJoined,
-    /// ESP-NOW: the receiver is on for a window of each period.
-    EspNow,
-    /// None, or not said.
-    None,
-}
-
-impl Radio {
-    /// What a person calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::LteM => "LTE-M",
-            Self::NbIot => "NB-IoT",
-            Self::Cellular => "cellular",
-            Self::Wifi => "Wi-Fi, kept",
-            Self::WifiJoined => "Wi-Fi, joined anew",
-            Self::EspNow => "ESP-NOW",
-            Self::None => "no radio",
-        }
+wirecost_proto::named! {
+    /// The radio of a point.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Radio {
+        /// LTE-M.
+        LteM => "LTE-M",
+        /// NB-IoT.
+        NbIot => "NB-IoT",
+        /// A cellular radio that the publication does not name.
+        Cellular => "cellular",
+        /// Wi-Fi whose association is kept.
+        Wifi => "Wi-Fi, kept",
+        /// Wi-Fi that joins anew for each event.
+        WifiJoined => "Wi-Fi, joined anew",
+        /// ESP-NOW: the receiver is on for a window of each period.
+        EspNow => "ESP-NOW",
+        /// None, or not said.
+        None => "no radio",
     }
 }
 
@@ -96,28 +83,18 @@ pub enum Does {
     Datagram,
 }
 
-/// How the processor and the radio save power while the association with Wi-Fi is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WifiMode {
-    /// The radio is off between beacons.
-    ModemSleep,
-    /// The same, and the processor's clock is lowered.
-    ModemSleepScaled,
-    /// The processor is stopped as well.
-    LightSleep,
-    /// Everything is off.
-    DeepSleep,
-}
-
-impl WifiMode {
-    /// What a person calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ModemSleep => "modem sleep",
-            Self::ModemSleepScaled => "modem sleep with frequency scaling",
-            Self::LightSleep => "light sleep",
-            Self::DeepSleep => "deep sleep",
-        }
+wirecost_proto::named! {
+    /// How the processor and the radio save power while the association with Wi-Fi is kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum WifiMode {
+        /// The radio is off between beacons.
+        ModemSleep => "modem sleep",
+        /// The same, and the processor's clock is lowered.
+        ModemSleepScaled => "modem sleep with frequency scaling",
+        /// The processor is stopped as well.
+        LightSleep => "light sleep",
+        /// Everything is off.
+        DeepSleep => "deep sleep",
     }
 }
 

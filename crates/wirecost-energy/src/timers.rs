@@ -25,30 +25,22 @@ const EDRX_NB_IOT: [u64; 10] = [
     2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576,
 ];
 
-/// A timer of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
-    /// T3324: the active time before power saving.
-    Active,
-    /// T3412, the extended value: the time from one tracking area update to the next.
-    Update,
-    /// The cycle of extended discontinuous reception on LTE and LTE-M.
-    EdrxLte,
-    /// The same on NB-IoT.
-    EdrxNbIot,
+wirecost_proto::named! {
+    /// A timer of a network.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Timer {
+        /// T3324: the active time before power saving.
+        Active => "an active time (T3324)",
+        /// T3412, the extended value: the time from one tracking area update to the next.
+        Update => "a time between tracking area updates (T3412)",
+        /// The cycle of extended discontinuous reception on LTE and LTE-M.
+        EdrxLte => "a cycle of eDRX on LTE",
+        /// The same on NB-IoT.
+        EdrxNbIot => "a cycle of eDRX on NB-IoT",
+    }
 }
 
 impl Timer {
-    /// What a person calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "an active time (T3324)",
-            Self::Update => "a time between tracking area updates (T3412)",
-            Self::EdrxLte => "a cycle of eDRX on LTE",
-            Self::EdrxNbIot => "a cycle of eDRX on NB-IoT",
-        }
-    }
-
     /// The time that a network can have which is nearest to `asked`; of two equally near ones the shorter.
     pub fn nearest(self, asked: Duration) -> Duration {
         let all = self.millis().into_iter().map(Duration::from_millis);

@@ -10,63 +10,34 @@ use wirecost_proto::Content;
 pub use malformed::Malformed;
 pub use template::{RequestTemplate, TemplateError};
 
-/// A method of RFC 9110 section 9.3 or RFC 5789.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Method {
-    /// Fetches a resource.
-    Get,
-    /// Fetches the head only.
-    Head,
-    /// Sends content.
-    Post,
-    /// Replaces the resource.
-    Put,
-    /// Removes the resource.
-    Delete,
-    /// Opens a tunnel.
-    Connect,
-    /// Asks for the supported methods.
-    Options,
-    /// Returns the request.
-    Trace,
-    /// Changes a part of the resource.
-    Patch,
+wirecost_proto::named! {
+    /// A method of RFC 9110 section 9.3 or RFC 5789.
+    ///
+    /// Named as on the wire, where case matters (RFC 9110 section 9.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Method {
+        /// Fetches a resource.
+        Get => "GET",
+        /// Fetches the head only.
+        Head => "HEAD",
+        /// Sends content.
+        Post => "POST",
+        /// Replaces the resource.
+        Put => "PUT",
+        /// Removes the resource.
+        Delete => "DELETE",
+        /// Opens a tunnel.
+        Connect => "CONNECT",
+        /// Asks for the supported methods.
+        Options => "OPTIONS",
+        /// Returns the request.
+        Trace => "TRACE",
+        /// Changes a part of the resource.
+        Patch => "PATCH",
+    }
 }
 
 impl Method {
-    /// Every method.
-    pub const ALL: [Self; 9] = [
-        Self::Get,
-        Self::Head,
-        Self::Post,
-        Self::Put,
-        Self::Delete,
-        Self::Connect,
-        Self::Options,
-        Self::Trace,
-        Self::Patch,
-    ];
-
-    /// The method's name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Delete => "DELETE",
-            Self::Connect => "CONNECT",
-            Self::Options => "OPTIONS",
-            Self::Trace => "TRACE",
-            Self::Patch => "PATCH",
-        }
-    }
-
-    /// The method with this name. Names are case-sensitive (RFC 9110 section 9.1).
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.name() == name)
-    }
-
     /// Whether the method is safe (RFC 9110 section 9.2.1).
     pub(crate) const fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace)
@@ -75,12 +46,6 @@ impl Method {
     /// Whether a request without content still has `Content-Length: 0` (RFC 9110 section 8.6).
     pub(crate) const fn anticipates_content(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -232,8 +197,8 @@ mod tests {
     #[test]
     fn every_method_is_known_by_its_name_only() {
         for method in Method::ALL {
-            assert_eq!(Method::from_name(method.name()), Some(method));
+            assert_eq!(Method::by_name(method.name()), Some(method));
         }
-        assert_eq!(Method::from_name("get"), None);
+        assert_eq!(Method::by_name("get"), None);
     }
 }

@@ -40,14 +40,18 @@ impl fmt::Display for NbiotCell {
     }
 }
 
-/// The named parameters of a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CellProfile {
-    /// The cell of the published study.
-    Study,
-    /// A cell of an operator.
-    #[default]
-    Vodafone,
+wirecost_proto::named! {
+    /// The named parameters of a network.
+    ///
+    /// Named as in `wirecost nbiot`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum CellProfile {
+        /// The cell of the published study.
+        Study => "study",
+        /// A cell of an operator.
+        #[default]
+        Vodafone => "vodafone",
+    }
 }
 
 /// An unknown profile.
@@ -55,31 +59,10 @@ pub enum CellProfile {
 #[error("unknown profile {0:?}; the profiles are study, vodafone")]
 pub struct UnknownProfile(String);
 
-impl CellProfile {
-    /// Every profile.
-    pub const ALL: [Self; 2] = [Self::Study, Self::Vodafone];
-
-    /// Its name, which is that in `wirecost nbiot`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Study => "study",
-            Self::Vodafone => "vodafone",
-        }
-    }
-}
-
-impl fmt::Display for CellProfile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for CellProfile {
     type Err = UnknownProfile;
 
     fn from_str(text: &str) -> Result<Self, UnknownProfile> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|profile| profile.name() == text)
-            .ok_or_else(|| UnknownProfile(text.to_owned()))
+        Self::by_name(text).ok_or_else(|| UnknownProfile(text.to_owned()))
     }
 }

@@ -21,27 +21,18 @@ pub const MAX_NAT_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 /// The ports of later mappings of TCP: above those that Linux gives to sockets.
 const FIRST_LATER_PORT: u16 = 61_000;
 
-/// The port that a NAT gives to a UDP port whose mapping it has forgotten.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NatPort {
-    /// The same as before, as a NAT with port preservation does if nobody took the port in the meantime (RFC 4787 section
-    /// 4.2.1): the server sees the same peer.
-    #[default]
-    Same,
-    /// Another one: the server sees a stranger. RFC 4787 section 4.2.1 leaves it open which of both a NAT does.
-    New,
-}
-
-impl NatPort {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Same, Self::New];
-
-    /// Its name in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Same => "same-port",
-            Self::New => "new-port",
-        }
+wirecost_proto::named! {
+    /// The port that a NAT gives to a UDP port whose mapping it has forgotten.
+    ///
+    /// Named as in files and on the command line.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum NatPort {
+        /// The same as before, as a NAT with port preservation does if nobody took the port in the meantime (RFC 4787 section
+        /// 4.2.1): the server sees the same peer.
+        #[default]
+        Same => "same-port",
+        /// Another one: the server sees a stranger. RFC 4787 section 4.2.1 leaves it open which of both a NAT does.
+        New => "new-port",
     }
 }
 

@@ -8,49 +8,25 @@ use wirecost_security::tls::Negotiated;
 
 use super::event::{Fact, StreamPosition, Trouble};
 
-/// A step of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// The lookup of the name.
-    Dns,
-    /// The connection that brings the ticket for the measured one.
-    Ticket,
-    /// The transport's handshake.
-    Connect,
-    /// The channel's handshake.
-    Security,
-    /// What the protocol exchanges before the first message.
-    Open,
-    /// The message and its answer.
-    Message,
-    /// The close of the connection.
-    Close,
-}
-
-impl Step {
-    /// Every step, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Dns,
-        Self::Ticket,
-        Self::Connect,
-        Self::Security,
-        Self::Open,
-        Self::Message,
-        Self::Close,
-    ];
-
-    /// The step's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dns => "dns",
-            Self::Ticket => "ticket",
-            Self::Connect => "connect",
-            Self::Security => "security",
-            Self::Open => "open",
-            Self::Message => "message",
-            Self::Close => "close",
-        }
+wirecost_proto::named! {
+    /// A step of a probe.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Step {
+        /// The lookup of the name.
+        Dns => "dns",
+        /// The connection that brings the ticket for the measured one.
+        Ticket => "ticket",
+        /// The transport's handshake.
+        Connect => "connect",
+        /// The channel's handshake.
+        Security => "security",
+        /// What the protocol exchanges before the first message.
+        Open => "open",
+        /// The message and its answer.
+        Message => "message",
+        /// The close of the connection.
+        Close => "close",
     }
 }
 

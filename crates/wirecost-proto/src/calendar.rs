@@ -10,31 +10,21 @@ pub const MONTH_SECONDS: f64 = MONTH_DAYS * DAY_SECONDS;
 /// Seconds of a year.
 pub const YEAR_SECONDS: f64 = 365.0 * DAY_SECONDS;
 
-/// A time that figures of a life are given for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Period {
-    /// 24 hours.
-    Day,
-    /// 30 days.
-    #[default]
-    Month,
-    /// 365 days.
-    Year,
+crate::named! {
+    /// A time that figures of a life are given for.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Period {
+        /// 24 hours.
+        Day => "day",
+        /// 30 days.
+        #[default]
+        Month => "month",
+        /// 365 days.
+        Year => "year",
+    }
 }
 
 impl Period {
-    /// All of them, the shortest first.
-    pub const ALL: [Self; 3] = [Self::Day, Self::Month, Self::Year];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
     /// Its seconds.
     pub const fn seconds(self) -> f64 {
         match self {

@@ -2,19 +2,22 @@
 //!
 //! A frame has neither the check sequence nor the padding of short Ethernet frames: a capture on the sending host has neither.
 
-use core::fmt;
 use core::str::FromStr;
 
-/// The link layer that a capture would have been made on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// IP packets alone.
-    #[default]
-    None,
-    /// Ethernet II.
-    Ethernet,
-    /// Wi-Fi with WPA2.
-    Wifi,
+crate::named! {
+    /// The link layer that a capture would have been made on.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Framing {
+        /// IP packets alone.
+        #[default]
+        None => "none",
+        /// Ethernet II.
+        Ethernet => "ethernet",
+        /// Wi-Fi with WPA2.
+        Wifi => "wifi",
+    }
 }
 
 /// Ethernet II (IEEE 802.3-2022, 3.1.1): two addresses and the EtherType.
@@ -24,20 +27,6 @@ const ETHERNET: u64 = 6 + 6 + 2;
 const WIFI: u64 = (2 + 2 + 3 * 6 + 2 + 2) + (8 + 8) + 8;
 
 impl Framing {
-    /// Every one there is.
-    pub const ALL: [Self; 3] = [Self::None, Self::Ethernet, Self::Wifi];
-    /// Their names.
-    pub const NAMES: [&'static str; 3] = ["none", "ethernet", "wifi"];
-
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Ethernet => "ethernet",
-            Self::Wifi => "wifi",
-        }
-    }
-
     /// The bytes of a packet's frame beside the packet; `None` where there are no frames.
     pub const fn header_bytes(self) -> Option<u64> {
         match self {
@@ -54,12 +43,6 @@ impl Framing {
     }
 }
 
-impl fmt::Display for Framing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// A name that no framing has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the framings are none, ethernet, wifi")]
@@ -69,8 +52,7 @@ impl FromStr for Framing {
     type Err = UnknownFraming;
 
     fn from_str(text: &str) -> Result<Self, UnknownFraming> {
-        let found = Self::ALL.into_iter().find(|framing| framing.name() == text);
-        found.ok_or(UnknownFraming)
+        Self::by_name(text).ok_or(UnknownFraming)
     }
 }
 

@@ -19,6 +19,7 @@
 //! - [`service_time`]: how long a server works on a message
 //! - [`credentials`]: comparison with a secret
 //! - [`driver`]: the input and the output of drivers
+//! - [`named!`]: enums whose values have names
 //! - [`log`]: the spans of one flow
 //! - [`hosts`]: the addresses of server and devices
 //! - [`record`]: the entries of a link's recorder
@@ -56,6 +57,7 @@ pub mod framing;
 pub mod hosts;
 pub mod kept;
 pub mod log;
+mod named;
 #[cfg(any(test, feature = "pair"))]
 pub mod pair;
 pub mod path;

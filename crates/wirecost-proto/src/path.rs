@@ -7,27 +7,20 @@ use crate::Instant;
 use crate::bare::Transport;
 use crate::hosts::HostIndex;
 
-/// The direction in which a packet travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From the device to the server.
-    Up,
-    /// From the server to the device.
-    Down,
+crate::named! {
+    /// The direction in which a packet travels.
+    ///
+    /// Named as in results files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Direction {
+        /// From the device to the server.
+        Up => "up",
+        /// From the server to the device.
+        Down => "down",
+    }
 }
 
 impl Direction {
-    /// Both directions.
-    pub const ALL: [Self; 2] = [Self::Up, Self::Down];
-
-    /// The direction's name in results files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
     /// The other direction.
     pub const fn reverse(self) -> Self {
         match self {
@@ -46,37 +39,26 @@ pub struct Delivery {
     pub flip_bit: Option<u32>,
 }
 
-/// The fate of a packet, decided when it enters the link unless the link holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// Delivered once, intact.
-    Delivered,
-    /// Lost on the link.
-    Lost,
-    /// Dropped by a full queue.
-    QueueDropped,
-    /// Larger than the link's MTU.
-    TooLarge,
-    /// Delivered more than once.
-    Duplicated,
-    /// Delivered with a flipped bit.
-    Corrupted,
-    /// Not decided yet: the link holds it (a cell).
-    Held,
-}
-
-impl Fate {
-    /// The fate's name in captures and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Lost => "lost",
-            Self::QueueDropped => "queue-dropped",
-            Self::TooLarge => "too-large",
-            Self::Duplicated => "duplicated",
-            Self::Corrupted => "corrupted",
-            Self::Held => "held",
-        }
+crate::named! {
+    /// The fate of a packet, decided when it enters the link unless the link holds it.
+    ///
+    /// Named as in captures and results.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Fate {
+        /// Delivered once, intact.
+        Delivered => "delivered",
+        /// Lost on the link.
+        Lost => "lost",
+        /// Dropped by a full queue.
+        QueueDropped => "queue-dropped",
+        /// Larger than the link's MTU.
+        TooLarge => "too-large",
+        /// Delivered more than once.
+        Duplicated => "duplicated",
+        /// Delivered with a flipped bit.
+        Corrupted => "corrupted",
+        /// Not decided yet: the link holds it (a cell).
+        Held => "held",
     }
 }
 

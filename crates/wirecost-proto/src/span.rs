@@ -3,101 +3,56 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// The layer that a byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// IP header, options and extension headers included.
-    Ip,
-    /// TCP or UDP header; of QUIC the header, tag, ACK, PADDING and control frames.
-    Transport,
-    /// TLS, DTLS, OSCORE or object protection: handshake, record header, tag, wrapped keys.
-    Security,
-    /// The application protocol's own bytes: headers, topics, options, acknowledgements.
-    Application,
-    /// The user's data.
-    Payload,
-}
-
-impl Layer {
-    /// Every layer, outermost first.
-    pub const ALL: [Self; 5] = [
-        Self::Ip,
-        Self::Transport,
-        Self::Security,
-        Self::Application,
-        Self::Payload,
-    ];
-
-    /// The layer's name in results files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ip => "ip",
-            Self::Transport => "transport",
-            Self::Security => "security",
-            Self::Application => "application",
-            Self::Payload => "payload",
-        }
+crate::named! {
+    /// The layer that a byte belongs to.
+    ///
+    /// Named as in results files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Layer {
+        /// IP header, options and extension headers included.
+        Ip => "ip",
+        /// TCP or UDP header; of QUIC the header, tag, ACK, PADDING and control frames.
+        Transport => "transport",
+        /// TLS, DTLS, OSCORE or object protection: handshake, record header, tag, wrapped keys.
+        Security => "security",
+        /// The application protocol's own bytes: headers, topics, options, acknowledgements.
+        Application => "application",
+        /// The user's data.
+        Payload => "payload",
     }
 }
 
-/// The part of a connection's life that a byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// Until the client may send application data.
-    Connect,
-    /// Messages and their acknowledgements.
-    Message,
-    /// PINGREQ, CoAP ping and the like.
-    KeepAlive,
-    /// DISCONNECT, FIN, RST.
-    Close,
-}
-
-impl Phase {
-    /// Every phase, in the order of a connection's life.
-    pub const ALL: [Self; 4] = [Self::Connect, Self::Message, Self::KeepAlive, Self::Close];
-
-    /// The phase's name in results files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Message => "message",
-            Self::KeepAlive => "keep_alive",
-            Self::Close => "close",
-        }
+crate::named! {
+    /// The part of a connection's life that a byte belongs to.
+    ///
+    /// Named as in results files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Phase {
+        /// Until the client may send application data.
+        Connect => "connect",
+        /// Messages and their acknowledgements.
+        Message => "message",
+        /// PINGREQ, CoAP ping and the like.
+        KeepAlive => "keep_alive",
+        /// DISCONNECT, FIN, RST.
+        Close => "close",
     }
 }
 
-/// Why a byte was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// Sent for the first time, for a command or a request.
-    Original,
-    /// A pure TCP ACK, a PUBACK, a CoAP ACK, an AMQP disposition.
-    Acknowledgement,
-    /// Sent before.
-    Retransmission,
-    /// Path-MTU or zero-window probe, padding.
-    Probe,
-}
-
-impl Cause {
-    /// Every cause.
-    pub const ALL: [Self; 4] = [
-        Self::Original,
-        Self::Acknowledgement,
-        Self::Retransmission,
-        Self::Probe,
-    ];
-
-    /// The cause's name in results files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Original => "original",
-            Self::Acknowledgement => "acknowledgement",
-            Self::Retransmission => "retransmission",
-            Self::Probe => "probe",
-        }
+crate::named! {
+    /// Why a byte was sent.
+    ///
+    /// Named as in results files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Cause {
+        /// Sent for the first time, for a command or a request.
+        Original => "original",
+        /// A pure TCP ACK, a PUBACK, a CoAP ACK, an AMQP disposition.
+        Acknowledgement => "acknowledgement",
+        /// Sent before.
+        Retransmission => "retransmission",
+        /// Path-MTU or zero-window probe, padding.
+        Probe => "probe",
     }
 }
 

@@ -1,23 +1,26 @@
 //! Compression of a payload.
 
-use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
 
 use crate::UnknownName;
 
-/// How a payload is compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Compression {
-    /// Not at all.
-    #[default]
-    None,
-    /// Gzip (RFC 1952), level 6.
-    Gzip,
-    /// Brotli (RFC 7932), quality 5, window of 4 MiB.
-    Brotli,
-    /// Zstandard (RFC 8878), level 3, without a checksum.
-    Zstd,
+wirecost_proto::named! {
+    /// How a payload is compressed.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Compression {
+        /// Not at all.
+        #[default]
+        None => "none",
+        /// Gzip (RFC 1952), level 6.
+        Gzip => "gzip",
+        /// Brotli (RFC 7932), quality 5, window of 4 MiB.
+        Brotli => "brotli",
+        /// Zstandard (RFC 8878), level 3, without a checksum.
+        Zstd => "zstd",
+    }
 }
 
 const GZIP_LEVEL: u32 = 6;
@@ -28,19 +31,6 @@ const BROTLI_BUFFER_BYTES: usize = 4_096;
 const ZSTD_LEVEL: i32 = 3;
 
 impl Compression {
-    /// Every compression.
-    pub const ALL: [Self; 4] = [Self::None, Self::Gzip, Self::Brotli, Self::Zstd];
-
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Gzip => "gzip",
-            Self::Brotli => "brotli",
-            Self::Zstd => "zstd",
-        }
-    }
-
     /// Its name as a content coding of HTTP (RFC 9110, section 8.4.1; RFC 7932; RFC 8878); `None` without compression.
     pub const fn content_coding(self) -> Option<&'static str> {
         match self {
@@ -81,12 +71,6 @@ fn brotli(bytes: &[u8]) -> Vec<u8> {
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("zstd takes any bytes")
-}
-
-impl fmt::Display for Compression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl FromStr for Compression {

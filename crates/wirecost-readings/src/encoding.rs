@@ -1,6 +1,5 @@
 //! Encodings of readings.
 
-use std::fmt;
 use std::str::FromStr;
 
 use ciborium::Value as Cbor;
@@ -9,34 +8,25 @@ use serde::Serialize;
 use crate::UnknownName;
 use crate::reading::{Reading, SENSOR};
 
-/// How readings are encoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Encoding {
-    /// JSON (RFC 8259): one reading is an object, several are an array of objects.
-    #[default]
-    Json,
-    /// CBOR (RFC 8949): the same with maps, keys as text, each number in its shortest form.
-    Cbor,
-    /// SenML in JSON (RFC 8428): one array of records; the first has the base name and the base time.
-    SenmlJson,
-    /// SenML in CBOR (RFC 8428, section 6): the same with the labels of its Table 4.
-    SenmlCbor,
+wirecost_proto::named! {
+    /// How readings are encoded.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Encoding {
+        /// JSON (RFC 8259): one reading is an object, several are an array of objects.
+        #[default]
+        Json => "json",
+        /// CBOR (RFC 8949): the same with maps, keys as text, each number in its shortest form.
+        Cbor => "cbor",
+        /// SenML in JSON (RFC 8428): one array of records; the first has the base name and the base time.
+        SenmlJson => "senml-json",
+        /// SenML in CBOR (RFC 8428, section 6): the same with the labels of its Table 4.
+        SenmlCbor => "senml-cbor",
+    }
 }
 
 impl Encoding {
-    /// Every encoding.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Cbor, Self::SenmlJson, Self::SenmlCbor];
-
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Cbor => "cbor",
-            Self::SenmlJson => "senml-json",
-            Self::SenmlCbor => "senml-cbor",
-        }
-    }
-
     /// Its media type.
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -156,12 +146,6 @@ fn records(readings: &[Reading]) -> Vec<Record> {
         first.base_time = Some(start);
     }
     records
-}
-
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl FromStr for Encoding {

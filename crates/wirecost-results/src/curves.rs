@@ -4,42 +4,24 @@ use wirecost_stats::Histogram;
 
 use crate::figures::Interval;
 
-/// A kind of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CurveKind {
-    /// From the intended send to the answer.
-    Response,
-    /// From the actual send to the answer.
-    Service,
-    /// Delay of the generator behind its schedule.
-    Lag,
-    /// From the start of a connect until the client may send.
-    Connect,
-    /// From the intended send to the arrival at a subscriber or sink.
-    Delay,
+wirecost_proto::named! {
+    /// A kind of time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum CurveKind {
+        /// From the intended send to the answer.
+        Response => "response",
+        /// From the actual send to the answer.
+        Service => "service",
+        /// Delay of the generator behind its schedule.
+        Lag => "lag",
+        /// From the start of a connect until the client may send.
+        Connect => "connect",
+        /// From the intended send to the arrival at a subscriber or sink.
+        Delay => "delay",
+    }
 }
 
 impl CurveKind {
-    /// Every kind, in the order of the files.
-    pub const ALL: [Self; 5] = [
-        Self::Response,
-        Self::Service,
-        Self::Lag,
-        Self::Connect,
-        Self::Delay,
-    ];
-
-    /// The word in the file's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Response => "response",
-            Self::Service => "service",
-            Self::Lag => "lag",
-            Self::Connect => "connect",
-            Self::Delay => "delay",
-        }
-    }
-
     /// The times of this kind in an interval.
     pub const fn times_in(self, interval: &Interval) -> Option<&Histogram> {
         match self {

@@ -185,31 +185,23 @@ pub struct Load {
     pub capture: Option<String>,
 }
 
-/// How messages follow one another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum LoopKind {
-    /// The load offers no messages.
-    #[default]
-    None,
-    /// Each message at its scheduled time.
-    Open,
-    /// Each message after the answer to the one before.
-    Closed,
-    /// A closed loop with several unanswered messages per device.
-    Saturation,
-}
-
-impl LoopKind {
-    /// Its name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Saturation => "saturation",
-        }
+wirecost_proto::named! {
+    /// How messages follow one another.
+    ///
+    /// Named as in results.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum LoopKind {
+        /// The load offers no messages.
+        #[default]
+        None => "none",
+        /// Each message at its scheduled time.
+        Open => "open",
+        /// Each message after the answer to the one before.
+        Closed => "closed",
+        /// A closed loop with several unanswered messages per device.
+        Saturation => "saturation",
     }
 }
 

@@ -109,29 +109,19 @@ impl Shape {
         let spans = self.spans.iter().map(|(layer, phase, cause, len)| {
             Some(Span {
                 len: *len,
-                layer: Layer::ALL.into_iter().find(|known| known.name() == layer)?,
-                phase: phase_of(phase)?,
-                cause: cause_of(cause)?,
+                layer: Layer::by_name(layer)?,
+                phase: Phase::by_name(phase)?,
+                cause: Cause::by_name(cause)?,
             })
         });
-        let direction = Direction::ALL
-            .into_iter()
-            .find(|known| known.name() == self.direction)?;
+        let direction = Direction::by_name(&self.direction)?;
         Some((
             direction,
-            phase_of(&self.phase)?,
-            cause_of(&self.cause)?,
+            Phase::by_name(&self.phase)?,
+            Cause::by_name(&self.cause)?,
             spans.collect::<Option<_>>()?,
         ))
     }
-}
-
-fn phase_of(name: &str) -> Option<Phase> {
-    Phase::ALL.into_iter().find(|known| known.name() == name)
-}
-
-fn cause_of(name: &str) -> Option<Cause> {
-    Cause::ALL.into_iter().find(|known| known.name() == name)
 }
 
 /// Collects the packets of a cell's devices.

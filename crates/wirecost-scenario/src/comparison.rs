@@ -7,21 +7,18 @@ use wirecost_stack::{Stack, name};
 
 use super::edit::OF_COMPARISONS;
 use super::error::ScenarioError;
+use super::key::names;
 use super::link;
 use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
+use super::shape::{RECORD_OF_CELLS, SCHEDULE};
 use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::compare::{Engine, Options, Running, Schedule, ServerPath, SharedLink, Target};
 use crate::options::content;
 use crate::options::load::LoadTarget;
 use crate::options::row;
 use crate::plan;
-
-/// The keys of the contents of a capture.
-pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
-/// The keys of a schedule.
-pub const SCHEDULE_KEYS: [&str; 4] = ["messages_per_connection", "warm_up", "interval", "keep_alive"];
 
 /// The keys of a comparison.
 pub fn keys() -> Vec<&'static str> {
@@ -42,7 +39,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     target(&table, &mut options)?;
     options.shared_link = shared_link(&table)?;
     if let Some(node) = table.get("record") {
-        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        let own = Table::new(node, "record.", &names(RECORD_OF_CELLS))?;
         set(&mut options.keys, own.one("keys", flag)?);
         set(&mut options.record_hosts, own.one("hosts", whole)?);
     }
@@ -103,10 +100,7 @@ fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
 }
 
 fn path(text: &str) -> Result<ServerPath, ValueError> {
-    let found = ServerPath::ALL.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, path)| path)
-        .ok_or_else(|| ValueError::form(text, "one of real, relay"))
+    ServerPath::by_name(text).ok_or_else(|| ValueError::form(text, "one of real, relay"))
 }
 
 /// The most cells of a scenario.
@@ -180,7 +174,7 @@ fn schedules(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioErr
         ));
     };
     let one = |node| {
-        let table = Table::new(node, "schedules.", &SCHEDULE_KEYS)?;
+        let table = Table::new(node, "schedules.", &names(SCHEDULE))?;
         let keep_alive = table.one("keep_alive", keep_alive)?;
         let schedules = schedules_of(&table)?.into_iter();
         Ok(schedules

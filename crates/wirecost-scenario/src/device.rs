@@ -15,9 +15,9 @@ use crate::catalog::Catalog;
 use crate::electric::{Draw, count, decibel_milliwatts, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::table::{Table, meant, parsed, text, whole};
-use shape::names;
 
 /// The device files that are part of the program: name and text.
 pub const BUILT_IN: [(&str, &str); 11] = [
@@ -150,7 +150,7 @@ fn plausible(device: &Device, table: &Table<'_>) -> Result<(), ScenarioError> {
 }
 
 fn state(text: &str) -> Result<State, ValueError> {
-    let found = State::ALL.into_iter().find(|state| state.name() == text);
+    let found = State::by_name(text);
     found.ok_or_else(|| ValueError::form(text, "a state: sleep, idle, listen, receive, transmit, compute"))
 }
 

@@ -7,8 +7,22 @@ use wirecost_energy::device::Provenance;
 use wirecost_proto::Probability;
 
 use crate::error::{Place, ScenarioError};
+use crate::key::{Holds, PROBABILITY, keys, names};
 use crate::node::{Node, Value};
 use crate::table::{Read, Table, meant, parsed, text};
+
+/// What the key `sources` of a file holds.
+pub(crate) const SOURCES: Holds = Holds::ByName("", &Holds::Pattern("(19|20)[0-9]{2}"));
+
+keys! {
+    /// A figure that does not stand alone. What its value is depends on its key.
+    pub FIGURE {
+        must value Holds::Scalar => "";
+        may source Holds::Text => "A name of sources, or assumed, which a figure without one is.";
+        may spread Holds::Of(&PROBABILITY)
+            => "How far the true value may be from it. Without it, 10% for a figure with a source and 30% for an assumed one.";
+    }
+}
 
 /// The source of a figure that nobody measured.
 pub const ASSUMED: &str = "assumed";
@@ -82,7 +96,7 @@ impl Figures {
         let (value, source, spread) = if is_alone {
             (table.required(key, read)?, None, None)
         } else {
-            let inner = Table::new(node, &name, &["value", "source", "spread"])?;
+            let inner = Table::new(node, &name, &names(FIGURE))?;
             let spread = inner.one("spread", parsed::<Probability>)?;
             (inner.required("value", read)?, self.source(&inner)?, spread)
         };

@@ -6,6 +6,8 @@
 //! ```
 //!
 //! - [`node`]: YAML with lines, within limits of size and depth
+//! - [`key`]: what tables may hold, for readers and schemas
+//! - `shape`: the nested tables of scenarios
 //! - [`table`]: the keys of a table, without unknown or repeated ones, and values with their units
 //! - [`edit`]: `vary`, and the flags `--set` and `--vary`
 //! - [`selector`]: conditions on cells or loads; [`labels`]: the values that they are checked against
@@ -44,6 +46,7 @@ pub mod figure;
 pub mod find_max;
 pub mod fit;
 pub mod identity;
+pub mod key;
 pub mod labels;
 pub mod link;
 pub mod load;
@@ -57,6 +60,7 @@ pub mod plan;
 pub mod program;
 pub mod selector;
 mod sending;
+mod shape;
 pub mod spent;
 pub mod table;
 pub mod tariff;
@@ -72,13 +76,14 @@ use crate::options::nbiot::NbiotOptions;
 use crate::options::row;
 pub use error::{Place, ScenarioError};
 use find_max::FindMax;
+use key::{Holds, keys, names};
 use load::ScenarioInputs;
 pub use node::Node;
 use node::Value;
 use options::load::print::{Resolved, Secrets};
 use program::ProgramOptions;
 use table::{Table, meant, text};
-use thresholds::Thresholds;
+use thresholds::{THRESHOLDS, Thresholds};
 
 /// The version of the format of scenarios.
 pub const VERSION: u64 = 1;
@@ -153,16 +158,19 @@ pub struct Edits<'a> {
     pub vary: &'a [String],
 }
 
-/// Keys of every scenario, beside those of comparisons and loads.
-pub const KEYS: [&str; 7] = [
-    "wirecost",
-    "name",
-    "vary",
-    "exclude",
-    "thresholds",
-    "find_max",
-    "loads",
-];
+keys! {
+    /// Keys of every scenario, beside those of comparisons and loads.
+    pub KEYS {
+        must wirecost Holds::Version => "Version of this format.";
+        may name Holds::Text => "What a person calls it.";
+        may vary Holds::Lists => "Lists: every combination is run.";
+        may exclude Holds::Conditions => "What is left out: an entry's conditions must all hold.";
+        may thresholds Holds::Of(&THRESHOLDS) => "What must hold.";
+        may find_max Holds::Text
+            => "Find the highest rate at which this condition holds for response or delivery times, such as p(99)<50ms.";
+        may loads Holds::Loads => "Loads one after the other, in the resolved form.";
+    }
+}
 /// Keys that every scenario has.
 const OF_ALL: [&str; 2] = ["wirecost", "name"];
 /// Keys that only loads have.
@@ -383,7 +391,7 @@ pub fn all_keys(kind: Kind) -> Vec<&'static str> {
         Kind::Comparison => comparison::keys(),
         Kind::Loads => row::keys::<LoadOptions>(),
         Kind::Nbiot => row::keys::<NbiotOptions>(),
-        Kind::Program => program::KEYS.to_vec(),
+        Kind::Program => names(program::KEYS),
     };
     let is_common = |key: &&str| match kind {
         Kind::Loads => true,
@@ -391,8 +399,9 @@ pub fn all_keys(kind: Kind) -> Vec<&'static str> {
         Kind::Program => OF_ALL.contains(key),
         Kind::Nbiot => !OF_LOADS.contains(key) && !NOT_OF_NBIOT.contains(key),
     };
-    let mut keys: Vec<&'static str> = KEYS.into_iter().filter(is_common).collect();
-    keys.extend(own.iter().filter(|key| !KEYS.contains(key)));
+    let common = names(KEYS);
+    let mut keys: Vec<&'static str> = common.iter().copied().filter(is_common).collect();
+    keys.extend(own.iter().filter(|key| !common.contains(key)));
     keys
 }
 

@@ -3,10 +3,12 @@
 //!
 //! - `cell`: the settings of a modelled NB-IoT cell in place of an emulated link
 //! - [`named`]: links with names
+//! - `shape`: the keys of a link
 //! - `translator`: what is asked of the address translator
 
 mod cell;
 pub mod named;
+pub mod shape;
 mod translator;
 
 use std::path::Path;
@@ -19,40 +21,19 @@ use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig,
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
 pub use wirecost_results::link_text::{
-    DIRECTION_KEYS, ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue,
-    rate, rate_text, reorder,
+    ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue, rate, rate_text,
+    reorder,
 };
-use wirecost_results::link_text::{NAT_KEYS, nat_port, set, set_nat};
+use wirecost_results::link_text::{nat_port, set, set_nat};
 
 use super::error::ScenarioError;
+use super::key::names;
 use super::node::{Node, Value};
 use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
 pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
+use shape::LINK;
 pub use translator::{Translator, forgotten_after};
-
-/// The keys of a link in a file.
-pub const KEYS: [&str; 19] = [
-    "name",
-    "rtt",
-    "delay",
-    "delay_variation",
-    "loss",
-    "loss_burst",
-    "reorder",
-    "duplicate",
-    "corrupt",
-    "rate",
-    "queue",
-    "mtu",
-    "nat_timeout",
-    "nat",
-    "up",
-    "down",
-    "cell",
-    "cell_load",
-    "coupling_loss",
-];
 
 /// The round-trip time of a link that does not say its own.
 pub const DEFAULT_RTT: Duration = Duration::from_millis(25);
@@ -404,7 +385,7 @@ pub fn spelled_out(node: &mut Node) {
 pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<LinkConfig>, ScenarioError> {
     let mut node = node.clone();
     spelled_out(&mut node);
-    let table = Table::new(&node, prefix, &KEYS)?;
+    let table = Table::new(&node, prefix, &names(LINK))?;
     let find = |name: String| {
         let found = NamedLink::find(&name, folder);
         found.map_err(|error| table.error("name", error))
@@ -432,7 +413,7 @@ pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<Lin
 
 /// The settings of a table, without its named links.
 fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
-    let table = Table::new(node, prefix, &KEYS)?;
+    let table = Table::new(node, prefix, &names(LINK))?;
     Ok(LinkLists {
         link: Vec::new(),
         rtt: round_trips(&table)?,
@@ -465,7 +446,7 @@ fn nat(table: &Table<'_>) -> Result<Option<NatTimeouts>, ScenarioError> {
     let Some(node) = table.get(KEY) else {
         return Ok(None);
     };
-    let own = Table::new(node, "nat_timeout.", &NAT_KEYS)?;
+    let own = Table::new(node, "nat_timeout.", &names(shape::NAT))?;
     let mut nat = NatTimeouts::default();
     for (key, node) in node.entries().unwrap_or_default() {
         let text = node.scalar().unwrap_or_default();
@@ -506,7 +487,7 @@ fn own_settings(table: &Table<'_>, way: &str) -> Result<Option<OwnSettings>, Sce
         return Ok(None);
     };
     let prefix = format!("{way}.");
-    let own = Table::new(node, &prefix, &DIRECTION_KEYS)?;
+    let own = Table::new(node, &prefix, &names(shape::DIRECTION))?;
     let setting = |(key, node): &(super::node::Key, Node)| {
         let text = node.scalar().ok_or_else(|| {
             let kind = node.kind();

@@ -20,26 +20,15 @@ use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
 
 use super::error::ScenarioError;
+use super::key::names;
 use super::link;
 use super::node::{Key, Node, Value};
+use super::shape::{BATCH, CONTENT, RECORD, SUBSCRIBERS, WILL};
 use super::table::{Table, ValueError, clients, flag, parsed, readings, set, text, time};
 use crate::options::content::READINGS_KEYS;
 use crate::options::load::trace::Trace;
 use crate::options::load::{BatchBytes, DEFAULT_SIZE, LoadOptions, LoadTarget, Payload, Subscribers, Will};
 use crate::options::row;
-
-/// The keys of devices that subscribe.
-pub const SUBSCRIBER_KEYS: [&str; 5] = ["devices", "filter", "poll", "shared", "qos"];
-/// The keys of a payload.
-pub const PAYLOAD_KEYS: [&str; 5] = ["size", "file", "template", "hex", "readings"];
-/// The keys of readings within a payload.
-pub const BATCH_KEYS: [&str; 3] = ["count", "encoding", "compression"];
-/// The keys of a will.
-pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
-/// The keys of the contents of a capture.
-pub const RECORD_KEYS: [&str; 1] = ["keys"];
-/// The keys of a login.
-pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
 /// The path of the built-in server's pages of messages, which subscribers poll.
 pub const MESSAGES: &str = "messages";
@@ -112,7 +101,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     devices(&table, &mut load)?;
     load.sources = table.many("sources", parsed::<IpAddr>)?;
     if let Some(node) = table.get("record") {
-        let own = Table::new(node, "record.", &RECORD_KEYS)?;
+        let own = Table::new(node, "record.", &names(RECORD))?;
         set(&mut load.keys, own.one("keys", flag)?);
     }
     load.payload = payload_or_size(&table, inputs, load.seed)?;
@@ -178,7 +167,7 @@ fn connection(
 /// Reads senders and subscribers.
 fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
     if let Some(node) = table.get("subscribers") {
-        let own = Table::new(node, "subscribers.", &SUBSCRIBER_KEYS)?;
+        let own = Table::new(node, "subscribers.", &names(SUBSCRIBERS))?;
         let poll = own.one("poll", time)?;
         load.subscribers = Some(Subscribers {
             devices: own.required("devices", clients)?,
@@ -193,7 +182,7 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
         });
     }
     if let Some(node) = table.get("will") {
-        let own = Table::new(node, "will.", &WILL_KEYS)?;
+        let own = Table::new(node, "will.", &names(WILL))?;
         load.will = Some(Will {
             topic: own.required("topic", text)?,
             payload: own.one("payload", text)?.unwrap_or_default(),
@@ -297,13 +286,15 @@ fn trace(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<Trace>,
 
 /// Reads the table of a payload, whose readings follow from the seed.
 pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>, seed: u64) -> Result<Payload, ScenarioError> {
-    let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
-    let given: Vec<&str> = PAYLOAD_KEYS
-        .into_iter()
+    let keys = names(CONTENT);
+    let own = Table::new(node, "payload.", &keys)?;
+    let given: Vec<&str> = keys
+        .iter()
+        .copied()
         .filter(|key| own.get(key).is_some())
         .collect();
     let &[key] = given.as_slice() else {
-        let text = format!("payload: one of {} is expected", PAYLOAD_KEYS.join(", "));
+        let text = format!("payload: one of {} is expected", keys.join(", "));
         return Err(ScenarioError::new(&node.place, text));
     };
     match key {
@@ -312,7 +303,7 @@ pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>, seed: u64) -> Res
         "hex" => Ok(Payload::File(own.required(key, hex)?)),
         "readings" => {
             let node = own.get(key).unwrap_or(node);
-            let readings = Table::new(node, "payload.readings.", &BATCH_KEYS)?;
+            let readings = Table::new(node, "payload.readings.", &names(BATCH))?;
             batch(&readings, "count", seed)
         }
         _ => {

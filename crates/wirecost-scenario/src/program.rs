@@ -18,30 +18,35 @@ use wirecost_results::link_text::LinkText;
 use wirecost_stack::Stack;
 
 use crate::error::ScenarioError;
+use crate::key::Holds::{Flag, Of, Text, Whole, Word};
+use crate::key::{SIZE, STACK, TIME, keys, names};
 use crate::labels::labels_of_link;
 use crate::link;
+use crate::link::shape::LINKS;
 use crate::node::Node;
 use crate::options::compare::Engine;
 use crate::selector::{Labels, PROGRAM};
 use crate::table::{Table, ValueError, flag, parsed, text, time, whole};
 
-/// The keys of a program.
-pub const KEYS: [&str; 14] = [
-    PROGRAM,
-    "server",
-    "serve",
-    "port",
-    "response_body",
-    "link",
-    "count",
-    "timeout",
-    "settle",
-    "seed",
-    "ipv6",
-    "congestion",
-    "framing",
-    "engine",
-];
+keys! {
+    /// The keys of a program.
+    pub KEYS {
+        must program Text => "Command line, split as in a shell; {server}, {device}, {folder} and {authority} stand for the addresses of both sides, the folder of the run, and the certificate of the authority of a built-in server.";
+        may server Text => "Command line of what answers it.";
+        may serve Of(&STACK) => "Built-in server that answers it, by the name of a stack.";
+        may port Whole(1, 65_535) => "Port that the command of server must open; without it any.";
+        may response_body Of(&SIZE) => "Body of the built-in HTTP server's answer to a message.";
+        may link Of(&LINKS) => "The emulated link.";
+        may count Whole(1, MAX_RUNS as u64) => "How many times the program runs. Default: 10.";
+        may timeout Of(&TIME) => "How long a run may take until the program is killed. Default: 10min.";
+        may settle Of(&TIME) => "How long the link must be quiet after a run. Default: 300ms.";
+        may seed Whole(0, u64::MAX) => "Seed of the link's decisions. Default: 42.";
+        may ipv6 Flag => "Whether addresses are those of IPv6. Default: false.";
+        may congestion Word(&Congestion::NAMES) => "Congestion control of TCP at both ends of the link, as the machine's kernel has it. Default: cubic.";
+        may framing Word(&Framing::NAMES) => "The link layer whose headers are counted beside IP bytes. Default: none.";
+        may engine Word(&[Engine::Auto.name(), Engine::Live.name()]) => "A program runs live.";
+    }
+}
 
 /// How long a program may run if its scenario does not say so.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -127,7 +132,7 @@ fn program_of(command: &str) -> String {
 /// # Errors
 /// A key is unknown, or has no value that it can have.
 pub fn read(node: &Node, folder: Option<&Path>) -> Result<ProgramOptions, ScenarioError> {
-    let table = Table::new(node, "", &KEYS)?;
+    let table = Table::new(node, "", &names(KEYS))?;
     let command = table.required(PROGRAM, text)?;
     if command.trim().is_empty() {
         return Err(table.error(PROGRAM, "a command line is expected, e.g. curl http://{server}/"));

@@ -3,6 +3,7 @@
 
 mod example;
 mod rule;
+pub mod shape;
 
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::{Period, Protocol, Taken, TariffRule};
@@ -13,6 +14,7 @@ use crate::catalog::Catalog;
 use crate::electric;
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
+use crate::key::names;
 use crate::node::Node;
 use crate::table::{Table, flag, text};
 
@@ -49,18 +51,6 @@ pub const CATALOG: Catalog = Catalog {
     absent: &[],
 };
 
-const KEYS: [&str; 9] = [
-    "wirecost_tariff",
-    "title",
-    "sources",
-    "protocols",
-    "kilobyte",
-    "uncompressed",
-    "money",
-    "rules",
-    "examples",
-];
-
 /// Reads a tariff file. `name` is the tariff's name in output.
 ///
 /// # Errors
@@ -75,7 +65,7 @@ pub fn read(name: &str, file: &str) -> Result<Tariff, ScenarioError> {
 /// As of [`read`].
 pub fn read_with_examples(name: &str, file: &str) -> Result<(Tariff, Vec<Example>), ScenarioError> {
     let file = Node::parse(file)?;
-    let table = versioned(&file, "tariff", "wirecost_tariff", &KEYS)?;
+    let table = versioned(&file, "tariff", "wirecost_tariff", &names(shape::FILE))?;
     let figures = Figures::new(&file)?;
     let said = figures.one(&table, ("", "kilobyte"), text)?;
     let said = said.map_or_else(|| "1000".to_owned(), |said| said.value);
@@ -133,7 +123,7 @@ fn money(
     let Some(node) = table.get("money") else {
         return Ok(None);
     };
-    let inner = Table::new(node, "money.", &["round", "each"])?;
+    let inner = Table::new(node, "money.", &names(shape::MONEY))?;
     let step = figures.required(&inner, ("money.", "round"), electric::price)?;
     let (step, own) = step.value;
     if own != currency || step <= 0.0 {
@@ -213,7 +203,7 @@ fn taken(text: &str) -> Result<Vec<Taken>, ValueError> {
             Some(name) => (name, true),
             None => (word, false),
         };
-        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name() == name);
+        let found = Protocol::by_name(name);
         found.map(|protocol| Taken { protocol, over_tls }).ok_or_else(|| {
             ValueError::form(
                 word,

@@ -22,6 +22,8 @@ use wirecost_results::catalogue::{Metric, Of};
 
 use super::Work;
 use super::error::{Place, ScenarioError};
+use super::key::Holds::{self, ByName, Either, Flag, List, Table as Keys, Text};
+use super::key::{TIME, defined, keys, names};
 use super::node::{Key, Node, Value};
 use super::options::load::{LoadOptions, Phase};
 use super::selector::{self, DEVICE, Selector, SelectorError};
@@ -50,8 +52,20 @@ pub struct Demand {
     pub after: Duration,
 }
 
-/// The keys of a demand that is a table.
-pub const DEMAND_KEYS: [&str; 3] = ["expr", "abort_on_fail", "after"];
+defined! {
+    pub(crate) THRESHOLDS "thresholds" ByName("", &Either(&[Holds::Of(&DEMANDED), List(0, &Holds::Of(&DEMANDED))]))
+        => "What must hold: expressions by metric{selector}, in the words of k6.";
+    DEMANDED "demand" Either(&[Text, Keys(DEMAND)]) => "An expression such as p(99)<150ms, or a table with more.";
+}
+
+keys! {
+    /// An expression, and when the run ends because of it.
+    DEMAND {
+        must expr Text => "e.g. p(99)<3*link.rtt";
+        may abort_on_fail Flag => "Whether a failure ends the run. In a comparison it ends nothing, and a warning says so.";
+        may after Holds::Of(&TIME) => "The time at the beginning in which it need not hold.";
+    }
+}
 
 impl Thresholds {
     /// Reads the thresholds of a scenario, and checks that each one applies to a cell or a phase.
@@ -273,7 +287,7 @@ fn demand(node: &Node, metric: Metric, selector: &Selector, name: &str) -> Resul
     let at = |why: &dyn Display| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
     let (expression, abort_on_fail, after) = match &node.value {
         Value::Table(_) => {
-            let table = Table::new(node, "thresholds.", &DEMAND_KEYS)?;
+            let table = Table::new(node, "thresholds.", &names(DEMAND))?;
             let abort = table.one("abort_on_fail", flag)?.unwrap_or_default();
             (
                 table.required("expr", text)?,

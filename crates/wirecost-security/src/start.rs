@@ -1,38 +1,21 @@
 //! How a connection starts.
 
-use std::fmt;
 use std::str::FromStr;
 
-/// How a connection starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Start {
-    /// Keeps nothing from an earlier connection.
-    #[default]
-    Cold,
-    /// Uses a session ticket or identifier of an earlier connection (RFC 8446 section 2.2, RFC 5077, RFC 5246 section
-    /// 7.3).
-    Resumed,
-    /// Resumes, and sends application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
-    ZeroRtt,
-}
-
-impl Start {
-    /// Every start.
-    pub const ALL: [Self; 3] = [Self::Cold, Self::Resumed, Self::ZeroRtt];
-
-    /// The start's name in results files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cold => "cold",
-            Self::Resumed => "resumed",
-            Self::ZeroRtt => "0rtt",
-        }
-    }
-}
-
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+wirecost_proto::named! {
+    /// How a connection starts.
+    ///
+    /// Named as in results files and on the command line.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Start {
+        /// Keeps nothing from an earlier connection.
+        #[default]
+        Cold => "cold",
+        /// Uses a session ticket or identifier of an earlier connection (RFC 8446 section 2.2, RFC 5077, RFC 5246 section
+        /// 7.3).
+        Resumed => "resumed",
+        /// Resumes, and sends application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
+        ZeroRtt => "0rtt",
     }
 }
 
@@ -45,7 +28,7 @@ impl FromStr for Start {
     type Err = UnknownStart;
 
     fn from_str(text: &str) -> Result<Self, UnknownStart> {
-        let found = Self::ALL.into_iter().find(|start| start.name() == text);
+        let found = Self::by_name(text);
         found.ok_or_else(|| UnknownStart(text.to_owned()))
     }
 }

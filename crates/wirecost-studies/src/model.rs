@@ -165,7 +165,7 @@ fn read_term(name: &str) -> Result<TermOf, String> {
     if of.trim() == "wake-up" {
         return wake_up(&device, known).map(TermOf::Power);
     }
-    let state = State::ALL.into_iter().find(|state| state.name() == of.trim());
+    let state = State::by_name(of.trim());
     let (level, mostly) = match (of.trim(), state) {
         ("tail", _) => {
             let tail = device.tails.first();

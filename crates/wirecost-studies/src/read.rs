@@ -215,7 +215,7 @@ fn expected(table: &Table<'_>) -> Result<Option<Verdict>, ScenarioError> {
         return Ok(None);
     };
     let names: Vec<&'static str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
-    Verdict::named(&name).map(Some).ok_or_else(|| {
+    Verdict::by_name(&name).map(Some).ok_or_else(|| {
         table
             .error("expect", format!("{name:?} is not a verdict"))
             .with_hint(meant(&name, &names))

@@ -2,25 +2,18 @@
 
 use std::fmt;
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// The time of a sample.
-    Time,
-    /// The current.
-    Current,
-    /// The voltage.
-    Voltage,
-}
-
-impl Quantity {
-    /// Its name in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Current => "current",
-            Self::Voltage => "voltage",
-        }
+wirecost_proto::named! {
+    /// What a column holds.
+    ///
+    /// Named as in messages.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Quantity {
+        /// The time of a sample.
+        Time => "time",
+        /// The current.
+        Current => "current",
+        /// The voltage.
+        Voltage => "voltage",
     }
 }
 

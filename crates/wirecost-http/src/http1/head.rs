@@ -166,7 +166,7 @@ impl<'a> RequestHead<'a> {
         expect_whole(request.parse(head), head)?;
         let minor = request.version.unwrap_or(1);
         let fields = Fields::parse(request.headers)?;
-        let method = request.method.and_then(Method::from_name);
+        let method = request.method.and_then(Method::by_name);
         // This server is not a tunnel (RFC 9110 section 9.3.6).
         let method = method.filter(|method| *method != Method::Connect);
         // RFC 9112 section 3.2: an HTTP/1.1 request has exactly one Host, an HTTP/1.0 request at most one.

@@ -120,7 +120,7 @@ fn request_head(fields: &Fields) -> Result<RequestHead, Malformed> {
     if !is_authority(name.as_bytes()) || name.is_empty() {
         return Err(Malformed::Authority);
     }
-    let method = Method::from_name(method);
+    let method = Method::by_name(method);
     if method == Some(Method::Connect) {
         // RFC 9114 section 4.4.
         if scheme.is_some() || path.is_some() || authority.is_none() {

@@ -10,39 +10,30 @@ use wirecost_scenario::plan::PlannedCell;
 use super::analysis::DeviceMeasurement;
 use super::sampler::{End, Mark};
 
-/// How a message ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Acknowledged by the server in time.
-    Acknowledged,
-    /// Refused by the server.
-    Refused,
-    /// Not sent.
-    Failed,
-    /// Acknowledged after the time-out.
-    Late,
-    /// Sent, without any reply.
-    Unknown,
-    /// Delivered by the link, if nothing answers.
-    Delivered,
-    /// Not delivered by the link, if nothing answers.
-    Lost,
+wirecost_proto::named! {
+    /// How a message ended.
+    ///
+    /// Named as in results files.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Outcome {
+        /// Acknowledged by the server in time.
+        Acknowledged => "acknowledged",
+        /// Refused by the server.
+        Refused => "refused",
+        /// Not sent.
+        Failed => "failed",
+        /// Acknowledged after the time-out.
+        Late => "late",
+        /// Sent, without any reply.
+        Unknown => "unknown",
+        /// Delivered by the link, if nothing answers.
+        Delivered => "delivered",
+        /// Not delivered by the link, if nothing answers.
+        Lost => "lost",
+    }
 }
 
 impl Outcome {
-    /// The outcome's name in results files.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Acknowledged => "acknowledged",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Late => "late",
-            Self::Unknown => "unknown",
-            Self::Delivered => "delivered",
-            Self::Lost => "lost",
-        }
-    }
-
     /// The outcome of a cell's message; `None` as a message means that its device never reached it.
     pub(super) fn of(planned: &PlannedCell, message: Option<&Message<'_>>, timeout: Duration) -> Self {
         match message {

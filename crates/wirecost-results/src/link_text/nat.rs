@@ -19,7 +19,7 @@ pub(super) fn nat_texts(nat: NatTimeouts, form: &Form) -> impl Iterator<Item = (
 /// # Errors
 /// It is neither.
 pub fn nat_port(text: &str) -> Result<NatPort, ValueError> {
-    let found = NatPort::ALL.into_iter().find(|port| port.name() == text);
+    let found = NatPort::by_name(text);
     found.ok_or_else(|| ValueError::form(text, "same-port or new-port"))
 }
 

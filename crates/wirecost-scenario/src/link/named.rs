@@ -8,11 +8,13 @@ use std::path::Path;
 use serde::Serialize;
 use wirecost_files::Input;
 use wirecost_link::LinkConfig;
-use wirecost_results::link_text::{DIRECTION_KEYS, LinkText};
+use wirecost_results::link_text::LinkText;
 
-use super::{KEYS, LinkLists, lists};
+use super::shape::{DIRECTION, LINK, NAT as NAT_KEYS};
+use super::{LinkLists, lists};
 use crate::catalog::{Catalog, SourcedValue, UnknownName};
 use crate::error::ScenarioError;
+use crate::key::names;
 use crate::node::{Key, Node, Value};
 use crate::table::{Table, text, time};
 
@@ -51,8 +53,6 @@ const FILES: [(&str, &str); 10] = [
 ];
 /// The key of the times after which an address translator forgets a flow.
 const NAT: &str = "nat_timeout";
-/// The keys of those times.
-const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
 /// The keys of a value with its source.
 const VALUE_KEYS: [&str; 3] = ["value", "source", "date"];
 
@@ -121,8 +121,8 @@ impl NamedLink {
 
     fn read(name: &str, file: &str) -> Result<Self, ScenarioError> {
         let node = Node::parse(file)?;
-        let mut keys = vec!["about", NAT];
-        keys.extend(KEYS.into_iter().filter(|key| *key != "name"));
+        let mut keys = vec!["about"];
+        keys.extend(names(LINK).into_iter().filter(|key| *key != "name"));
         let about = Table::new(&node, "", &keys)?.one("about", text)?;
         let mut values = Vec::new();
         let settings = lists(&without_sources(&node, "", &mut values)?, "")?;
@@ -187,7 +187,7 @@ fn without_sources(node: &Node, prefix: &str, values: &mut Vec<SourcedValue>) ->
             }
             "up" | "down" if prefix.is_empty() => {
                 let within = format!("{name}.");
-                Table::new(node, &within, &DIRECTION_KEYS)?;
+                Table::new(node, &within, &names(DIRECTION))?;
                 without_sources(node, &within, values)?
             }
             _ => {
@@ -205,7 +205,7 @@ fn without_sources(node: &Node, prefix: &str, values: &mut Vec<SourcedValue>) ->
 /// The times after which an address translator forgets a flow, with their sources.
 fn nat_timeouts(node: &Node) -> Result<Vec<SourcedValue>, ScenarioError> {
     let within = format!("{NAT}.");
-    let table = Table::new(node, &within, &NAT_KEYS)?;
+    let table = Table::new(node, &within, &names(NAT_KEYS))?;
     let entries = node.entries().unwrap_or_default().iter();
     entries
         .map(|(key, node)| {

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use wirecost_files::Input;
 
-use super::{LOGIN_KEYS, ScenarioInputs};
+use super::ScenarioInputs;
 use crate::error::ScenarioError;
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::options::load::roster::Roster;
+use crate::shape::{LOGIN, VARIABLE};
 use crate::table::{Table, text};
 
 /// Reads the user and the password of all devices.
@@ -18,7 +20,7 @@ pub(super) fn login(
     let Some(node) = table.get("login") else {
         return Ok(None);
     };
-    let own = Table::new(node, "login.", &LOGIN_KEYS)?;
+    let own = Table::new(node, "login.", &names(LOGIN))?;
     let user = own.required("user", text)?;
     let password = match own.get("password") {
         Some(
@@ -27,7 +29,7 @@ pub(super) fn login(
                 ..
             },
         ) => {
-            let from = Table::new(node, "login.password.", &["env"])?;
+            let from = Table::new(node, "login.password.", &names(VARIABLE))?;
             let name = from.required("env", text)?;
             let unset = || from.error("env", format!("the environment has no variable {name}"));
             (inputs.variable)(&name).ok_or_else(unset)?

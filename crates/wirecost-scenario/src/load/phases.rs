@@ -5,38 +5,11 @@ use std::time::Duration;
 use wirecost_security::Start;
 
 use crate::error::ScenarioError;
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
+use crate::shape::{BACKOFF, PHASES};
 use crate::table::{Table, ValueError, count, flag, meant, parsed, rate, time};
-
-/// The values of `do`, with the keys of each phase.
-pub const PHASES: [(&str, &[&str]); 9] = [
-    ("connect", &["do", "who", "rate"]),
-    ("publish", &OFFER_KEYS),
-    ("request", &OFFER_KEYS),
-    ("handshakes", &HANDSHAKE_KEYS),
-    ("hold", &["do", "duration"]),
-    ("drop_all", &["do", "who", "reset"]),
-    ("reconnect", &["do", "who", "backoff", "timeout"]),
-    ("await_replay", &["do", "timeout"]),
-    ("close", &["do", "rate"]),
-];
-const OFFER_KEYS: [&str; 10] = *HANDSHAKE_KEYS.first_chunk().expect("the list is longer");
-const HANDSHAKE_KEYS: [&str; 11] = [
-    "do",
-    "rate",
-    "per_client",
-    "arrivals",
-    "closed_loop",
-    "duration",
-    "count",
-    "warm_up",
-    "ramp",
-    "spread",
-    "start",
-];
-/// The keys of a back-off.
-pub const BACKOFF_KEYS: [&str; 3] = ["first", "max", "jitter"];
 
 /// The default messages per second.
 const DEFAULT_RATE: f64 = 1_000.0;
@@ -60,19 +33,20 @@ pub(super) fn read(load: &Table<'_>, start: Start) -> Result<Vec<Phase>, Scenari
 }
 
 fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, ScenarioError> {
-    let names = PHASES.map(|(name, _)| name);
+    let kinds = names(PHASES);
     let missing = || {
         ScenarioError::new(&node.place, "a phase must say what it does, e.g. do: publish")
-            .with_hint(format!("do is one of {}", names.join(", ")))
+            .with_hint(format!("do is one of {}", kinds.join(", ")))
     };
     let does = node.get("do").and_then(Node::scalar).ok_or_else(missing)?;
-    let Some((name, keys)) = PHASES.into_iter().find(|(name, _)| *name == does) else {
+    let Some(kind) = PHASES.iter().find(|kind| kind.name == does) else {
         let place = node.get("do").map_or(&node.place, |node| &node.place);
         let error = ScenarioError::new(place, format!("unknown phase {does:?}"));
-        return Err(error.with_hint(meant(&does, &names)));
+        return Err(error.with_hint(meant(&does, &kinds)));
     };
-    let table = Table::new(node, "", keys)?;
-    Ok(match name {
+    let keys: Vec<&'static str> = std::iter::once("do").chain(names(kind.holds.keys())).collect();
+    let table = Table::new(node, "", &keys)?;
+    Ok(match kind.name {
         "connect" => Phase::Connect {
             who: table.one("who", who)?.unwrap_or_default(),
             rate: table.one("rate", rate)?,
@@ -153,7 +127,7 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
     let Some(node) = table.get("backoff") else {
         return Ok(DEFAULT);
     };
-    let own = Table::new(node, "backoff.", &BACKOFF_KEYS)?;
+    let own = Table::new(node, "backoff.", &names(BACKOFF))?;
     let backoff = Backoff {
         first: own.one("first", positive)?.unwrap_or(DEFAULT.first),
         max: own.one("max", positive)?.unwrap_or(DEFAULT.max),

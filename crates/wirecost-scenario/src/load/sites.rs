@@ -7,19 +7,14 @@ use wirecost_results::setting::SettingValue;
 use wirecost_stack::target::Target;
 
 use crate::error::ScenarioError;
+use crate::key::names;
 use crate::link;
 use crate::node::{Key, Node, Value};
 use crate::options::load::settings::Settings;
 use crate::options::load::sites::{At, Bridge, Fault, Site, SiteLink, Sites};
 use crate::options::load::{LoadOptions, LoadTarget};
+use crate::shape::{AT, BRIDGE, SITE};
 use crate::table::{Table, parsed, text};
-
-/// The keys of a site.
-pub const SITE_KEYS: [&str; 3] = ["servers", "settings", "bridges"];
-/// The keys of a bridge.
-pub const BRIDGE_KEYS: [&str; 3] = ["to", "topic", "qos"];
-/// The keys of the sites of devices.
-pub const AT_KEYS: [&str; 2] = ["senders", "subscribers"];
 
 /// The settings of a server: names with numbers or words. `target` is the server, unless it runs already or is not known.
 pub(super) fn settings(
@@ -145,7 +140,7 @@ fn read(table: &Table<'_>, node: &Node, folder: Option<&Path>) -> Result<Sites, 
             "it says at which sites the devices are, e.g. {senders: field}",
         )
     })?;
-    let own = Table::new(devices, "at.", &AT_KEYS)?;
+    let own = Table::new(devices, "at.", &names(AT))?;
     let at = At {
         senders: own.required("senders", text)?,
         subscribers: own.one("subscribers", text)?,
@@ -170,7 +165,7 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
     let prefix = format!("sites.{}.", key.name);
     let none = Node::at(&node.place, Value::Table(Vec::new()));
     let is_empty = node.value == Value::Null;
-    let own = Table::new(if is_empty { &none } else { node }, &prefix, &SITE_KEYS)?;
+    let own = Table::new(if is_empty { &none } else { node }, &prefix, &names(SITE))?;
     let servers: Vec<Target> = own.many("servers", parsed)?;
     Ok(Site {
         name: key.name.clone(),
@@ -187,7 +182,7 @@ fn bridges(site: &Table<'_>, prefix: &str) -> Result<Vec<Bridge>, ScenarioError>
         Some(_) => return Err(site.error("bridges", "a list is expected, e.g. [{to: region, topic: \"#\"}]")),
     };
     let bridge = |node: &Node| {
-        let own = Table::new(node, prefix, &BRIDGE_KEYS)?;
+        let own = Table::new(node, prefix, &names(BRIDGE))?;
         Ok(Bridge {
             to: own.required("to", text)?,
             topic: own.required("topic", text)?,

@@ -23,6 +23,9 @@ use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
 use super::content::Contents;
+use crate::key::Holds::{Conditions, Few, Flag, List, Of, Table, Text, Word};
+use crate::key::{COMPRESSION, COUNT, ENCODING, READINGS, SIZE, STACK, TIME};
+use crate::link::shape::LINKS;
 use crate::options::common::{
     AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
     PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody, Seed, ServerGroup, Timeout,
@@ -31,6 +34,7 @@ pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
+use crate::shape::{BYTES, RECORD_OF_CELLS, SENT};
 pub use engine::{Engine, UnknownEngine};
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
@@ -47,14 +51,15 @@ options! {
         /// allows it).
         option engine: Engine as Named<Engine> = Engine::Auto
             => Spec::under(MEASUREMENT).takes("ENGINE").always_written().dimension();
-        /// The server.
-        keys target by |options| Some(Tree::text(options.target_name())) => Spec::FILE.dimension();
-        /// How devices reach a server that runs already.
-        keys path by |options| Some(Tree::text(options.path()?.name())) => Spec::FILE.dimension();
-        /// A file with the certificate authorities that a server that runs already may have.
-        keys ca by |options| Some(Tree::text(options.running.as_ref()?.ca.as_ref()?.display())) => Spec::FILE.dimension();
-        /// Whether any certificate of a server that runs already is accepted.
-        keys insecure by |options| is_true(options.running.as_ref().is_some_and(|running| running.insecure))
+        /// The server, or the URL of one that runs already. Default: builtin.
+        keys target: Text, by |options| Some(Tree::text(options.target_name())) => Spec::FILE.dimension();
+        /// How devices reach a server that runs already. Default: relay where there is a link, and otherwise real.
+        keys path: Word(&ServerPath::NAMES),
+            by |options| Some(Tree::text(options.path()?.name())) => Spec::FILE.dimension();
+        /// Authorities that the certificate of a server that runs already is checked against.
+        keys ca: Text, by |options| Some(Tree::text(options.running.as_ref()?.ca.as_ref()?.display())) => Spec::FILE.dimension();
+        /// Whether the certificate of a server that runs already is not checked.
+        keys insecure: Flag, by |options| is_true(options.running.as_ref().is_some_and(|running| running.insecure))
             => Spec::FILE.dimension();
         /// The servers.
         field target: Target = Target::Builtin, in ["target"];
@@ -63,26 +68,27 @@ options! {
         /// The stacks, in the order of the table.
         field stacks: Vec<Stack> = stacks, in ["stacks"];
         /// The stacks to compare.
-        keys stacks by |options| Some(texts(&options.stacks)) => Spec::FILE.also("stack").dimension();
+        keys stacks: Of(&STACK), by |options| Some(texts(&options.stacks)) => Spec::FILE.also("stack").dimension();
         /// How connections start.
         field starts: Vec<Start> = vec![Start::Cold], in ["start"];
-        /// How connections start.
-        keys start by |options| Some(texts(&options.starts)) => Spec::FILE.dimension();
+        /// How connections start. Default: cold.
+        keys start: Word(&Start::NAMES), by |options| Some(texts(&options.starts)) => Spec::FILE.dimension();
         /// What messages carry.
         field contents: Contents = Contents::Sizes(vec![ByteSize::from_bytes(128)]),
             in ["size", "readings", "encoding", "compression"];
-        /// Payload of a message.
-        keys size by |options| some(texts(options.contents.sizes())) => Spec::FILE.dimension();
-        /// Readings of a sensor in each message.
-        keys readings by |options| some(Tree::of(&options.contents.lists()?.readings)) => Spec::FILE.dimension();
-        /// Encoding of the readings.
-        keys encoding by |options| some(texts(&options.contents.lists()?.encodings)) => Spec::FILE.dimension();
-        /// Compression of the readings.
-        keys compression by |options| some(texts(&options.contents.lists()?.compressions)) => Spec::FILE.dimension();
+        /// Payload of a message. Default: 128B.
+        keys size: Of(&SIZE), by |options| some(texts(options.contents.sizes())) => Spec::FILE.dimension();
+        /// Readings of a sensor in each message, instead of size. Default with encoding or compression: 1.
+        keys readings: Of(&READINGS), by |options| some(Tree::of(&options.contents.lists()?.readings)) => Spec::FILE.dimension();
+        /// Encoding of the readings. Default: json.
+        keys encoding: Of(&ENCODING), by |options| some(texts(&options.contents.lists()?.encodings)) => Spec::FILE.dimension();
+        /// Compression of the encoded readings. Default: none.
+        keys compression: Of(&COMPRESSION),
+            by |options| some(texts(&options.contents.lists()?.compressions)) => Spec::FILE.dimension();
         /// Links.
         field links: Vec<LinkConfig> = vec![LinkConfig::symmetric(crate::link::DEFAULT_RTT)], in ["links"];
         /// The emulated links.
-        keys links by |options| Some(Tree::of(&options.links.iter().copied().map(LinkText).collect::<Vec<_>>()))
+        keys links: Of(&LINKS), by |options| Some(Tree::of(&options.links.iter().copied().map(LinkText).collect::<Vec<_>>()))
             => Spec::FILE.also("link").dimension();
         /// Number of samples per cell; each sample is a device that connects, sends and closes.
         option samples: u32 as u32 = 150
@@ -104,10 +110,11 @@ options! {
         field schedules: Vec<Schedule> = vec![Schedule::default()],
             in ["messages_per_connection", "warm_up", "interval", "schedules"];
         /// Measured messages per connection.
-        keys messages_per_connection by |options| Some(Tree::number(options.schedules.first().map_or(0, |one| one.messages)))
+        keys messages_per_connection: Of(&COUNT),
+            by |options| Some(Tree::number(options.schedules.first().map_or(0, |one| one.messages)))
             => Spec::FILE.dimension();
-        /// Whether a message goes before the measured ones.
-        keys warm_up by |options| Some(Tree::Bool(options.schedules.first().is_some_and(|one| one.warm_up)))
+        /// Whether a message goes before the measured ones. Default: true, but where one message per connection is asked for.
+        keys warm_up: Flag, by |options| Some(Tree::Bool(options.schedules.first().is_some_and(|one| one.warm_up)))
             => Spec::FILE.dimension();
         /// Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key).
         option client_certificates: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
@@ -120,18 +127,18 @@ options! {
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
         /// Send the measured messages at this interval instead of letting each one settle.
-        keys interval by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
+        keys interval: Of(&TIME), by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
             => Spec::FILE.dimension();
-        /// Pairs of messages per connection and interval, where there are several.
-        keys schedules by |options| (options.schedules.len() > 1).then(|| {
+        /// Pairs of the two, in the resolved form.
+        keys schedules: List(1, &Of(&SENT)), by |options| (options.schedules.len() > 1).then(|| {
             Tree::of(&options.schedules.iter().map(resolved_schedule).collect::<Vec<_>>())
         }) => Spec::FILE.dimension();
         /// The shared link of all devices of a cell; `None` if each device has its own link.
         field shared_link: Option<SharedLink> = None, in ["shared_link", "spread"];
-        /// Whether all devices of a cell share one link and one server.
-        keys shared_link by |options| is_true(options.shared_link.is_some()) => Spec::FILE.dimension();
+        /// Whether all devices of a cell share one link and one server (engine sim).
+        keys shared_link: Flag, by |options| is_true(options.shared_link.is_some()) => Spec::FILE.dimension();
         /// Time over which the starts of devices that share a link are spread.
-        keys spread by |options| Some(Tree::text(DisplayDuration(options.shared_link?.spread?))) => Spec::FILE;
+        keys spread: Of(&TIME), by |options| Some(Tree::text(DisplayDuration(options.shared_link?.spread?))) => Spec::FILE;
         /// The packet path; `None` takes TUN if it is available.
         field medium: Option<Medium> = None, in ["packet_path"];
         /// How packets leave the network namespaces: auto (TUN where it can), tun (TUN devices), or veth (veth pairs, if /dev/net/tun
@@ -150,8 +157,8 @@ options! {
                 "payload", "chunk", "nagle", "congestion", "pipelined_connect", "amqp_frame_size", "offload", "request_headers", "response_body",
                 "reading_in_query",
             ];
-        /// The bytes of each message.
-        keys payload by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
+        /// The bytes of each message, instead of size: one of these.
+        keys payload: Few(1, 1, BYTES), by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
         common chunk at sending.chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle at sending.nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
         common congestion at sending.congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
@@ -171,12 +178,12 @@ options! {
         field keys: bool = true, in ["record"];
         /// Recorded devices per cell, in a run that is too long to record all.
         field record_hosts: u32 = 1, in ["record"];
-        /// Contents of the capture.
-        keys record by record => Spec::FILE.changes_nothing();
+        /// What the capture holds.
+        keys record: Table(RECORD_OF_CELLS), by record => Spec::FILE.changes_nothing();
         /// Excluded cells.
         field exclude: Vec<Selector> = Vec::new(), in ["exclude"];
-        /// What is left out.
-        keys exclude by |options| {
+        /// What is left out: an entry's conditions must all hold.
+        keys exclude: Conditions, by |options| {
             some(Tree::of(&options.exclude.iter().map(Selector::to_table).collect::<Vec<_>>()))
         } => Spec::FILE.changes_nothing();
         /// The shard that is run; `None` runs all cells.
@@ -237,7 +244,7 @@ impl Form for PacketPath {
 }
 
 impl Names for Engine {
-    const NAMES: &'static [&'static str] = &["auto", "sim", "live"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Framing {
@@ -245,7 +252,7 @@ impl Names for Framing {
 }
 
 impl Names for Reconnect {
-    const NAMES: &'static [&'static str] = &["as-needed", "never"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 /// Devices that share a link.
@@ -255,29 +262,17 @@ pub struct SharedLink {
     pub spread: Option<Duration>,
 }
 
-/// What a device does when its connection has ended before its last message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reconnect {
-    /// It connects again when its next message is due.
-    #[default]
-    AsNeeded,
-    /// It does not send the remaining messages.
-    Never,
-}
-
-impl Reconnect {
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AsNeeded => "as-needed",
-            Self::Never => "never",
-        }
-    }
-}
-
-impl fmt::Display for Reconnect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+wirecost_proto::named! {
+    /// What a device does when its connection has ended before its last message.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Reconnect {
+        /// It connects again when its next message is due.
+        #[default]
+        AsNeeded => "as-needed",
+        /// It does not send the remaining messages.
+        Never => "never",
     }
 }
 
@@ -285,9 +280,7 @@ impl FromStr for Reconnect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::AsNeeded, Self::Never];
-        let found = known.into_iter().find(|known| known.name() == text);
-        found.ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
+        Self::by_name(text).ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
     }
 }
 

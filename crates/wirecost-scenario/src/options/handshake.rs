@@ -7,7 +7,7 @@ use wirecost_stack::{Application, Channel, Stack};
 
 use super::common::{CertificateKey, ChainOf, ChainText, Group, GroupNames, LeafKey, ServerGroup};
 use super::refusal::{About, Checked, refuse};
-use super::row::{Form, Row, Rows, SharedRow};
+use super::row::{Form, Row, Rows, SharedRow, of_kind};
 use crate::certificates;
 
 /// The certificates and groups of TLS.
@@ -149,7 +149,7 @@ impl Rows for Handshake {
                 LeafKey::DOC,
                 LeafKey::SPEC.below(SECURITY).further(),
             ),
-            Some(CertificateKey::KIND),
+            of_kind(CertificateKey::KIND),
             Some(|text, own| {
                 own.certificate = CertificateKey::read(text)?;
                 Ok(())
@@ -158,7 +158,7 @@ impl Rows for Handshake {
         ),
         Row::new(
             ("chain", ChainOf::DOC, ChainOf::SPEC.below(SECURITY).further()),
-            Some(ChainText::KIND),
+            of_kind(ChainText::KIND),
             Some(|text, own| {
                 own.chain = ChainText::read(text)?;
                 Ok(())
@@ -167,7 +167,7 @@ impl Rows for Handshake {
         ),
         Row::new(
             ("group", Group::DOC, Group::SPEC.below(SECURITY).further()),
-            Some(GroupNames::KIND),
+            of_kind(GroupNames::KIND),
             Some(|text, own| {
                 own.group = GroupNames::read(text)?;
                 Ok(())
@@ -180,7 +180,7 @@ impl Rows for Handshake {
                 ServerGroup::DOC,
                 ServerGroup::SPEC.below(SECURITY).further(),
             ),
-            Some(GroupNames::KIND),
+            of_kind(GroupNames::KIND),
             Some(|text, own| {
                 own.server_group = GroupNames::read(text)?;
                 Ok(())

@@ -39,6 +39,9 @@ use self::roster::Roster;
 use self::settings::Settings;
 use self::sites::Sites;
 use self::trace::Trace;
+use crate::key::Holds::{ByName, Few, List, Of, Scalar, Several, Table, Text};
+use crate::key::{COMPRESSION, ENCODING, RATE, READINGS, SIZE, STACK};
+use crate::link::shape::LINKS;
 use crate::options::common::{
     AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
     PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
@@ -47,6 +50,7 @@ use crate::options::compare::below_ipv6;
 use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, Parsed, Scaled, SharedRow, Spec, options};
 use crate::options::sending::{self, Connection, HttpSizes};
+use crate::shape::{LOGIN, PAYLOAD, PHASE, PLACES, RECORD, SETTINGS, SITE_LINKS, SITES, SUBSCRIBERS, WILL};
 use crate::table::{self, ValueError};
 
 /// The largest number of runs of a load.
@@ -74,40 +78,40 @@ options! {
     ) {
         /// The stack, with the QoS of its messages.
         field stack: Stack = stack, in ["stack"];
-        /// The stack of the devices.
-        keys stack by |load| Some(Tree::text(load.stack)) => Spec::FILE;
+        /// The stack; a URL's scheme names one by itself.
+        keys stack: Of(&STACK), by |load| Some(Tree::text(load.stack)) => Spec::FILE;
         /// How devices start connections: cold, resumed or 0rtt.
         option start: Start as Named<Start> = Start::Cold => Spec::FILE.always_written();
         /// The target.
         field target: LoadTarget = target, in ["target"];
-        /// A server that wirecost starts, or the URL of one that runs already.
-        keys target by |load| Some(Tree::text(&load.target)) => Spec::FILE;
+        /// A server that wirecost starts, or a URL. Default: builtin.
+        keys target: Text, by |load| Some(Tree::text(&load.target)) => Spec::FILE;
         /// The settings of a target that wirecost starts, where they differ from those that it gives it.
         field settings: Settings = Settings::default(), in ["settings"];
         /// Settings of the server that wirecost starts, by their names.
-        keys settings by |load| some(!load.settings.is_empty(), &load.settings) => Spec::FILE;
+        keys settings: Of(&SETTINGS), by |load| some(!load.settings.is_empty(), &load.settings) => Spec::FILE;
         /// Devices that send, or only connect.
         option clients: u32 as DeviceCount = DEFAULT_CLIENTS => Spec::FILE.always_written();
         /// Devices that receive.
         field subscribers: Option<Subscribers> = None, in ["subscribers"];
         /// Devices that receive.
-        keys subscribers by |load| load.subscribers.as_ref().map(Tree::of) => Spec::FILE;
+        keys subscribers: Table(SUBSCRIBERS), by |load| load.subscribers.as_ref().map(Tree::of) => Spec::FILE;
         /// The payload of a message.
         field payload: Payload = Payload::Size(DEFAULT_SIZE), in ["payload", "size", "readings", "encoding", "compression"];
-        /// What each message carries.
-        keys payload by |load| Some(Tree::of(&load.payload)) => Spec::FILE;
-        /// The bytes of each message, written as its payload.
-        keys size by |_| None => Spec::FILE;
-        /// The readings in each message, written as its payload.
-        keys readings by |_| None => Spec::FILE;
-        /// The encoding of the readings, written as the payload.
-        keys encoding by |_| None => Spec::FILE;
-        /// The compression of the readings, written as the payload.
-        keys compression by |_| None => Spec::FILE;
+        /// What a message carries: one of these.
+        keys payload: Few(1, 2, PAYLOAD), by |load| Some(Tree::of(&load.payload)) => Spec::FILE;
+        /// Payload of a message. Default: 128B.
+        keys size: Of(&SIZE), by |_| None => Spec::FILE;
+        /// Readings of a sensor in each message, instead of size. Default with encoding or compression: 1.
+        keys readings: Of(&READINGS), by |_| None => Spec::FILE;
+        /// Encoding of the readings. Default: json.
+        keys encoding: Of(&ENCODING), by |_| None => Spec::FILE;
+        /// Compression of the encoded readings. Default: none.
+        keys compression: Of(&COMPRESSION), by |_| None => Spec::FILE;
         /// The values that the first device sends, each at its own time, in place of messages with `payload`.
         field trace: Option<Trace> = None, in ["trace"];
-        /// The lines of the trace that the first device sends.
-        keys trace by |load| load.trace.as_ref().map(Tree::of) => Spec::FILE;
+        /// The text of a trace, in the resolved form.
+        keys trace: Text, by |load| load.trace.as_ref().map(Tree::of) => Spec::FILE;
         common chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
         common congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
@@ -135,12 +139,13 @@ options! {
         option retain: bool as bool = false => Spec::under(MESSAGES).further().always_written();
         /// User properties of each message (MQTT 5).
         field user_properties: BTreeMap<String, String> = BTreeMap::new(), in ["user_properties"];
-        /// User properties of each message (MQTT 5).
-        keys user_properties by |load| some(!load.user_properties.is_empty(), &load.user_properties) => Spec::FILE;
+        /// User properties of each message, by name (MQTT 5).
+        keys user_properties: ByName("", &Scalar),
+            by |load| some(!load.user_properties.is_empty(), &load.user_properties) => Spec::FILE;
         /// The will of each device (MQTT).
         field will: Option<Will> = None, in ["will"];
-        /// The will of each device (MQTT).
-        keys will by |load| load.will.as_ref().map(Tree::of) => Spec::FILE;
+        /// What each device leaves behind for when it is lost (MQTT).
+        keys will: Table(WILL), by |load| load.will.as_ref().map(Tree::of) => Spec::FILE;
         /// Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already.
         option client_id: String as String = CLIENT_ID.to_owned()
             => Spec::under(CONNECTIONS).further().takes("TEXT").always_written().changes_nothing();
@@ -149,10 +154,10 @@ options! {
         option session_expiry: Option<Duration> as Option<Duration> = None => Spec::under(CONNECTIONS).further();
         /// The phases, in order.
         field phases: Vec<Phase> = Vec::new(), in ["phases", "rate"];
-        /// What all devices do, one after the other.
-        keys phases by |load| Some(Tree::of(&load.phases)) => Spec::FILE;
-        /// The rate of the phases that name none, written with them.
-        keys rate by |_| None => Spec::FILE;
+        /// What happens, in order.
+        keys phases: List(0, &Of(&PHASE)), by |load| Some(Tree::of(&load.phases)) => Spec::FILE;
+        /// Rate of the phases that say none.
+        keys rate: Of(&RATE), by |_| None => Spec::FILE;
         /// Messages of a device that may wait for an answer at the same time; the protocol's limit if it is left out.
         option inflight: Option<u32> as Option<Scaled> = None => Spec::FILE;
         common timeout: Timeout => Timeout::SPEC.below(MESSAGES).further();
@@ -162,8 +167,8 @@ options! {
         option shared_socket: bool as bool = false => Spec::under(GENERATOR).further().always_written();
         /// Source addresses; if empty, addresses of 127.0.0.0/8 as needed for a target on loopback.
         field sources: Vec<IpAddr> = Vec::new(), in ["sources"];
-        /// Source addresses of the devices.
-        keys sources by |load| some(!load.sources.is_empty(), &load.sources) => Spec::FILE.changes_nothing();
+        /// Source addresses.
+        keys sources: Several(&Text), by |load| some(!load.sources.is_empty(), &load.sources) => Spec::FILE.changes_nothing();
         /// Number of loops [default: one per free CPU, if there are enough devices].
         option threads: Option<u32> as Option<Scaled> = None => Spec::under(GENERATOR).further().changes_nothing();
         /// Number of processes [default: as many as the limit of open files requires].
@@ -171,16 +176,16 @@ options! {
         common ipv6: Ipv6 => Ipv6::SPEC.below(GENERATOR).further();
         /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
         field link: Option<LinkConfig> = None, in ["link"];
-        /// The emulated link that all devices share.
-        keys link by |load| Some(Tree::of(&LinkText(load.link?))) => Spec::FILE;
+        /// The emulated link that all devices share, to a server that wirecost starts, or to a relay to a URL. Default: none.
+        keys link: Of(&LINKS), by |load| Some(Tree::of(&LinkText(load.link?))) => Spec::FILE;
         /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
         field sites: Option<Sites> = None, in ["sites", "links", "at"];
         /// Places with servers or devices.
-        keys sites by |load| of_sites(load, "sites") => Spec::FILE;
+        keys sites: Of(&SITES), by |load| of_sites(load, "sites") => Spec::FILE;
         /// The links between the sites.
-        keys links by |load| of_sites(load, "links") => Spec::FILE;
+        keys links: Of(&SITE_LINKS), by |load| of_sites(load, "links") => Spec::FILE;
         /// The sites of the devices.
-        keys at by |load| of_sites(load, "at") => Spec::FILE;
+        keys at: Of(&PLACES), by |load| of_sites(load, "at") => Spec::FILE;
         /// File with the CA certificates to trust, in PEM [default: those of the system].
         option ca: Option<PathBuf> as Option<PathBuf> = None => Spec::under(CONNECTIONS).further().flag("cacert", None);
         /// Accept any certificate of the server, for tests only.
@@ -199,8 +204,8 @@ options! {
         option capture: bool as bool = false => Spec::under(RESULTS);
         /// Whether the capture holds the secrets of its connections.
         field keys: bool = true, in ["record"];
-        /// Contents of the capture.
-        keys record by |load| some(!load.keys, &BTreeMap::from([("keys", load.keys)])) => Spec::FILE;
+        /// What the capture holds.
+        keys record: Table(RECORD), by |load| some(!load.keys, &BTreeMap::from([("keys", load.keys)])) => Spec::FILE;
         common seed: Seed => Seed::SPEC.below(GENERATOR).further();
         /// Run each load N times, each time with another seed: its figures have 95 % intervals over the runs; with --find-max, search
         /// N times.
@@ -215,12 +220,13 @@ options! {
         option workers: u32 as Scaled = 1 => Spec::under(GENERATOR).further().requires("service_time");
         /// User name and password; `%d` is the device's number.
         field login: Option<(String, String)> = None, in ["login"];
-        /// The user of all devices, and the environment variable of the password.
-        keys login by |load| load.login_as(Secrets::Hidden) => Spec::FILE;
+        /// Who devices say that they are.
+        keys login: Table(LOGIN), by |load| load.login_as(Secrets::Hidden) => Spec::FILE;
         /// The devices one by one, from a file: their logins, and perhaps their identifiers and topics.
         field roster: Option<Roster> = None, in ["credentials"];
-        /// A file with a line for each device: its user, its password and, if you want them, its identifier and its topic.
-        keys credentials by |load| Some(Tree::text(&load.roster.as_ref()?.path)) => Spec::FILE;
+        /// A CSV file beside the scenario with a line for each device, below a header with its columns: user, password and perhaps
+        /// client_id and topic.
+        keys credentials: Text, by |load| Some(Tree::text(&load.roster.as_ref()?.path)) => Spec::FILE;
     }
 }
 
@@ -412,35 +418,26 @@ impl LoadOptions {
     }
 }
 
-/// The engine of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LoadEngine {
-    /// Kernel sockets.
-    #[default]
-    Live,
-    /// Virtual time.
-    Sim,
-}
-
-impl LoadEngine {
-    /// Every engine there is.
-    pub const ALL: [Self; 2] = [Self::Live, Self::Sim];
-
-    /// Its name on the command line, in scenarios and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Sim => "sim",
-        }
+wirecost_proto::named! {
+    /// The engine of a load.
+    ///
+    /// Named as on the command line, in scenarios and in results.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LoadEngine {
+        /// Kernel sockets.
+        #[default]
+        Live => "live",
+        /// Virtual time.
+        Sim => "sim",
     }
 }
 
 impl Names for LoadEngine {
-    const NAMES: &'static [&'static str] = &["live", "sim"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Start {
-    const NAMES: &'static [&'static str] = &["cold", "resumed", "0rtt"];
+    const NAMES: &'static [&'static str] = &Self::NAMES;
 }
 
 impl Names for Connection {
@@ -482,17 +479,11 @@ impl Form for Runs {
     }
 }
 
-impl fmt::Display for LoadEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for LoadEngine {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
+        let found = Self::by_name(text);
         found.ok_or_else(|| ValueError::form(text, "an engine of loads: a load runs on sim or live"))
     }
 }

@@ -15,6 +15,8 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::what_if::WhatIf;
+use crate::key::Holds::{Lists, Network, Of, Several, Text};
+use crate::key::{RATE, SIZE, STACK, TIME};
 use crate::options::common::{Ipv6, Resource, Seed};
 use crate::options::refusal::{Checked, Refusal, once};
 use crate::options::row::{Named, Rows, SharedRow, Spec, options};
@@ -90,23 +92,23 @@ options! {
         /// The network.
         field network: Config = network, in ["nbiot"];
         /// The network: a profile, or a profile with parameters that differ from it.
-        keys nbiot by |options| Some(Tree::of(&options.given_network())) => Spec::FILE;
+        keys nbiot: Network, by |options| Some(Tree::of(&options.given_network())) => Spec::FILE;
         /// The stacks.
         field stacks: Vec<Stack> = STUDY_STACKS.iter().filter_map(|name| name.parse().ok()).collect(), in ["stack"];
-        /// Stacks of the reports [default: those of the study: coap-non coap-con tcp].
-        keys stack by |options| Some(texts(&options.stacks)) => Spec::FILE;
+        /// Stacks of the reports. Default: those of the study, coap-non, coap-con and tcp.
+        keys stack: Of(&STACK), by |options| Some(texts(&options.stacks)) => Spec::FILE;
         /// Sizes of a report, the application's header included.
         field sizes: Vec<ByteSize> = STUDY_SIZES.map(|size| ByteSize::from_bytes(size as u64)).to_vec(), in ["size"];
-        /// Size of a report, the application's header included.
-        keys size by |options| Some(texts(&options.sizes)) => Spec::FILE;
+        /// Sizes of a report, the application's header included. Default: 25B and 400B.
+        keys size: Of(&SIZE), by |options| Some(texts(&options.sizes)) => Spec::FILE;
         /// Reports per second and cell.
         field loads: Vec<f64> = STUDY_LOADS.to_vec(), in ["load"];
-        /// Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s].
-        keys load by |options| Some(texts(options.loads.iter().copied().map(message_rate_text))) => Spec::FILE;
+        /// Reports per second and cell. Default: 0.5/s to 4/s in steps of 0.5/s.
+        keys load: Of(&RATE), by |options| Some(texts(options.loads.iter().copied().map(message_rate_text))) => Spec::FILE;
         /// Changes of the network or of the endpoints; each adds every point once more.
         field what_ifs: Vec<WhatIf> = Vec::new(), in ["what_if"];
-        /// Changes of the network or of the endpoints to run beside the given ones, one at a time.
-        keys what_if by |options| (!options.what_ifs.is_empty()).then(|| texts(&options.what_ifs)) => Spec::FILE;
+        /// Changes beside the network as given, each for every point once more: the names of --what-if.
+        keys what_if: Several(&Text), by |options| (!options.what_ifs.is_empty()).then(|| texts(&options.what_ifs)) => Spec::FILE;
         /// Replications of each point, each with places and arrivals of its own [default: 3; with --full: 10].
         option seeds: u32 as u32 = 3 => Spec::under(MEASUREMENT).default_said().always_written();
         common seed: Seed => Seed::SPEC.below(MEASUREMENT).further();
@@ -115,8 +117,8 @@ options! {
             => Spec::under(MEASUREMENT).flag("duration", Some('d')).default_said().always_written();
         /// How long reports are generated before; `None` for a tenth of the duration.
         field warm_up: Option<Duration> = None, in ["warm_up"];
-        /// How long reports are generated before [default: a tenth of the duration].
-        keys warm_up by |options| Some(Tree::text(DisplayDuration(options.warm_up()))) => Spec::FILE;
+        /// How long reports are generated before. Default: a tenth of the duration.
+        keys warm_up: Of(&TIME), by |options| Some(Tree::text(DisplayDuration(options.warm_up()))) => Spec::FILE;
         /// Time between two reports of a device, for battery life.
         option interval: Duration as Duration = Duration::from_secs(7_200) => Spec::under(REPORTS).always_written();
         /// How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed.
@@ -130,8 +132,8 @@ options! {
             => Spec::under(MEASUREMENT).further().excludes(&["vary", "what_if"]);
         /// Parameters of the network with several values; every combination adds every point once more.
         field varied: Vec<VariedParameter> = Vec::new(), in ["vary"];
-        /// Parameters of the network with several values: every combination is run.
-        keys vary by |options| (!options.varied.is_empty()).then(|| Tree::of(&options.varied_values())) => Spec::FILE;
+        /// Lists: every combination is run. Parameters of the network have their paths as keys: nbiot.levels.ce0.npdcch_g.
+        keys vary: Lists, by |options| (!options.varied.is_empty()).then(|| Tree::of(&options.varied_values())) => Spec::FILE;
         /// The part of the points to run; `None` for all.
         field shard: Option<Shard> = None, in [];
     }

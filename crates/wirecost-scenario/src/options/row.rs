@@ -15,6 +15,7 @@ use wirecost_results::resolved::Tree;
 use wirecost_results::value::ValueError;
 
 use crate::error::{Place, ScenarioError};
+use crate::key::{CLIENTS, Holds, SIZE, TIME};
 use crate::table::{self, Table};
 
 /// One option of the options `O`.
@@ -28,6 +29,8 @@ pub struct Row<O> {
     pub spec: Spec,
     /// What it takes; `None` if it is read together with others.
     pub kind: Option<Kind>,
+    /// What one value of its key holds in files.
+    pub holds: Holds,
     /// Reads its value from text; `None` if it is read together with others.
     pub read: Option<ReadRow<O>>,
     /// Its value, whether or not it is the default; `None` if there is none.
@@ -61,6 +64,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What its key holds in files.
+    pub const fn holds(self) -> Holds {
+        match self {
+            Self::Flag => Holds::Flag,
+            Self::Number => Holds::Whole(0, u64::MAX),
+            Self::Count => Holds::Whole(1, u64::MAX),
+            Self::Scaled => Holds::Of(&CLIENTS),
+            Self::Time => Holds::Of(&TIME),
+            Self::Size => Holds::Of(&SIZE),
+            Self::Text | Self::File => Holds::Text,
+            Self::Name(names) => Holds::Word(names),
+        }
+    }
+
     /// The word that the help shows for the value.
     const fn placeholder(self) -> &'static str {
         match self {
@@ -270,7 +287,7 @@ impl<O: Rows> Row<O> {
     /// The parts of a row, as `options!` has them.
     pub const fn new(
         (key, doc, spec): (&'static str, &'static str, Spec),
-        kind: Option<Kind>,
+        (kind, holds): (Option<Kind>, Holds),
         read: Option<ReadRow<O>>,
         value: fn(&O) -> Option<Tree>,
     ) -> Self {
@@ -279,6 +296,7 @@ impl<O: Rows> Row<O> {
             doc,
             spec,
             kind,
+            holds,
             read,
             value,
         }
@@ -368,6 +386,11 @@ impl<O: Rows> Row<O> {
     }
 }
 
+/// A kind, and what its key holds in files.
+pub(crate) const fn of_kind(kind: Kind) -> (Option<Kind>, Holds) {
+    (Some(kind), kind.holds())
+}
+
 /// The keys of rows in a file, with those of the resolved form.
 pub fn keys<O: Rows>() -> Vec<&'static str> {
     let of_row = |row: &Row<O>| row.spec.also.into_iter().chain([row.key]);
@@ -440,7 +463,7 @@ pub(crate) fn strays<O: Rows>(
 /// - `option NAME at PATH: FORM => SPEC;` the same for a field of a field
 /// - `common NAME: ROW => SPEC;` a field that other commands have as well ([`SharedRow`])
 /// - `common NAME at PATH: ROW => SPEC;` the same for a field of a field
-/// - `keys NAME by VALUE => SPEC;` a key that is read together with others
+/// - `keys NAME: HOLDS, by VALUE => SPEC;` a key that is read together with others
 /// - `field NAME: TYPE = DEFAULT, in KEYS;` a field that these keys contain
 macro_rules! options {
     ($(#[$meta:meta])* $name:ident by new($($argument:ident: $of:ty = $blank:expr),+) { $($entries:tt)* }) => {
@@ -459,7 +482,7 @@ macro_rules! options {
         $crate::options::row::options!(@next $head $field $default
             [$($row)* {
                 (stringify!($key), <$common as $crate::options::row::SharedRow>::DOC, $spec),
-                Some(<$crate::options::row::FormOf<$common> as $crate::options::row::Form>::KIND),
+                $crate::options::row::of_kind(<$crate::options::row::FormOf<$common> as $crate::options::row::Form>::KIND),
                 Some(|text, options| {
                     options.$($path).+ =
                         <$crate::options::row::FormOf<$common> as $crate::options::row::Form>::read(text)?;
@@ -483,7 +506,7 @@ macro_rules! options {
         $crate::options::row::options!(@next $head $field $default
             [$($row)* {
                 (stringify!($key), concat!($($doc),+), $spec),
-                Some(<$form as $crate::options::row::Form>::KIND),
+                $crate::options::row::of_kind(<$form as $crate::options::row::Form>::KIND),
                 Some(|text, options| {
                     options.$($path).+ = <$form as $crate::options::row::Form>::read(text)?;
                     Ok(())
@@ -493,9 +516,9 @@ macro_rules! options {
             $held $($rest)*);
     };
     (@next $head:tt $field:tt $default:tt [$($row:tt)*] $held:tt
-        $(#[doc = $doc:literal])+ keys $key:ident by $value:expr => $spec:expr; $($rest:tt)*) => {
+        $(#[doc = $doc:literal])+ keys $key:ident: $holds:expr, by $value:expr => $spec:expr; $($rest:tt)*) => {
         $crate::options::row::options!(@next $head $field $default
-            [$($row)* { (stringify!($key), concat!($($doc),+), $spec), None, None, $value }]
+            [$($row)* { (stringify!($key), concat!($($doc),+), $spec), (None, $holds), None, $value }]
             $held $($rest)*);
     };
     (@next $head:tt [$($field:tt)*] [$($default:tt)*] $row:tt [$($held:tt)*]

@@ -6,8 +6,10 @@ use wirecost_cost::{Usage, What};
 use wirecost_results::value::ValueError;
 
 use super::rule::Kilobyte;
+use super::shape;
 use crate::electric;
 use crate::error::ScenarioError;
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::table::{Table, flag, text, time, whole};
 
@@ -82,10 +84,6 @@ impl ExpectedFigure {
     }
 }
 
-const KEYS: [&str; 8] = [
-    "row", "devices", "days", "free", "day", "lines", "money", "addends",
-];
-
 /// Reads the list `examples`.
 pub(super) fn all(
     table: &Table<'_>,
@@ -104,7 +102,7 @@ pub(super) fn all(
 }
 
 fn one(node: &Node, tariff: &Tariff, kilobyte: Kilobyte) -> Result<Example, ScenarioError> {
-    let table = Table::new(node, "examples.", &KEYS)?;
+    let table = Table::new(node, "examples.", &names(shape::EXAMPLE))?;
     let days = table.one("days", electric::count)?.unwrap_or(30.0);
     if days <= 0.0 {
         return Err(table.error("days", "it must be above 0"));
@@ -190,13 +188,7 @@ fn lines(
 
 /// What a device does in a day: `{connected: 24h, publish: 300 x 1KB}`.
 fn usage(node: &Node, kilobyte: Kilobyte) -> Result<Usage, ScenarioError> {
-    let mut keys: Vec<&'static str> = What::ALL
-        .into_iter()
-        .filter(|what| what.is_message())
-        .map(What::name)
-        .collect();
-    keys.push("connected");
-    let table = Table::new(node, "examples.day.", &keys)?;
+    let table = Table::new(node, "examples.day.", &names(shape::DAY))?;
     let mut used = Usage::default();
     for what in What::ALL.into_iter().filter(|what| what.is_message()) {
         for text in table.many(what.name(), text)? {

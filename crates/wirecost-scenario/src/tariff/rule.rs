@@ -5,33 +5,13 @@ use wirecost_cost::tariff::{Period, Price, Rounding, TariffRule, Tier};
 use wirecost_proto::calendar::{DAY_SECONDS, YEAR_SECONDS};
 use wirecost_results::value::ValueError;
 
+use super::shape;
 use crate::electric;
 use crate::error::ScenarioError;
 use crate::figure::Figures;
+use crate::key::names;
 use crate::node::{Node, Value};
 use crate::table::{Table, flag, text, time};
-
-const KEYS: [&str; 19] = [
-    "row",
-    "counts",
-    "again",
-    "topic",
-    "unit",
-    "least",
-    "tunnel",
-    "tunnel_down",
-    "round",
-    "each",
-    "cut",
-    "account",
-    "free",
-    "tiers",
-    "price",
-    "per",
-    "a_day",
-    "bundle",
-    "valid",
-];
 
 /// The bytes of a kilobyte of a page; a megabyte has as many kilobytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +82,7 @@ pub(super) fn all(table: &Table<'_>, figures: &Figures, kilobyte: Kilobyte) -> R
     for (key, node) in entries.ok_or_else(none)? {
         let prefix = format!("rules.{}.", key.name);
         let mut reader = Reader {
-            table: Table::new(node, &prefix, &KEYS)?,
+            table: Table::new(node, &prefix, &names(shape::RULE))?,
             prefix: &prefix,
             figures,
             kilobyte,
@@ -328,7 +308,7 @@ impl Reader<'_> {
         let mut tiers: Vec<Tier> = Vec::new();
         let prefix = format!("{}tiers.", self.prefix);
         for (index, node) in nodes.iter().enumerate() {
-            let inner = Table::new(node, &prefix, &["to", "price"])?;
+            let inner = Table::new(node, &prefix, &names(shape::TIER))?;
             let to = match inner.one("to", text)? {
                 Some(text) => {
                     let number = self.kilobyte.number(&text, is_by_bytes);
@@ -363,7 +343,7 @@ const WHAT: &str = "write counts: packets, or a list of publish, delivery, conne
     retained, rule, action, operation, or minutes, sessions, fee";
 
 fn what(text: &str) -> Result<What, ValueError> {
-    let found = What::ALL.into_iter().find(|what| what.name() == text);
+    let found = What::by_name(text);
     found.ok_or_else(|| {
         ValueError::form(
             text,
@@ -374,7 +354,7 @@ fn what(text: &str) -> Result<What, ValueError> {
 }
 
 pub(super) fn period(text: &str) -> Result<Period, ValueError> {
-    let found = Period::ALL.into_iter().find(|period| period.name() == text);
+    let found = Period::by_name(text);
     found.ok_or_else(|| ValueError::form(text, "a period: session, direction, day or month"))
 }
 

@@ -6,46 +6,28 @@ use std::str::FromStr;
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::aws_lc_rs::kx_group;
 
-/// A group of the key exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// X25519 (RFC 7748).
-    X25519,
-    /// P-256.
-    P256,
-    /// P-384.
-    P384,
-    /// X25519 and ML-KEM-768 together (draft-ietf-tls-ecdhe-mlkem).
-    X25519MlKem768,
-    /// ML-KEM-768 alone (draft-ietf-tls-mlkem).
-    MlKem768,
-    /// ML-KEM-1024 alone.
-    MlKem1024,
+wirecost_proto::named! {
+    /// A group of the key exchange.
+    ///
+    /// Named as in files and flags.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Group {
+        /// X25519 (RFC 7748).
+        X25519 => "x25519",
+        /// P-256.
+        P256 => "p256",
+        /// P-384.
+        P384 => "p384",
+        /// X25519 and ML-KEM-768 together (draft-ietf-tls-ecdhe-mlkem).
+        X25519MlKem768 => "x25519mlkem768",
+        /// ML-KEM-768 alone (draft-ietf-tls-mlkem).
+        MlKem768 => "mlkem768",
+        /// ML-KEM-1024 alone.
+        MlKem1024 => "mlkem1024",
+    }
 }
 
 impl Group {
-    /// Every group.
-    pub const ALL: [Self; 6] = [
-        Self::X25519,
-        Self::P256,
-        Self::P384,
-        Self::X25519MlKem768,
-        Self::MlKem768,
-        Self::MlKem1024,
-    ];
-
-    /// Its name in files and flags.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X25519 => "x25519",
-            Self::P256 => "p256",
-            Self::P384 => "p384",
-            Self::X25519MlKem768 => "x25519mlkem768",
-            Self::MlKem768 => "mlkem768",
-            Self::MlKem1024 => "mlkem1024",
-        }
-    }
-
     /// Whether TLS 1.3 alone has it.
     pub const fn needs_tls13(self) -> bool {
         match self {
@@ -116,7 +98,7 @@ impl FromStr for Groups {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut groups = Self([None; Group::ALL.len()]);
         for (place, word) in text.split(',').map(str::trim).enumerate() {
-            let found = Group::ALL.into_iter().find(|group| group.name() == word);
+            let found = Group::by_name(word);
             let Some(group) = found else {
                 let all = Group::ALL.map(Group::name).join(", ");
                 return Err(format!("unknown group {word:?}, expected some of {all}"));

@@ -1,18 +1,21 @@
 //! The engine of a comparison.
 
-use std::fmt;
 use std::str::FromStr;
 
-/// The engine of a comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// Virtual time first, then kernel sockets if the machine allows it.
-    #[default]
-    Auto,
-    /// Virtual time.
-    Sim,
-    /// Kernel sockets over the emulated link.
-    Live,
+wirecost_proto::named! {
+    /// The engine of a comparison.
+    ///
+    /// Named as on the command line and in results files.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Engine {
+        /// Virtual time first, then kernel sockets if the machine allows it.
+        #[default]
+        Auto => "auto",
+        /// Virtual time.
+        Sim => "sim",
+        /// Kernel sockets over the emulated link.
+        Live => "live",
+    }
 }
 
 /// An unknown engine.
@@ -21,18 +24,6 @@ pub enum Engine {
 pub struct UnknownEngine(String);
 
 impl Engine {
-    /// Every engine there is.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Sim, Self::Live];
-
-    /// The engine's name on the command line and in results files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Sim => "sim",
-            Self::Live => "live",
-        }
-    }
-
     /// The engines of its cells, in the order in which they run.
     pub const fn of_cells(self) -> &'static [&'static str] {
         match self {
@@ -53,20 +44,11 @@ impl Engine {
     }
 }
 
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for Engine {
     type Err = UnknownEngine;
 
     fn from_str(text: &str) -> Result<Self, UnknownEngine> {
-        let mut engines = Self::ALL.into_iter();
-        engines
-            .find(|engine| engine.name() == text)
-            .ok_or_else(|| UnknownEngine(text.to_owned()))
+        Self::by_name(text).ok_or_else(|| UnknownEngine(text.to_owned()))
     }
 }
 

@@ -23,25 +23,14 @@ pub struct Running {
     pub is_permitted: bool,
 }
 
-/// How devices reach a server that runs already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerPath {
-    /// On the network of this machine, without an emulated link.
-    Real,
-    /// Over an emulated link, with a relay at its end.
-    Relay,
-}
-
-impl ServerPath {
-    /// Every path with its name in scenarios and results.
-    pub const ALL: [(&'static str, Self); 2] = [("real", Self::Real), ("relay", Self::Relay)];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Real => "real",
-            Self::Relay => "relay",
-        }
+wirecost_proto::named! {
+    /// How devices reach a server that runs already. Named as in scenarios and results.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ServerPath {
+        /// On the network of this machine, without an emulated link.
+        Real => "real",
+        /// Over an emulated link, with a relay at its end.
+        Relay => "relay",
     }
 }
 

@@ -26,27 +26,18 @@ pub use signing::{Signer, SigningKey};
 /// Bytes of a private key, of a public key on X25519, and of a coordinate on P-256.
 const SCALAR_BYTES: usize = 32;
 
-/// A curve for opening parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curve {
-    /// Curve25519 (RFC 7748): 35 bytes fewer per participant than P-256.
-    X25519,
-    /// NIST's P-256.
-    P256,
+wirecost_proto::named! {
+    /// A curve for opening parts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Curve {
+        /// Curve25519 (RFC 7748): 35 bytes fewer per participant than P-256.
+        X25519 => "x25519",
+        /// NIST's P-256.
+        P256 => "p256",
+    }
 }
 
 impl Curve {
-    /// Every curve.
-    pub const ALL: [Self; 2] = [Self::X25519, Self::P256];
-
-    /// The curve's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X25519 => "x25519",
-            Self::P256 => "p256",
-        }
-    }
-
     /// Writes a public key as a COSE_Key with its required parameters in bytewise order. A recipient's ephemeral key
     /// has this form (RFC 9053 section 7), and a thumbprint is computed over it (RFC 9679 section 3).
     pub(super) fn emit_public(self, public: &[u8], out: &mut Writer) {
@@ -92,12 +83,6 @@ fn emit_ec2(point: &[u8], out: &mut Writer) {
 fn coordinates(point: &[u8]) -> (&[u8], &[u8]) {
     let (_, both) = point.split_at_checked(1).unwrap_or_default();
     both.split_at_checked(SCALAR_BYTES).unwrap_or_default()
-}
-
-impl fmt::Display for Curve {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// Identifies a key: the first 8 bytes of its COSE Key Thumbprint with SHA-256 (RFC 9679).
