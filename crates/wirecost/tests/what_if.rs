@@ -166,6 +166,34 @@ fn each_size_of_a_reading_is_simulated_in_its_share() {
 }
 
 #[test]
+fn both_bills_are_told_where_a_page_does_not_say_its_kilobyte() {
+    let home = open_folder();
+    // With its topic a reading is above 5,000 and below 5,120 B: two units of the page or one.
+    let capture = captured(home.path(), "mqtt-qos1+tls1.3", "--size 5050B -n 1");
+    let ask = format!(
+        "what-if {} mqtt-qos1+tls1.3 --keep-alive 0s --tariff aws-iot-core --devices 100000 -q --out if",
+        capture.display()
+    );
+    let told = run(home.path(), &ask);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = std::fs::read_to_string(home.path().join("if/what-if.json")).expect("JSON");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    for (row, name) in [
+        (&json, "today (as captured)"),
+        (&json["rows"][0], "mqtt-qos1+tls1.3 ("),
+    ] {
+        let (one, other) = (&row["money_per_month"], &row["money_with_kilobytes_of_1024"]);
+        let ratio = one.as_f64().expect("money") / other.as_f64().expect("money");
+        assert!((1.1..2.0).contains(&ratio), "{name}: {one} {other}");
+        let said = told
+            .split("bill* of ")
+            .find(|text| text.starts_with(name))
+            .expect(name);
+        assert!(said.contains("where a KB has 1,000 B, USD"), "{said}");
+    }
+}
+
+#[test]
 fn of_several_devices_one_is_taken_and_the_others_are_named() {
     let home = open_folder();
     let capture = captured(home.path(), "coap-con", "--size 48B -n 2");

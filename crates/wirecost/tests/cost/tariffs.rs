@@ -125,6 +125,11 @@ fn a_prepaid_bundle_and_a_base_fee_are_paid_without_traffic_too() {
         assert_near(number(&row["bill"]["amount"]), 0.25 + 12.0 * share);
     }
     let table = cost(home.path(), "run --interval 15min --tariff mine.yaml");
+    let words = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("a bundle ends by its time, after 1 year, with"),
+        "{words}"
+    );
     assert!(
         table.stdout.contains("the price is an example"),
         "{}",

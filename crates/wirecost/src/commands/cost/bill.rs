@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 use wirecost_cost::Tariff;
-use wirecost_cost::tariff::{Bill, CheaperStep, TariffRule};
+use wirecost_cost::tariff::{Bill, CheaperStep, Price, RuleCharge, TariffRule};
+use wirecost_proto::calendar::{MONTH_SECONDS, YEAR_SECONDS};
 use wirecost_proto::shown::{amount, money, number};
 
 /// Money by what it is for, the largest part first: `keep-alives 61 %, messages 30 %`.
@@ -23,8 +24,32 @@ pub fn causes(bill: &Bill) -> String {
 pub fn words(tariff: &Tariff, bill: &Bill) -> String {
     let mut parts = vec![causes(bill)];
     parts.extend(bill.next.as_ref().map(|next| step(tariff, next)));
+    parts.extend(tariff.rules.iter().zip(&bill.lines).filter_map(bundle_end));
     parts.extend(other_kilobyte(tariff, bill));
     parts.join("; ")
+}
+
+/// When a bundle ends, for one device in a month.
+fn bundle_end((rule, charge): (&TariffRule, &RuleCharge)) -> Option<String> {
+    let Price::Bundle {
+        size, valid_seconds, ..
+    } = rule.price
+    else {
+        return None;
+    };
+    let seconds = size / charge.quantity * MONTH_SECONDS;
+    let years = |seconds: f64| match number(seconds / YEAR_SECONDS) {
+        one if one == "1" => "1 year".to_owned(),
+        more => format!("{more} years"),
+    };
+    Some(match seconds < valid_seconds {
+        true => format!("a bundle is used up after {}", years(seconds)),
+        false => format!(
+            "a bundle ends by its time, after {}, with {:.0} % of it used",
+            years(valid_seconds),
+            valid_seconds / seconds * 100.0
+        ),
+    })
 }
 
 fn step(tariff: &Tariff, next: &CheaperStep) -> String {

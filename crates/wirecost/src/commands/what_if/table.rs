@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wirecost_account::{Fleet, Terms};
+use wirecost_cost::Tariff;
 use wirecost_proto::Layer;
 use wirecost_proto::shown::amount;
 use wirecost_proto::units::counted;
@@ -10,9 +11,9 @@ use wirecost_report::terminal::paragraph;
 
 use super::Answer;
 use super::rows::Cost;
-use crate::commands::cost::outcome;
 use crate::commands::cost::sure::{sure, too_weak};
 use crate::commands::cost::table::{modelled_by, number, of_times, priced_by, time};
+use crate::commands::cost::{bill, outcome};
 
 /// What has the columns that do not fit.
 const ELSEWHERE: &str = "--json";
@@ -123,6 +124,12 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
     let mut notes = answer.today.assumed(answer.devices);
     notes.extend(terms.device.map(|device| modelled_by(device, "packets")));
     notes.extend(terms.tariff.map(priced_by));
+    notes.extend(
+        terms
+            .tariff
+            .into_iter()
+            .flat_map(|tariff| both_bills(tariff, answer)),
+    );
     let mut refusals: Vec<String> = costs().filter_map(|cost| cost.figures.refusal.clone()).collect();
     refusals.sort();
     refusals.dedup();
@@ -143,6 +150,20 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
     }));
     notes.extend(of_times(costs().filter_map(|cost| cost.figures.time)));
     notes
+}
+
+/// Both bills of a device for today and for each row, where the page of the tariff does not say how large its kilobyte is.
+fn both_bills(tariff: &Tariff, answer: &Answer<'_>) -> Vec<String> {
+    let today = [("today", "as captured", &answer.cost)];
+    let rows = answer
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.stack.as_str(), row.way.as_str(), row.cost.as_ref().ok()?)));
+    let told = today.into_iter().chain(rows).filter_map(|(stack, way, cost)| {
+        let both = bill::other_kilobyte(tariff, cost.figures.bill.as_ref()?)?;
+        Some(format!("bill* of {stack} ({way}): {both}"))
+    });
+    told.collect()
 }
 
 fn by_layer(answer: &Answer<'_>) -> Listing {
@@ -227,6 +248,7 @@ fn cost_json(cost: &Cost, terms: &Terms<'_>) -> Value {
         "mean_power_w": figures.power.as_ref().map(|power| power.total().joules),
         "battery_years": figures.years.map(outcome::years_json),
         "money_per_month": figures.bill.as_ref().map(|bill| bill.amount),
+        "money_with_kilobytes_of_1024": figures.bill.as_ref().and_then(|bill| bill.other_amount),
         "fleet": outcome::fleet_json(&figures.of_fleet(terms.fleet)),
         "account": outcome::whole_json(figures, terms.fleet.devices),
         "time_s": figures.time.map(|time| time.total().as_secs_f64()),
