@@ -13,15 +13,17 @@ pub struct Publication {
     pub points: Vec<Point>,
 }
 
-/// What a point can be used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Use {
-    /// Traffic with its timers: from the wake-up to the rest.
-    Event,
-    /// The mean current of one state with its timers, without traffic.
-    State,
-    /// One current without timers: it tests no model.
-    Component,
+wirecost_proto::named! {
+    /// What a point can be used for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Use {
+        /// Traffic with its timers: from the wake-up to the rest.
+        Event => "event",
+        /// The mean current of one state with its timers, without traffic.
+        State => "state",
+        /// One current without timers: it tests no model.
+        Component => "component",
+    }
 }
 
 wirecost_proto::named! {
@@ -60,27 +62,29 @@ pub enum Measured {
     Share(f64),
 }
 
-/// What a device does in an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
-    /// A tracking area update.
-    Update,
-    /// A message up that nothing answers.
-    OneWay,
-    /// A message up and its answer.
-    Exchange,
-    /// The modem is switched on, exchanges a message, and is switched off.
-    OnOff,
-    /// It registers with the network.
-    Attach,
-    /// It opens a connection.
-    Connect,
-    /// It starts, and does nothing else.
-    Boot,
-    /// It joins its network, and sends nothing.
-    Join,
-    /// One frame without a connection.
-    Datagram,
+wirecost_proto::named! {
+    /// What a device does in an event.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Does {
+        /// A tracking area update.
+        Update => "update",
+        /// A message up that nothing answers.
+        OneWay => "one-way",
+        /// A message up and its answer.
+        Exchange => "exchange",
+        /// The modem is switched on, exchanges a message, and is switched off.
+        OnOff => "on-off",
+        /// It registers with the network.
+        Attach => "attach",
+        /// It opens a connection.
+        Connect => "connect",
+        /// It starts, and does nothing else.
+        Boot => "boot",
+        /// It joins its network, and sends nothing.
+        Join => "join",
+        /// One frame without a connection.
+        Datagram => "datagram",
+    }
 }
 
 wirecost_proto::named! {
@@ -98,13 +102,15 @@ wirecost_proto::named! {
     }
 }
 
-/// How an address is had on Wi-Fi.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// It is configured.
-    Static,
-    /// It is asked for.
-    Dhcp,
+wirecost_proto::named! {
+    /// How an address is had on Wi-Fi.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Address {
+        /// It is configured.
+        Static => "static",
+        /// It is asked for.
+        Dhcp => "dhcp",
+    }
 }
 
 /// What was set. `None` is what the publication does not say, or what the radio does not have.

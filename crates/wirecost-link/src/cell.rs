@@ -3,7 +3,6 @@
 //! This is a description; `wirecost-nbiot` is the model, in virtual time only.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// The coupling losses that a device may have, in dB: from beside the antenna to beyond the coverage limit of TR 45.820.
 pub const COUPLING_LOSSES_DB: [f64; 2] = [50.0, 170.0];
@@ -51,18 +50,5 @@ wirecost_proto::named! {
         /// A cell of an operator.
         #[default]
         Vodafone => "vodafone",
-    }
-}
-
-/// An unknown profile.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown profile {0:?}; the profiles are study, vodafone")]
-pub struct UnknownProfile(String);
-
-impl FromStr for CellProfile {
-    type Err = UnknownProfile;
-
-    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
-        Self::by_name(text).ok_or_else(|| UnknownProfile(text.to_owned()))
     }
 }

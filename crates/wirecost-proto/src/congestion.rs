@@ -1,9 +1,5 @@
 //! The congestion control of TCP by name.
 
-use alloc::format;
-use alloc::string::String;
-use core::str::FromStr;
-
 crate::named! {
     /// The congestion control of both ends of a TCP connection. Live it is the kernel's; virtual time has all but BBR.
     ///
@@ -27,19 +23,6 @@ impl Congestion {
             Self::Cubic | Self::Reno => true,
             Self::Bbr => false,
         }
-    }
-}
-
-impl FromStr for Congestion {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::by_name(text).ok_or_else(|| {
-            format!(
-                "unknown value {text:?}, expected one of {}",
-                Self::NAMES.join(", ")
-            )
-        })
     }
 }
 

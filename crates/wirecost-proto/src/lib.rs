@@ -80,6 +80,7 @@ pub use content::Content;
 pub use director::Director;
 pub use endpoint::{Endpoint, FlowId, Held, Input, Output, Peer, ResetReason};
 pub use framing::Framing;
+pub use named::NoSuchName;
 pub use path::{Delivery, Direction, Fate, Path};
 pub use peer_text::PeerText;
 pub use random::Rng;

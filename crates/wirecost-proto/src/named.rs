@@ -1,7 +1,28 @@
 //! Enums whose values have names: each value and its name once.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
+/// A text that names no value of an enum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown value {text:?}, expected one of {}", names.join(", "))]
+pub struct NoSuchName {
+    text: String,
+    names: &'static [&'static str],
+}
+
+impl NoSuchName {
+    /// The error of a text that is none of these names.
+    pub fn new(text: &str, names: &'static [&'static str]) -> Self {
+        Self {
+            text: text.to_owned(),
+            names,
+        }
+    }
+}
+
 /// Declares an enum whose values have names in files, flags or output. It has `ALL` and `NAMES` in the order of the declaration,
-/// `name` and `by_name`, and is displayed by its name. It must be `Copy`.
+/// `name` and `by_name`, and is displayed and parsed by its name. It must be `Copy`.
 ///
 /// ```
 /// wirecost_proto::named! {
@@ -53,6 +74,14 @@ macro_rules! named {
         impl ::core::fmt::Display for $enum {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 f.pad(self.name())
+            }
+        }
+
+        impl ::core::str::FromStr for $enum {
+            type Err = $crate::NoSuchName;
+
+            fn from_str(text: &str) -> Result<Self, $crate::NoSuchName> {
+                Self::by_name(text).ok_or_else(|| $crate::NoSuchName::new(text, &Self::NAMES))
             }
         }
     };

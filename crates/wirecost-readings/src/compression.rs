@@ -1,9 +1,6 @@
 //! Compression of a payload.
 
 use std::io::Write;
-use std::str::FromStr;
-
-use crate::UnknownName;
 
 wirecost_proto::named! {
     /// How a payload is compressed.
@@ -73,14 +70,6 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("zstd takes any bytes")
 }
 
-impl FromStr for Compression {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        crate::by_name("compression", text, &Self::ALL, Self::name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -123,7 +112,7 @@ mod tests {
         let error = "lz4".parse::<Compression>().expect_err("unknown").to_string();
         assert_eq!(
             error,
-            "unknown compression \"lz4\", expected one of none, gzip, brotli, zstd"
+            "unknown value \"lz4\", expected one of none, gzip, brotli, zstd"
         );
     }
 }

@@ -1,11 +1,8 @@
 //! Encodings of readings.
 
-use std::str::FromStr;
-
 use ciborium::Value as Cbor;
 use serde::Serialize;
 
-use crate::UnknownName;
 use crate::reading::{Reading, SENSOR};
 
 wirecost_proto::named! {
@@ -146,14 +143,6 @@ fn records(readings: &[Reading]) -> Vec<Record> {
         first.base_time = Some(start);
     }
     records
-}
-
-impl FromStr for Encoding {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        crate::by_name("encoding", text, &Self::ALL, Self::name)
-    }
 }
 
 #[cfg(test)]

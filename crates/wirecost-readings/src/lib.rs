@@ -25,27 +25,3 @@ pub use batch::{Batch, MOST_READINGS, saves_from};
 pub use compression::Compression;
 pub use encoding::Encoding;
 pub use reading::{FIRST_TIME, Reading, SECONDS_BETWEEN, SENSOR, series};
-
-/// A name that is none of those expected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} {text:?}, expected one of {expected}")]
-pub struct UnknownName {
-    what: &'static str,
-    text: String,
-    expected: String,
-}
-
-/// The item of `all` that is named `text`.
-fn by_name<T: Copy>(
-    what: &'static str,
-    text: &str,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> Result<T, UnknownName> {
-    let found = all.iter().copied().find(|item| name(*item) == text);
-    found.ok_or_else(|| UnknownName {
-        what,
-        text: text.to_owned(),
-        expected: all.iter().map(|item| name(*item)).collect::<Vec<_>>().join(", "),
-    })
-}

@@ -1,7 +1,7 @@
 //! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
 //! - [`chart`]: the kit that all charts are made of
-//! - [`terminal`]: the table on a terminal, and one line per cell where there is none
+//! - [`terminal`]: the table on a terminal
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
 //! - [`choice`]: which stack was chosen, for a design document
@@ -15,13 +15,12 @@
 //! (the names of cells), [`per`] (what all-in bytes are of), `conclusion` (the figures in a sentence), [`csv`] and [`number`] (the format of quantities).
 //!
 //! ```
-//! use wirecost_results::Cell;
-//! use wirecost_report::terminal;
+//! use wirecost_results::Summary;
+//! use wirecost_report::export;
 //!
-//! fn progress(cells: &[Cell]) -> String {
-//!     cells.iter().map(|cell| terminal::cell_line(cell) + "\n").collect()
+//! fn as_markdown(summary: &Summary) -> String {
+//!     export::markdown(summary)
 //! }
-//! assert_eq!(progress(&[]), "");
 //! ```
 
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.

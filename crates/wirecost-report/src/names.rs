@@ -69,14 +69,6 @@ impl Names {
         }
     }
 
-    /// The names of a single cell, which omit nothing.
-    pub(crate) fn alone() -> Self {
-        Self {
-            has_target: true,
-            ..Self::default()
-        }
-    }
-
     /// The columns between a cell's name and its figures.
     pub(crate) fn keys(&self) -> &[Key] {
         &self.keys

@@ -21,7 +21,7 @@ use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, Rank, shown};
 use crate::conclusion;
-use crate::figures::{link_words, samples};
+use crate::figures::samples;
 use crate::groups::Group;
 use crate::html::pays_off;
 use crate::names::{Names, is_secured};
@@ -150,36 +150,6 @@ fn finished(lines: Vec<String>) -> String {
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
-}
-
-/// One cell in one line, for output that is not a terminal.
-pub fn cell_line(cell: &Cell) -> String {
-    let readings = cell.readings.as_ref();
-    let readings = readings.map(|readings| format!("{readings}: "));
-    let name = format!(
-        "{} {}{} B, {}",
-        Names::alone().label(cell),
-        readings.unwrap_or_default(),
-        cell.payload_bytes,
-        link_words(&cell.link)
-    );
-    if let Some(reason) = &cell.not_run {
-        return format!("{name}: not run: {}", number::plain(reason));
-    }
-    let text = |column: Column| column.text(cell) + &column.marks(cell, Rank::Unranked);
-    format!(
-        "{name}: {} B/msg ({} up, {} down), {} B/connection, {} packets, {} RTTs, p50 {} ms, p99 {} ms, n {}, {}",
-        text(Column::Total),
-        text(Column::Up),
-        text(Column::Down),
-        text(Column::Connection),
-        text(Column::Packets),
-        text(Column::RoundTrips),
-        text(Column::P50),
-        text(Column::P99),
-        cell.message.as_ref().map_or(0, |message| message.samples),
-        if cell.valid { "valid" } else { "INVALID" },
-    )
 }
 
 fn heading(summary: &Summary, group: &Group<'_>) -> String {

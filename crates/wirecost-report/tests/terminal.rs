@@ -5,7 +5,7 @@ mod common;
 use std::path::PathBuf;
 use wirecost_results::warning::WarningKind;
 
-use wirecost_report::terminal::{TableOptions, cell_line, table};
+use wirecost_report::terminal::{TableOptions, table};
 
 fn snapshot(name: &str, actual: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -99,14 +99,6 @@ fn hostile_names_cannot_command_the_terminal() {
         },
     );
     assert!(!text.contains(['\u{1b}', '\r']));
-}
-
-#[test]
-fn a_cell_is_one_line() {
-    let summary = common::troubled().summary;
-    let lines: String = summary.cells.iter().map(|cell| cell_line(cell) + "\n").collect();
-    snapshot("cell-lines.txt", &lines);
-    assert_eq!(lines.lines().count(), summary.cells.len());
 }
 
 #[test]

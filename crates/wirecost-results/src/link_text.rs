@@ -7,7 +7,7 @@ mod schema;
 mod values;
 
 pub use cell::{CELL_KEYS, cell_load, coupling_loss};
-pub use nat::{NAT_KEYS, nat_port, nat_timeouts, set_nat};
+pub use nat::{NAT_KEYS, nat_timeouts, set_nat};
 pub use values::{ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder};
 
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for LinkText {
             set_nat(&mut link.nat, key, text).map_err(de::Error::custom)?;
         }
         if let Some(text) = nat {
-            link.nat.port = nat_port(&text).map_err(de::Error::custom)?;
+            link.nat.port = text.parse().map_err(de::Error::custom)?;
         }
         link.cell = read_cell(&cell).map_err(de::Error::custom)?;
         Ok(Self(link))

@@ -4,7 +4,7 @@ use wirecost_energy::Chemistry;
 use wirecost_proto::Probability;
 use wirecost_results::value::ValueError;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, built_in};
 use crate::electric::{above_zero, current, quantity};
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
@@ -12,20 +12,15 @@ use crate::node::Node;
 use crate::table::{parsed, text};
 
 /// The kinds of cells that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 6] = [
-    ("alkaline", include_str!("../../../batteries/alkaline.yaml")),
-    ("li-fes2", include_str!("../../../batteries/li-fes2.yaml")),
-    ("li-ion", include_str!("../../../batteries/li-ion.yaml")),
-    ("li-mno2", include_str!("../../../batteries/li-mno2.yaml")),
-    (
-        "li-socl2-bobbin",
-        include_str!("../../../batteries/li-socl2-bobbin.yaml"),
-    ),
-    (
-        "li-socl2-spiral",
-        include_str!("../../../batteries/li-socl2-spiral.yaml"),
-    ),
-];
+pub const BUILT_IN: [(&str, &str); 6] = built_in!(
+    "batteries",
+    "alkaline",
+    "li-fes2",
+    "li-ion",
+    "li-mno2",
+    "li-socl2-bobbin",
+    "li-socl2-spiral",
+);
 
 /// The same files, to be found by name.
 pub const CATALOG: Catalog = Catalog {

@@ -9,6 +9,17 @@ use crate::error::ScenarioError;
 use crate::figure::{ASSUMED, Figures};
 use crate::node::{Node, Value};
 
+/// Files of a folder of the repository, which the program contains: name and text of each.
+macro_rules! built_in {
+    ($folder:literal, $($name:literal),+ $(,)?) => {
+        [$((
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $folder, "/", $name, ".yaml")),
+        )),+]
+    };
+}
+pub(crate) use built_in;
+
 /// The files of one kind that the program contains.
 #[derive(Debug)]
 pub struct Catalog {

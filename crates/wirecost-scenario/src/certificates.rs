@@ -8,29 +8,21 @@ use wirecost_proto::ByteSize;
 use wirecost_security::certificate::{Chain, KeyKind, Sizes};
 use wirecost_security::presented::presented;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, built_in};
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
 use crate::node::{Node, Value};
 use crate::table::{Table, parsed, text};
 
 /// The profiles that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 5] = [
-    (
-        "letsencrypt-ecdsa",
-        include_str!("../../../certificates/letsencrypt-ecdsa.yaml"),
-    ),
-    (
-        "letsencrypt-rsa",
-        include_str!("../../../certificates/letsencrypt-rsa.yaml"),
-    ),
-    ("aws", include_str!("../../../certificates/aws.yaml")),
-    ("azure", include_str!("../../../certificates/azure.yaml")),
-    (
-        "private-ca",
-        include_str!("../../../certificates/private-ca.yaml"),
-    ),
-];
+pub const BUILT_IN: [(&str, &str); 5] = built_in!(
+    "certificates",
+    "letsencrypt-ecdsa",
+    "letsencrypt-rsa",
+    "aws",
+    "azure",
+    "private-ca",
+);
 
 /// The same files, to be found by name.
 pub const CATALOG: Catalog = Catalog {

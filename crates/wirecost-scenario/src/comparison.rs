@@ -13,7 +13,7 @@ use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::shape::{RECORD_OF_CELLS, SCHEDULE};
-use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
+use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::compare::{Engine, Options, Running, Schedule, ServerPath, SharedLink, Target};
 use crate::options::content;
 use crate::options::load::LoadTarget;
@@ -57,7 +57,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
 /// Reads the target: the name of a server that wirecost starts, or the URL of one that runs already.
 fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
     let target = table.one("target", super::load::target)?;
-    let (path, ca) = (table.one("path", path)?, table.one("ca", text)?);
+    let (path, ca) = (table.one("path", parsed)?, table.one("ca", text)?);
     let insecure = table.one("insecure", flag)?;
     let url = match target {
         Some(LoadTarget::Url(url)) => url,
@@ -97,10 +97,6 @@ fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
         ..Running::new(url)
     });
     Ok(())
-}
-
-fn path(text: &str) -> Result<ServerPath, ValueError> {
-    ServerPath::by_name(text).ok_or_else(|| ValueError::form(text, "one of real, relay"))
 }
 
 /// The most cells of a scenario.

@@ -5,13 +5,13 @@ pub mod shape;
 use std::time::Duration;
 
 use wirecost_energy::device::{Paging, Processor, Tail, Transmitter, Wake};
-use wirecost_energy::radio::{Cellular, Ethernet, Modulation, NbIot, Radio, Wifi};
+use wirecost_energy::radio::{Cellular, Ethernet, NbIot, Radio, Wifi};
 use wirecost_energy::{Device, Level, State};
 use wirecost_nbiot::tables::Tones;
 use wirecost_proto::{BitRate, ByteSize};
 use wirecost_results::value::ValueError;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, built_in};
 use crate::electric::{Draw, count, decibel_milliwatts, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
@@ -20,49 +20,20 @@ use crate::node::{Node, Value};
 use crate::table::{Table, meant, parsed, text, whole};
 
 /// The device files that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 11] = [
-    ("esp32s3-wifi", include_str!("../../../devices/esp32s3-wifi.yaml")),
-    (
-        "nbiot-tr45820",
-        include_str!("../../../devices/nbiot-tr45820.yaml"),
-    ),
-    (
-        "nrf9160-lte-m",
-        include_str!("../../../devices/nrf9160-lte-m.yaml"),
-    ),
-    (
-        "nrf9160-nb-iot",
-        include_str!("../../../devices/nrf9160-nb-iot.yaml"),
-    ),
-    (
-        "raspberry-pi-2b-3g",
-        include_str!("../../../devices/raspberry-pi-2b-3g.yaml"),
-    ),
-    (
-        "raspberry-pi-2b-ethernet",
-        include_str!("../../../devices/raspberry-pi-2b-ethernet.yaml"),
-    ),
-    (
-        "esp32s3-wifi-on",
-        include_str!("../../../devices/esp32s3-wifi-on.yaml"),
-    ),
-    (
-        "esp32s3-wifi-modem",
-        include_str!("../../../devices/esp32s3-wifi-modem.yaml"),
-    ),
-    (
-        "esp32s3-wifi-modem-scaled",
-        include_str!("../../../devices/esp32s3-wifi-modem-scaled.yaml"),
-    ),
-    (
-        "esp32-wifi-join",
-        include_str!("../../../devices/esp32-wifi-join.yaml"),
-    ),
-    (
-        "esp32-wifi-join-dhcp",
-        include_str!("../../../devices/esp32-wifi-join-dhcp.yaml"),
-    ),
-];
+pub const BUILT_IN: [(&str, &str); 11] = built_in!(
+    "devices",
+    "esp32s3-wifi",
+    "nbiot-tr45820",
+    "nrf9160-lte-m",
+    "nrf9160-nb-iot",
+    "raspberry-pi-2b-3g",
+    "raspberry-pi-2b-ethernet",
+    "esp32s3-wifi-on",
+    "esp32s3-wifi-modem",
+    "esp32s3-wifi-modem-scaled",
+    "esp32-wifi-join",
+    "esp32-wifi-join-dhcp",
+);
 
 /// The same files, to be found by name.
 pub const CATALOG: Catalog = Catalog {
@@ -77,13 +48,11 @@ pub const CATALOG: Catalog = Catalog {
 /// There is no such file.
 pub fn known(name: &str) -> Result<&'static str, ValueError> {
     let found = CATALOG.find(name).ok().flatten();
-    found
-        .map(|(known, _)| known)
-        .ok_or_else(|| ValueError::form(name, NAMES))
+    found.map(|(known, _)| known).ok_or_else(|| {
+        let names = BUILT_IN.map(|(known, _)| known).join(", ");
+        ValueError::Refused(format!("{name:?} is not a device: {names}"))
+    })
 }
-
-/// What a name of [`known`] is.
-const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet, esp32s3-wifi-on, esp32s3-wifi-modem, esp32s3-wifi-modem-scaled, esp32-wifi-join or esp32-wifi-join-dhcp";
 
 /// Reads a device file. `name` is the device's name in output.
 ///
@@ -149,13 +118,8 @@ fn plausible(device: &Device, table: &Table<'_>) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn state(text: &str) -> Result<State, ValueError> {
-    let found = State::by_name(text);
-    found.ok_or_else(|| ValueError::form(text, "a state: sleep, idle, listen, receive, transmit, compute"))
-}
-
 fn rest(table: &Table<'_>) -> Result<State, ScenarioError> {
-    let rest = table.required("rest", state)?;
+    let rest = table.required("rest", parsed::<State>)?;
     if rest > State::Idle {
         return Err(table
             .error("rest", format!("a device does not rest in {:?}", rest.name()))
@@ -235,7 +199,7 @@ impl Reader {
         }
         let one = |node: &Node| {
             let tail = Table::new(node, "tails.", &names(shape::TAIL))?;
-            let state = tail.required("state", state)?;
+            let state = tail.required("state", parsed::<State>)?;
             let power = self.figures.one(&tail, ("tails.", "power"), draw)?;
             Ok(Tail {
                 state,
@@ -328,7 +292,7 @@ impl Reader {
     fn wifi(&self, node: &Node, prefix: &str) -> Result<Wifi, ScenarioError> {
         let wifi = Table::new(node, prefix, &names(shape::WIFI))?;
         Ok(Wifi {
-            modulation: wifi.required("standard", modulation)?,
+            modulation: wifi.required("standard", parsed)?,
             rate: self.rate(&wifi, prefix, "rate")?,
             acknowledgement_rate: self.rate(&wifi, prefix, "acknowledgement_rate")?,
             link_bytes: self.link_bytes(&wifi, prefix)?,
@@ -422,18 +386,6 @@ fn cycles(text: &str) -> Result<f64, ValueError> {
             range: "at most 1000000000",
             got: text.to_owned(),
         })
-}
-
-fn modulation(text: &str) -> Result<Modulation, ValueError> {
-    match text {
-        "802.11b" => Ok(Modulation::B),
-        "802.11g" => Ok(Modulation::G),
-        "802.11n" => Ok(Modulation::N),
-        _ => Err(ValueError::form(
-            text,
-            "a standard of Wi-Fi: 802.11b, 802.11g or 802.11n",
-        )),
-    }
 }
 
 fn tones(text: &str) -> Result<Tones, ValueError> {

@@ -12,7 +12,7 @@ pub struct Key {
     /// The key.
     pub name: &'static str,
     /// Whether it must be there.
-    pub need: Need,
+    pub need: Presence,
     /// What it holds.
     pub holds: Holds,
     /// What it means; empty where the name says it.
@@ -21,7 +21,7 @@ pub struct Key {
 
 /// Whether a key must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum Presence {
     /// It must.
     Must,
     /// It may be.
@@ -113,9 +113,9 @@ pub fn names(keys: &[Key]) -> Vec<&'static str> {
 
 /// Tables of keys that must or may be there, with what they hold and mean.
 macro_rules! keys {
-    (must) => { $crate::key::Need::Must };
-    (may) => { $crate::key::Need::May };
-    (either) => { $crate::key::Need::Either };
+    (must) => { $crate::key::Presence::Must };
+    (may) => { $crate::key::Presence::May };
+    (either) => { $crate::key::Presence::Either };
     ($($(#[doc = $doc:expr])* $scope:vis $table:ident { $($need:ident $name:ident $holds:expr => $help:literal;)* })*) => {
         $(
             $(#[doc = $doc])*

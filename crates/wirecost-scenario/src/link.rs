@@ -24,7 +24,7 @@ pub use wirecost_results::link_text::{
     ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue, rate, rate_text,
     reorder,
 };
-use wirecost_results::link_text::{nat_port, set, set_nat};
+use wirecost_results::link_text::{set, set_nat};
 
 use super::error::ScenarioError;
 use super::key::names;
@@ -428,7 +428,7 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         mtu: table.many("mtu", mtu)?,
         translator: Translator {
             nat_timeout: nat(&table)?,
-            nat: table.one("nat", nat_port)?,
+            nat: table.one("nat", parsed)?,
         },
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,

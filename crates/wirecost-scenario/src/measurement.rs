@@ -4,27 +4,21 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wirecost_energy::Timer;
-use wirecost_energy::measurement::{
-    Address, Does, Measured, Point, Publication, Radio, Settings, Use, WifiMode,
-};
+use wirecost_energy::measurement::{Measured, Point, Publication, Radio, Settings, Use, WifiMode};
 use wirecost_energy::network::exact;
 use wirecost_proto::ByteSize;
 use wirecost_results::value::ValueError;
 
+use crate::catalog::built_in;
 use crate::electric::{CURRENTS, POWERS, above_zero, decibel_milliwatts, quantity, voltage};
 use crate::error::{Place, ScenarioError};
 use crate::figure::versioned;
 use crate::node::{Node, Value};
 use crate::table::{Read, Table, flag, parsed, text, time, whole};
 
-macro_rules! built_in {
-    ($($name:literal),+ $(,)?) => {
-        [$(($name, include_str!(concat!("../../../measurements/", $name, ".yaml")))),+]
-    };
-}
-
 /// The measurements that are part of the program: name and text of each publication.
-pub const BUILT_IN: [(&str, &str); 13] = built_in![
+pub const BUILT_IN: [(&str, &str); 13] = built_in!(
+    "measurements",
     "californium-1843",
     "espressif-sleep-current",
     "fosse-2020",
@@ -38,7 +32,7 @@ pub const BUILT_IN: [(&str, &str); 13] = built_in![
     "robinson-2019",
     "rostad-2020",
     "tartabit-2025",
-];
+);
 
 /// What a publication does not say, in its file.
 const NOT_SAID: &str = "not said";
@@ -119,8 +113,8 @@ pub fn built_in() -> Result<Vec<Publication>, ScenarioError> {
 fn point(node: &Node) -> Result<Point, ScenarioError> {
     let table = Table::new(node, "points.", &KEYS)?;
     let radio = table.one("radio", radio)?.unwrap_or(Radio::None);
-    let usage = table.required("use", usage)?;
-    let does = table.one("does", does)?;
+    let usage = table.required("use", parsed)?;
+    let does = table.one("does", parsed)?;
     if usage == Use::Event && does.is_none() {
         return Err(table.error("does", "an event says what the device does"));
     }
@@ -188,7 +182,7 @@ fn settings(table: &Table<'_>, radio: Radio) -> Result<Settings, ScenarioError> 
         paging_window: said(table, "paging_window", time)?,
         dtim: said(table, "dtim", beacons)?,
         mode: said(table, "mode", mode)?,
-        address: said(table, "address", address)?,
+        address: said(table, "address", parsed)?,
         window: said(table, "window", time)?,
         every: said(table, "every", period)?,
     })
@@ -276,15 +270,6 @@ fn named<T: Copy>(text: &str, names: &[(&str, T)], expected: &'static str) -> Re
         .ok_or_else(|| ValueError::form(text, expected))
 }
 
-fn usage(text: &str) -> Result<Use, ValueError> {
-    let names = [
-        ("event", Use::Event),
-        ("state", Use::State),
-        ("component", Use::Component),
-    ];
-    named(text, &names, "a use: event, state or component")
-}
-
 fn radio(text: &str) -> Result<Radio, ValueError> {
     let names = [
         ("lte-m", Radio::LteM),
@@ -311,23 +296,6 @@ fn network(text: &str) -> Result<bool, ValueError> {
     )
 }
 
-fn does(text: &str) -> Result<Does, ValueError> {
-    let names = [
-        ("update", Does::Update),
-        ("one-way", Does::OneWay),
-        ("exchange", Does::Exchange),
-        ("on-off", Does::OnOff),
-        ("attach", Does::Attach),
-        ("connect", Does::Connect),
-        ("boot", Does::Boot),
-        ("join", Does::Join),
-        ("datagram", Does::Datagram),
-    ];
-    let expected =
-        "what a device does: update, one-way, exchange, on-off, attach, connect, boot, join or datagram";
-    named(text, &names, expected)
-}
-
 fn mode(text: &str) -> Result<WifiMode, ValueError> {
     let names = [
         ("modem-sleep", WifiMode::ModemSleep),
@@ -339,14 +307,6 @@ fn mode(text: &str) -> Result<WifiMode, ValueError> {
         text,
         &names,
         "a mode: modem-sleep, modem-sleep-scaled, light-sleep or deep-sleep",
-    )
-}
-
-fn address(text: &str) -> Result<Address, ValueError> {
-    named(
-        text,
-        &[("static", Address::Static), ("dhcp", Address::Dhcp)],
-        "an address: static or dhcp",
     )
 }
 

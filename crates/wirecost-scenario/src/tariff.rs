@@ -10,39 +10,34 @@ use wirecost_cost::tariff::{Period, Protocol, Taken, TariffRule};
 use wirecost_results::value::ValueError;
 use wirecost_stack::{Application, Stack};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, built_in};
 use crate::electric;
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
 use crate::key::names;
 use crate::node::Node;
-use crate::table::{Table, flag, text};
+use crate::table::{Table, flag, parsed, text};
 
 pub use example::{Example, ExpectedFigure};
 use rule::Kilobyte;
 
 /// The tariff files that are part of the program: name and text.
-pub const BUILT_IN: [(&str, &str); 13] = [
-    ("1nce", include_str!("../../../tariffs/1nce.yaml")),
-    ("aws-iot-core", include_str!("../../../tariffs/aws-iot-core.yaml")),
-    (
-        "azure-iot-hub",
-        include_str!("../../../tariffs/azure-iot-hub.yaml"),
-    ),
-    ("clearblade", include_str!("../../../tariffs/clearblade.yaml")),
-    ("emnify", include_str!("../../../tariffs/emnify.yaml")),
-    ("emqx-cloud", include_str!("../../../tariffs/emqx-cloud.yaml")),
-    ("hivemq-cloud", include_str!("../../../tariffs/hivemq-cloud.yaml")),
-    ("hologram", include_str!("../../../tariffs/hologram.yaml")),
-    ("per-mb", include_str!("../../../tariffs/per-mb.yaml")),
-    ("per-session", include_str!("../../../tariffs/per-session.yaml")),
-    ("satellite", include_str!("../../../tariffs/satellite.yaml")),
-    ("soracom", include_str!("../../../tariffs/soracom.yaml")),
-    (
-        "soracom-plan01s",
-        include_str!("../../../tariffs/soracom-plan01s.yaml"),
-    ),
-];
+pub const BUILT_IN: [(&str, &str); 13] = built_in!(
+    "tariffs",
+    "1nce",
+    "aws-iot-core",
+    "azure-iot-hub",
+    "clearblade",
+    "emnify",
+    "emqx-cloud",
+    "hivemq-cloud",
+    "hologram",
+    "per-mb",
+    "per-session",
+    "satellite",
+    "soracom",
+    "soracom-plan01s",
+);
 
 /// The same files, to be found by name.
 pub const CATALOG: Catalog = Catalog {
@@ -132,7 +127,7 @@ fn money(
             .error("round", message)
             .with_hint(format!("write 0.01 {currency}")));
     }
-    let each = inner.required("each", rule::period)?;
+    let each = inner.required("each", parsed)?;
     if !matches!(each, Period::Day | Period::Month) {
         return Err(inner.error("each", "money is rounded each day or each month"));
     }
@@ -323,7 +318,7 @@ mod tests {
             ),
             (
                 "  more: {counts: bytes, price: 1 EUR}",
-                "what a rule counts: packets",
+                "expected one of packets, publish",
                 8,
             ),
             ("  more: {price: 1 EUR}", "a rule counts something", 8),
@@ -333,7 +328,7 @@ mod tests {
                 "it has no effect on a rule that counts packets",
                 8,
             ),
-            ("    each: year", "a period: session", 8),
+            ("    each: year", "expected one of session, direction", 8),
             ("    round: 5 furlongs", "a size: write 5KB", 8),
             (
                 "    free: 1MB\n    a_day: 1MB",

@@ -1,7 +1,5 @@
 //! How a connection starts.
 
-use std::str::FromStr;
-
 wirecost_proto::named! {
     /// How a connection starts.
     ///
@@ -19,20 +17,6 @@ wirecost_proto::named! {
     }
 }
 
-/// A text that is not the name of a start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown start {0:?}; connections start cold, resumed or 0rtt")]
-pub struct UnknownStart(pub String);
-
-impl FromStr for Start {
-    type Err = UnknownStart;
-
-    fn from_str(text: &str) -> Result<Self, UnknownStart> {
-        let found = Self::by_name(text);
-        found.ok_or_else(|| UnknownStart(text.to_owned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,7 +29,7 @@ mod tests {
         let error = "warm".parse::<Start>().expect_err("no start");
         assert_eq!(
             error.to_string(),
-            "unknown start \"warm\"; connections start cold, resumed or 0rtt"
+            "unknown value \"warm\", expected one of cold, resumed, 0rtt"
         );
     }
 }

@@ -1,8 +1,6 @@
-//! Intervals of any statistic by resampling (Efron and Tibshirani 1993), repeatable from a seed.
-//!
-//! No command calls it: it is there for the comparison of a study's claims with measured samples.
+//! Intervals of a ratio of medians by resampling (Efron and Tibshirani 1993), repeatable from a seed: for the comparison of a
+//! study's claims with measured samples.
 
-use statrs::distribution::{ContinuousCDF, Normal};
 use wirecost_proto::Rng;
 
 use crate::CONFIDENCE;
@@ -42,21 +40,11 @@ impl Bootstrap {
         }
     }
 
-    /// The bias-corrected and accelerated interval of `statistic` (chapter 14.3), which may reorder the values that it is
-    /// given; `None` for an empty sample.
-    pub fn bca(&self, sample: &[f64], statistic: impl Fn(&mut [f64]) -> f64) -> Option<Interval> {
-        let estimate = of_copy(sample, &statistic)?;
-        let replicates = self.replicates_of(sample, &statistic);
-        let bias = replicates.bias(estimate);
-        let acceleration = acceleration(sample, &statistic);
-        let tails = self.tails().map(|tail| corrected(tail, bias, acceleration));
-        Some(replicates.interval(estimate, tails))
-    }
-
     /// The percentile interval of the median of `numerator` over that of `denominator`, two independent samples;
     /// `None` where one is empty or the denominator's median is 0.
     pub fn ratio_of_medians(&self, numerator: &[f64], denominator: &[f64]) -> Option<Interval> {
-        let estimate = of_copy(numerator, &median)? / of_copy(denominator, &median)?;
+        let of = |sample: &[f64]| (!sample.is_empty()).then(|| median(&mut sample.to_vec()));
+        let estimate = of(numerator)? / of(denominator)?;
         if !estimate.is_finite() {
             return None;
         }
@@ -68,15 +56,6 @@ impl Bootstrap {
             median(&mut above) / median(&mut below)
         });
         Some(replicates.interval(estimate, self.tails()))
-    }
-
-    fn replicates_of(&self, sample: &[f64], statistic: &impl Fn(&mut [f64]) -> f64) -> Replicates {
-        let mut rng = self.rng;
-        let mut resample = sample.to_vec();
-        self.replicates(|| {
-            draw(sample, &mut resample, &mut rng);
-            statistic(&mut resample)
-        })
     }
 
     fn replicates(&self, replicate: impl FnMut() -> f64) -> Replicates {
@@ -111,47 +90,12 @@ pub fn median(values: &mut [f64]) -> f64 {
     f64::midpoint(below.unwrap_or(*upper), *upper)
 }
 
-/// The statistic of a copy, as it may reorder; `None` for an empty sample.
-fn of_copy(sample: &[f64], statistic: &impl Fn(&mut [f64]) -> f64) -> Option<f64> {
-    (!sample.is_empty()).then(|| statistic(&mut sample.to_vec()))
-}
-
 /// Fills `resample` with values of `sample`, drawn with replacement.
 fn draw(sample: &[f64], resample: &mut [f64], rng: &mut Rng) {
     for value in resample {
         let place = rng.next_below(sample.len() as u64) as usize;
         *value = sample.get(place).copied().unwrap_or(*value);
     }
-}
-
-/// The skewness of the statistic's influence, from the values it takes without each value in turn (jackknife).
-fn acceleration(sample: &[f64], statistic: &impl Fn(&mut [f64]) -> f64) -> f64 {
-    if sample.len() < 2 {
-        return 0.0;
-    }
-    let without = |place: usize| {
-        let mut rest: Vec<f64> = sample.to_vec();
-        rest.swap_remove(place);
-        statistic(&mut rest)
-    };
-    let values: Vec<f64> = (0..sample.len()).map(without).collect();
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let deviations = || values.iter().map(|value| mean - value);
-    let squares: f64 = deviations().map(|deviation| deviation * deviation).sum();
-    let cubes: f64 = deviations()
-        .map(|deviation| deviation * deviation * deviation)
-        .sum();
-    if squares == 0.0 {
-        return 0.0;
-    }
-    cubes / (6.0 * squares * squares.sqrt())
-}
-
-/// The share of replicates below an end of the interval, corrected for bias and acceleration.
-fn corrected(tail: f64, bias: f64, acceleration: f64) -> f64 {
-    let normal = Normal::standard();
-    let shifted = bias + normal.inverse_cdf(tail);
-    normal.cdf(bias + shifted / (1.0 - acceleration * shifted))
 }
 
 /// The statistic of every resample, in ascending order; at least one.
@@ -176,15 +120,6 @@ impl Replicates {
             .get(place.saturating_sub(1).min(last))
             .copied()
             .unwrap_or(f64::NAN)
-    }
-
-    /// The normal quantile of the share of replicates below the estimate (ties counted half), kept finite.
-    fn bias(&self, estimate: f64) -> f64 {
-        let total = self.sorted.len() as f64;
-        let below = self.sorted.partition_point(|value| *value < estimate) as f64;
-        let not_above = self.sorted.partition_point(|value| *value <= estimate) as f64;
-        let share = (below + not_above) / 2.0 / total;
-        Normal::standard().inverse_cdf(share.clamp(0.5 / total, 1.0 - 0.5 / total))
     }
 }
 

@@ -6,15 +6,17 @@ use wirecost_proto::{BitRate, Direction};
 
 use super::Airtime;
 
-/// The modulation, which determines preamble and symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modulation {
-    /// 802.11b: DSSS and HR/DSSS with the long preamble (clauses 15 and 16).
-    B,
-    /// 802.11g: OFDM (clauses 17 and 18).
-    G,
-    /// 802.11n: HT in mixed format, 20 MHz, one stream, long guard interval (clause 19).
-    N,
+wirecost_proto::named! {
+    /// The modulation, which determines preamble and symbols.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Modulation {
+        /// 802.11b: DSSS and HR/DSSS with the long preamble (clauses 15 and 16).
+        B => "802.11b",
+        /// 802.11g: OFDM (clauses 17 and 18).
+        G => "802.11g",
+        /// 802.11n: HT in mixed format, 20 MHz, one stream, long guard interval (clause 19).
+        N => "802.11n",
+    }
 }
 
 /// A Wi-Fi station.

@@ -1,6 +1,6 @@
 //! The address translator of a link as text.
 
-use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatPort, NatTimeouts};
+use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatTimeouts};
 
 use super::Form;
 use crate::value::{ValueError, time};
@@ -12,15 +12,6 @@ pub(super) fn nat_texts(nat: NatTimeouts, form: &Form) -> impl Iterator<Item = (
     let NatTimeouts { udp, tcp, port: _ } = nat;
     let timeouts = NAT_KEYS.into_iter().zip([udp, tcp]);
     timeouts.filter_map(|(key, timeout)| Some((key, (form.time)(timeout?))))
-}
-
-/// Reads the port that an address translator gives to a UDP port that it has forgotten: `same-port` or `new-port`.
-///
-/// # Errors
-/// It is neither.
-pub fn nat_port(text: &str) -> Result<NatPort, ValueError> {
-    let found = NatPort::by_name(text);
-    found.ok_or_else(|| ValueError::form(text, "same-port or new-port"))
 }
 
 /// Reads the time-outs of an address translator: `udp=60s,tcp=20min`, or one of them.

@@ -1,6 +1,7 @@
 //! What a device file may hold, key by key. The reader has its keys from here, and `schema/device.schema.json` is written from it.
 
 use wirecost_energy::State;
+use wirecost_energy::radio::Modulation;
 
 use crate::figure::SOURCES;
 use crate::key::Holds::{Few, Figure, List, Table, Text, Version, Word};
@@ -72,7 +73,7 @@ keys! {
     }
     /// `radio.wifi`.
     pub(super) WIFI {
-        must standard Word(&["802.11b", "802.11g", "802.11n"]) => "";
+        must standard Word(&Modulation::NAMES) => "";
         must rate Figure(&BITS) => "Rate of data frames.";
         must acknowledgement_rate Figure(&BITS) => "Rate of acknowledgements.";
         must link_bytes Figure(&SIZE) => "Bytes around the IP packet.";
@@ -104,7 +105,7 @@ keys! {
 mod tests {
     use super::*;
     use crate::device::read;
-    use crate::key::{Holds, Key, Need, names};
+    use crate::key::{Holds, Key, Presence, names};
 
     /// A value of a key.
     fn example(holds: Holds) -> String {
@@ -175,7 +176,7 @@ mod tests {
             let read = read("mine", &file);
             assert_eq!(
                 read.is_err(),
-                key.need == Need::Must,
+                key.need == Presence::Must,
                 "without {}: {read:?}",
                 key.name
             );

@@ -51,7 +51,7 @@ fn a_wrong_device_file_is_refused_with_its_line() {
             "is not a current",
         ),
         ("source: vendor", "source: vendr", "not among the sources"),
-        ("state: listen", "state: doze", "is not a state"),
+        ("state: listen", "state: doze", "expected one of sleep, idle"),
         ("rest: idle", "rest: transmit", "does not rest in"),
         ("{value: 1.95ms", "{value: 3s", "cannot listen longer"),
         ("value: 50ms", "value: 2d", "must be at most 1d"),

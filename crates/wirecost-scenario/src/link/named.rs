@@ -12,7 +12,7 @@ use wirecost_results::link_text::LinkText;
 
 use super::shape::{DIRECTION, LINK, NAT as NAT_KEYS};
 use super::{LinkLists, lists};
-use crate::catalog::{Catalog, SourcedValue, UnknownName};
+use crate::catalog::{Catalog, SourcedValue, UnknownName, built_in};
 use crate::error::ScenarioError;
 use crate::key::names;
 use crate::node::{Key, Node, Value};
@@ -33,24 +33,19 @@ pub const CATALOG: Catalog = Catalog {
 };
 const LORA: &str = "LoRaWAN is not modelled: its frames carry no IP packets, and no link here has its duty cycle and its air times";
 
-const FILES: [(&str, &str); 10] = [
-    ("ethernet", include_str!("../../../../links/ethernet.yaml")),
-    ("wifi", include_str!("../../../../links/wifi.yaml")),
-    ("lte", include_str!("../../../../links/lte.yaml")),
-    ("lte-m", include_str!("../../../../links/lte-m.yaml")),
-    ("nb-iot", include_str!("../../../../links/nb-iot.yaml")),
-    ("nbiot", include_str!("../../../../links/nbiot.yaml")),
-    ("3g", include_str!("../../../../links/3g.yaml")),
-    (
-        "satellite-geo",
-        include_str!("../../../../links/satellite-geo.yaml"),
-    ),
-    (
-        "satellite-leo",
-        include_str!("../../../../links/satellite-leo.yaml"),
-    ),
-    ("lossy", include_str!("../../../../links/lossy.yaml")),
-];
+const FILES: [(&str, &str); 10] = built_in!(
+    "links",
+    "ethernet",
+    "wifi",
+    "lte",
+    "lte-m",
+    "nb-iot",
+    "nbiot",
+    "3g",
+    "satellite-geo",
+    "satellite-leo",
+    "lossy",
+);
 /// The key of the times after which an address translator forgets a flow.
 const NAT: &str = "nat_timeout";
 /// The keys of a value with its source.

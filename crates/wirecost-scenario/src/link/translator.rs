@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_link::LinkConfig;
 use wirecost_link::nat::{NatPort, NatTimeouts};
-use wirecost_results::link_text::{nat_port, nat_timeouts};
+use wirecost_results::link_text::nat_timeouts;
 use wirecost_stack::Stack;
 
 use super::LinkError;
@@ -19,7 +19,7 @@ pub struct Translator {
 
     /// The port that this translator gives to a UDP port that it has forgotten: same-port or new-port. Behind another port,
     /// a DTLS session without connection ID is gone [default: as the link says, or same-port]
-    #[arg(long, hide_short_help = true, value_name = "PORT", value_parser = nat_port)]
+    #[arg(long, hide_short_help = true, value_name = "PORT")]
     pub nat: Option<NatPort>,
 }
 

@@ -7,7 +7,7 @@ use wirecost_security::Start;
 use crate::error::ScenarioError;
 use crate::key::names;
 use crate::node::{Node, Value};
-use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
+use crate::options::load::{Arrivals, Backoff, Offer, Phase};
 use crate::shape::{BACKOFF, PHASES};
 use crate::table::{Table, ValueError, count, flag, meant, parsed, rate, time};
 
@@ -48,7 +48,7 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
     let table = Table::new(node, "", &keys)?;
     Ok(match kind.name {
         "connect" => Phase::Connect {
-            who: table.one("who", who)?.unwrap_or_default(),
+            who: table.one("who", parsed)?.unwrap_or_default(),
             rate: table.one("rate", rate)?,
         },
         "publish" => Phase::Publish(offer(&table, shared)?),
@@ -61,11 +61,11 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
             duration: table.required("duration", positive)?,
         },
         "drop_all" => Phase::DropAll {
-            who: table.one("who", who)?.unwrap_or_default(),
+            who: table.one("who", parsed)?.unwrap_or_default(),
             reset: table.one("reset", flag)?.unwrap_or(true),
         },
         "reconnect" => Phase::Reconnect {
-            who: table.one("who", who)?.unwrap_or_default(),
+            who: table.one("who", parsed)?.unwrap_or_default(),
             backoff: backoff(&table)?,
             timeout: table.one("timeout", positive)?.unwrap_or(DEFAULT_WAIT),
         },
@@ -149,20 +149,6 @@ fn positive(text: &str) -> Result<Duration, ValueError> {
     } else {
         Ok(duration)
     }
-}
-
-/// The groups of devices by name.
-const WHO: [(&str, Who); 3] = [
-    ("all", Who::All),
-    ("senders", Who::Senders),
-    ("subscribers", Who::Subscribers),
-];
-
-fn who(text: &str) -> Result<Who, ValueError> {
-    let found = WHO.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, who)| who)
-        .ok_or_else(|| ValueError::form(text, "one of all, senders, subscribers"))
 }
 
 fn poisson(text: &str) -> Result<bool, ValueError> {

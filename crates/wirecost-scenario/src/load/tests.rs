@@ -201,7 +201,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "stack: tcp\nengine: ns3\n",
-            "line 2: engine: \"ns3\" is not an engine of loads: a load runs on sim or live",
+            "line 2: engine: unknown value \"ns3\", expected one of live, sim",
         ),
         (
             "stack: tcp\nclients: 0\n",

@@ -8,7 +8,7 @@ use wirecost_results::value::ValueError;
 use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_security::provider::Groups;
 
-use super::row::{Form, Kind, Named, Names, Seconds, SharedRow, Spec, Value};
+use super::row::{Form, Kind, Named, Names, Parsed, Seconds, SharedRow, Spec, Value, forms};
 use crate::certificates;
 
 /// Declares `NAME: FORM = DEFAULT => SPEC;`, whose comment is the help.
@@ -98,36 +98,10 @@ impl Form for CertificateKey {
     }
 }
 
-/// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
-#[derive(Debug)]
-pub struct ChainText;
-
-impl Form for ChainText {
-    type Value = Chain;
-    const KIND: Kind = Kind::Text;
-
-    fn read(text: &str) -> Result<Chain, ValueError> {
-        certificates::chain(text).map_err(ValueError::Refused)
-    }
-
-    fn write(chain: &Chain) -> Option<Tree> {
-        Some(Tree::text(chain))
-    }
+forms! {
+    /// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
+    struct ChainText: Chain, Kind::Text, |text: &str| certificates::chain(text).map_err(ValueError::Refused), |chain| Tree::text(chain);
 }
 
 /// Groups by name, with commas between them, where they need not be given.
-#[derive(Debug)]
-pub struct GroupNames;
-
-impl Form for GroupNames {
-    type Value = Option<Groups>;
-    const KIND: Kind = Kind::Text;
-
-    fn read(text: &str) -> Result<Option<Groups>, ValueError> {
-        crate::table::parsed(text).map(Some)
-    }
-
-    fn write(groups: &Option<Groups>) -> Option<Tree> {
-        groups.map(Tree::text)
-    }
-}
+pub type GroupNames = Option<Parsed<Groups>>;

@@ -5,7 +5,6 @@ mod running;
 mod valid;
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -35,7 +34,7 @@ use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
 use crate::shape::{BYTES, RECORD_OF_CELLS, SENT};
-pub use engine::{Engine, UnknownEngine};
+pub use engine::Engine;
 pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
 
@@ -273,14 +272,6 @@ wirecost_proto::named! {
         AsNeeded => "as-needed",
         /// It does not send the remaining messages.
         Never => "never",
-    }
-}
-
-impl FromStr for Reconnect {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::by_name(text).ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
     }
 }
 

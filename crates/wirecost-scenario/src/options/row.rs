@@ -7,6 +7,7 @@
 
 mod form;
 
+pub(crate) use form::forms;
 pub use form::{Form, FormOf, Named, Names, Parsed, Scaled, Seconds, SharedRow, Value};
 
 use serde::Serializer;

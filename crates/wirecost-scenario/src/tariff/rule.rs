@@ -11,7 +11,7 @@ use crate::error::ScenarioError;
 use crate::figure::Figures;
 use crate::key::names;
 use crate::node::{Node, Value};
-use crate::table::{Table, flag, text, time};
+use crate::table::{Table, flag, parsed, text, time};
 
 /// The bytes of a kilobyte of a page; a megabyte has as many kilobytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +114,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn rule(&mut self, name: &str) -> Result<TariffRule, ScenarioError> {
-        let counts = self.table.many("counts", what)?;
+        let counts = self.table.many("counts", parsed)?;
         if counts.is_empty() {
             return Err(self
                 .table
@@ -218,7 +218,7 @@ impl Reader<'_> {
             least_bytes: least.unwrap_or(0),
             period: self
                 .figures
-                .one(&self.table, (self.prefix, "each"), period)?
+                .one(&self.table, (self.prefix, "each"), parsed)?
                 .map_or(Period::Month, |period| period.value),
             cut_minutes: cut.map(|cut| cut.value.as_secs().div_ceil(60).max(1)),
         })
@@ -341,22 +341,6 @@ impl Reader<'_> {
 const TIERS: &str = "write tiers: [{to: 250MB, price: 0 USD}, {price: 0.0045 USD}]";
 const WHAT: &str = "write counts: packets, or a list of publish, delivery, connect, subscribe, acknowledgement, keep_alive, close, \
     retained, rule, action, operation, or minutes, sessions, fee";
-
-fn what(text: &str) -> Result<What, ValueError> {
-    let found = What::by_name(text);
-    found.ok_or_else(|| {
-        ValueError::form(
-            text,
-            "what a rule counts: packets, publish, delivery, connect, subscribe, acknowledgement, keep_alive, close, retained, rule, \
-             action, operation, minutes, sessions or fee",
-        )
-    })
-}
-
-pub(super) fn period(text: &str) -> Result<Period, ValueError> {
-    let found = Period::by_name(text);
-    found.ok_or_else(|| ValueError::form(text, "a period: session, direction, day or month"))
-}
 
 /// Reads how long a bundle is valid, in seconds: `10y`, `90d`. A year has 365 days.
 fn validity(text: &str) -> Result<f64, ValueError> {

@@ -8,7 +8,7 @@ use crate::key::Holds::{
     Amount, ByName, Either, Figure, Flag, List, Of, Pattern, Positive, Several, Table, Text, Version, Whole,
     Word,
 };
-use crate::key::{Key, Need, defined, keys};
+use crate::key::{Key, Presence, defined, keys};
 
 /// The units of sizes, whose kB and MB have as many bytes as the file says.
 fn size_units() -> Vec<&'static str> {
@@ -95,7 +95,7 @@ keys! {
 pub(super) const DAY: &[Key] = &{
     let mut keys = [Key {
         name: "connected",
-        need: Need::May,
+        need: Presence::May,
         holds: Of(&SPAN),
         help: "How long it is connected.",
     }; 12];

@@ -4,7 +4,7 @@ use serde_json::json;
 use wirecost_results::resolved::Tree;
 use wirecost_scenario::edit::varied;
 use wirecost_scenario::figure::FIGURE;
-use wirecost_scenario::key::{Defined, Holds, Key, Need};
+use wirecost_scenario::key::{Defined, Holds, Key, Presence};
 use wirecost_scenario::link::shape::LINK;
 use wirecost_scenario::{KEYS, all_keys};
 
@@ -66,7 +66,7 @@ impl Writer {
         let property = |key: &Key| {
             let schema = with_help(key.help, self.holds(key.holds));
             // Names that must be there are at least one.
-            let is_needed = key.need == Need::Must && matches!(key.holds, Holds::ByName(..));
+            let is_needed = key.need == Presence::Must && matches!(key.holds, Holds::ByName(..));
             let least = is_needed.then_some(("minProperties", Tree::number(1)));
             (key.name.to_owned(), with(schema, least))
         };
@@ -81,8 +81,8 @@ impl Writer {
                 .filter(move |key| key.need == need)
                 .map(|key| key.name)
         };
-        let required: Vec<&str> = of(Need::Must).collect();
-        let either: Vec<Tree> = of(Need::Either)
+        let required: Vec<&str> = of(Presence::Must).collect();
+        let either: Vec<Tree> = of(Presence::Either)
             .map(|key| json(&json!({"required": [key]})))
             .collect();
         let schema = object([
@@ -200,7 +200,7 @@ impl Writer {
     fn phase(&mut self, kind: &Key) -> Tree {
         let does = Key {
             name: "do",
-            need: Need::Must,
+            need: Presence::Must,
             holds: Holds::Text,
             help: "",
         };

@@ -1,7 +1,5 @@
 //! The engine of a comparison.
 
-use std::str::FromStr;
-
 wirecost_proto::named! {
     /// The engine of a comparison.
     ///
@@ -17,11 +15,6 @@ wirecost_proto::named! {
         Live => "live",
     }
 }
-
-/// An unknown engine.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown engine {0:?}; the engines are auto, sim, live")]
-pub struct UnknownEngine(String);
 
 impl Engine {
     /// The engines of its cells, in the order in which they run.
@@ -41,14 +34,6 @@ impl Engine {
     /// Whether cells are run on kernel sockets.
     pub const fn goes_live(self) -> bool {
         matches!(self, Self::Auto | Self::Live)
-    }
-}
-
-impl FromStr for Engine {
-    type Err = UnknownEngine;
-
-    fn from_str(text: &str) -> Result<Self, UnknownEngine> {
-        Self::by_name(text).ok_or_else(|| UnknownEngine(text.to_owned()))
     }
 }
 

@@ -1,8 +1,158 @@
-//! Properties of a phase: its name, its offer, its length.
+//! The phases of a load, and what follows from them: name, offer, length.
 
 use std::time::Duration;
 
-use crate::options::load::{Arrivals, LoadOptions, Offer, Phase};
+use serde::Serialize;
+use wirecost_security::Start;
+
+use super::{LoadOptions, print};
+
+/// A phase: all devices do the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Phase {
+    /// Connect; subscribers first, and they subscribe.
+    Connect {
+        /// Which devices.
+        who: Who,
+        /// Connections per second over all devices; `None` is as fast as possible.
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "print::optional_rate"
+        )]
+        rate: Option<f64>,
+    },
+    /// Send messages.
+    Publish(Offer),
+    /// Send requests and wait for responses that carry content (CoAP, HTTP: GET).
+    Request(Offer),
+    /// Connect, close and connect again: handshakes.
+    Handshakes {
+        /// How.
+        #[serde(serialize_with = "print::text")]
+        start: Start,
+        /// When.
+        #[serde(flatten)]
+        offer: Offer,
+    },
+    /// Keep connections open and do nothing.
+    Hold {
+        /// For how long.
+        #[serde(serialize_with = "print::time")]
+        duration: Duration,
+    },
+    /// Lose all connections at once.
+    DropAll {
+        /// Which devices.
+        who: Who,
+        /// By RST instead of a close.
+        reset: bool,
+    },
+    /// Connect lost devices again.
+    Reconnect {
+        /// Which devices.
+        who: Who,
+        /// How long to wait after the first, second, ... failure.
+        backoff: Backoff,
+        /// When to give up.
+        #[serde(serialize_with = "print::time")]
+        timeout: Duration,
+    },
+    /// Wait until queued messages have arrived.
+    AwaitReplay {
+        /// When to give up.
+        #[serde(serialize_with = "print::time")]
+        timeout: Duration,
+    },
+    /// Close as the protocol specifies.
+    Close {
+        /// Connections closed in a second; `None` closes all at once.
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "print::optional_rate"
+        )]
+        rate: Option<f64>,
+    },
+}
+
+wirecost_proto::named! {
+    /// Some of the devices.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Who {
+        /// All of them; subscribers first, where it matters.
+        #[default]
+        All => "all",
+        /// Those that send.
+        Senders => "senders",
+        /// Those that receive.
+        Subscribers => "subscribers",
+    }
+}
+
+/// Messages and their intended times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Offer {
+    /// When one message follows another.
+    #[serde(flatten)]
+    pub arrivals: Arrivals,
+    /// When the offer ends. `duration` or `count` is required; the earlier one ends the offer.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
+    pub duration: Option<Duration>,
+    /// The number of messages over all devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Warm-up, which no figure includes.
+    #[serde(serialize_with = "print::time")]
+    pub warm_up: Duration,
+    /// Time over which the rate rises from 0.
+    #[serde(skip_serializing_if = "Duration::is_zero", serialize_with = "print::time")]
+    pub ramp: Duration,
+    /// The time over which each round of messages, one per device, is spread: devices that report together. `None`
+    /// spreads it evenly.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
+    pub spread: Option<Duration>,
+}
+
+/// When one message follows another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Arrivals {
+    /// An open loop: messages have scheduled times, whether or not earlier ones are answered.
+    Open {
+        /// Messages per second: above 0, also below 1.
+        #[serde(serialize_with = "print::rate")]
+        rate: f64,
+        /// Whether the rate is that of each device, or of all devices together.
+        per_client: bool,
+        /// Whether gaps are exponential, or equal.
+        #[serde(rename = "arrivals", serialize_with = "print::arrivals")]
+        poisson: bool,
+    },
+    /// A closed loop: the next message after the answer to the one before, with up to `inflight` unanswered messages.
+    #[serde(serialize_with = "print::closed_loop")]
+    Closed,
+}
+
+/// The wait before a reconnect: `first`, doubled after each failure up to `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Backoff {
+    /// After the first loss.
+    #[serde(serialize_with = "print::time")]
+    pub first: Duration,
+    /// At most.
+    #[serde(serialize_with = "print::time")]
+    pub max: Duration,
+    /// Whether each wait is uniformly random between 0 and that time.
+    #[serde(rename = "jitter", serialize_with = "print::jitter")]
+    pub full_jitter: bool,
+}
 
 impl Phase {
     /// Its name in results and scenarios.

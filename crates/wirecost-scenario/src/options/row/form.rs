@@ -31,95 +31,41 @@ pub trait Form {
     fn write(value: &Self::Value) -> Option<Tree>;
 }
 
-impl Form for bool {
-    type Value = Self;
-    const KIND: Kind = Kind::Flag;
+/// Declares forms: the value of each, its kind, how it is read, and how it is written.
+macro_rules! forms {
+    ($($(#[doc = $doc:literal] struct)? $form:ident: $value:ty, $kind:expr, $read:expr, |$of:ident| $write:expr;)*) => {
+        $(
+            $(#[doc = $doc] #[derive(Debug)] pub struct $form;)?
 
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::flag(text)
-    }
+            impl $crate::options::row::Form for $form {
+                type Value = $value;
+                const KIND: $crate::options::row::Kind = $kind;
 
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::Bool(*value))
-    }
+                fn read(text: &str) -> Result<$value, ValueError> {
+                    $read(text)
+                }
+
+                fn write($of: &$value) -> Option<Tree> {
+                    Some($write)
+                }
+            }
+        )*
+    };
 }
+pub(crate) use forms;
 
-impl Form for u64 {
-    type Value = Self;
-    const KIND: Kind = Kind::Number;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::whole(text)
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::number(*value))
-    }
-}
-
-impl Form for u32 {
-    type Value = Self;
-    const KIND: Kind = Kind::Count;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::whole(text)
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::number(u64::from(*value)))
-    }
-}
-
-impl Form for Duration {
-    type Value = Self;
-    const KIND: Kind = Kind::Time;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::time(text)
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::text(DisplayDuration(*value)))
-    }
-}
-
-impl Form for String {
-    type Value = Self;
-    const KIND: Kind = Kind::Text;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::text(text)
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::text(value))
-    }
-}
-
-impl Form for ByteSize {
-    type Value = Self;
-    const KIND: Kind = Kind::Size;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        table::parsed(text)
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::text(value))
-    }
-}
-
-impl Form for PathBuf {
-    type Value = Self;
-    const KIND: Kind = Kind::File;
-
-    fn read(text: &str) -> Result<Self, ValueError> {
-        Ok(text.into())
-    }
-
-    fn write(value: &Self) -> Option<Tree> {
-        Some(Tree::text(value.display()))
-    }
+forms! {
+    bool: bool, Kind::Flag, table::flag, |value| Tree::Bool(*value);
+    u64: u64, Kind::Number, table::whole, |value| Tree::number(*value);
+    u32: u32, Kind::Count, table::whole, |value| Tree::number(u64::from(*value));
+    Duration: Duration, Kind::Time, table::time, |value| Tree::text(DisplayDuration(*value));
+    String: String, Kind::Text, table::text, |value| Tree::text(value);
+    ByteSize: ByteSize, Kind::Size, table::parsed, |value| Tree::text(value);
+    PathBuf: PathBuf, Kind::File, |text: &str| Ok(text.into()), |value| Tree::text(value.display());
+    /// A number from 1 on, which may have a factor: `50k`.
+    struct Scaled: u32, Kind::Scaled, table::count, |value| Tree::number(u64::from(*value));
+    /// Whole seconds.
+    struct Seconds: u16, Kind::Time, table::keep_alive, |value| Tree::text(DisplayDuration(Duration::from_secs((*value).into())));
 }
 
 /// A value that may be missing.
@@ -133,23 +79,6 @@ impl<F: Form> Form for Option<F> {
 
     fn write(value: &Self::Value) -> Option<Tree> {
         value.as_ref().and_then(F::write)
-    }
-}
-
-/// A number from 1 on, which may have a factor: `50k`.
-#[derive(Debug)]
-pub struct Scaled;
-
-impl Form for Scaled {
-    type Value = u32;
-    const KIND: Kind = Kind::Scaled;
-
-    fn read(text: &str) -> Result<u32, ValueError> {
-        table::count(text)
-    }
-
-    fn write(value: &u32) -> Option<Tree> {
-        u32::write(value)
     }
 }
 
@@ -187,23 +116,6 @@ pub trait SharedRow {
 pub type FormOf<C> = <C as SharedRow>::Form;
 /// The value of an option that several commands have.
 pub type Value<C> = <FormOf<C> as Form>::Value;
-
-/// Whole seconds.
-#[derive(Debug)]
-pub struct Seconds;
-
-impl Form for Seconds {
-    type Value = u16;
-    const KIND: Kind = Kind::Time;
-
-    fn read(text: &str) -> Result<u16, ValueError> {
-        table::keep_alive(text)
-    }
-
-    fn write(value: &u16) -> Option<Tree> {
-        Some(Tree::text(DisplayDuration(Duration::from_secs((*value).into()))))
-    }
-}
 
 /// A value with a name.
 pub trait Names: FromStr<Err: Display> + Display {
