@@ -10,11 +10,22 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use crate::ReportError;
-use crate::chart::Figure;
 use crate::export::escaped;
+use crate::html::shown::{self, Chart, Shown, Subject};
 
-use bars::Bars;
 pub use current::{Current, Step};
+
+/// The charts of a use case, in the order of the page.
+///
+/// A new one is a file beside these with a `Chart`, and its lines here.
+const CHARTS: [Chart<Cases>; 4] = [bars::BYTES, bars::YEARS, current::READING, current::DAY];
+
+/// The use cases of a page.
+struct Cases;
+
+impl Subject for Cases {
+    type Of<'a> = Choice;
+}
 
 /// The choices of one or more use cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -83,12 +94,10 @@ struct Page<'a> {
     css: &'static str,
     #[serde(flatten)]
     choices: &'a Choices,
-    /// What the rows of each use case take, as bars.
-    bars: Vec<Vec<Bars>>,
-    /// The current of a reading of each use case.
-    currents: Vec<Option<Figure>>,
-    /// The current of a day of each use case.
-    days: Vec<Option<Figure>>,
+    /// The charts of each use case, each with the anchor of its section.
+    drawn: Vec<Vec<(&'static str, Shown)>>,
+    /// Anchor and title of each section that charts have of their own.
+    further: Vec<(&'static str, &'static str)>,
     /// The columns of each use case's ranking that the picture above it has.
     hidden: Vec<Vec<usize>>,
 }
@@ -100,20 +109,13 @@ struct Page<'a> {
 pub fn html(choices: &Choices) -> Result<String, ReportError> {
     let mut environment = crate::html::environment()?;
     environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
+    let cases = choices.cases.iter();
+    let drawn: Vec<_> = cases.map(|case| shown::all(&CHARTS, case)).collect();
     let page = Page {
         css: crate::html::STYLE,
         choices,
-        bars: choices.cases.iter().map(bars::all).collect(),
-        currents: choices
-            .cases
-            .iter()
-            .map(|case| case.current.as_ref().and_then(Current::figure))
-            .collect(),
-        days: choices
-            .cases
-            .iter()
-            .map(|case| case.day.as_ref().and_then(Current::figure))
-            .collect(),
+        further: shown::own_sections(&CHARTS, drawn.iter().flatten()),
+        drawn,
         hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
     Ok(environment.get_template("choice.html")?.render(Serde(&page))?)
@@ -181,6 +183,11 @@ fn table<'a>(heads: &[String], rows: impl Iterator<Item = &'a Vec<String>>, text
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_shows_every_chart_of_its_list() {
+        shown::assert_shown(include_str!("../templates/choice.html"), &CHARTS);
+    }
 
     #[test]
     fn names_are_escaped_in_both_pages() {

@@ -3,21 +3,20 @@
 //! Figures are SVG, each in two widths, of which the style sheet shows one. Names come from files and URLs: the
 //! template escapes every text, and `chart::svg` every attribute and text of a figure.
 
-pub(crate) mod bars;
-mod break_even;
 pub(crate) mod cards;
+pub(crate) mod charts;
 mod connect;
 pub(crate) mod controls;
-pub(crate) mod curves;
 pub(crate) mod facts;
 pub(crate) mod grid;
 mod heat;
 mod interval;
 mod ladder;
 pub(crate) mod listing;
-mod samples;
+pub(crate) mod samples;
 pub(crate) mod scope;
 mod selection;
+pub(crate) mod shown;
 mod sweep;
 
 use minijinja::Environment;
@@ -27,7 +26,6 @@ use wirecost_proto::Layer;
 use wirecost_results::{Cell, Results, Summary};
 
 use crate::ReportError;
-use crate::chart::Figure;
 use crate::conclusion;
 use crate::figures;
 use crate::groups::Group;
@@ -35,8 +33,8 @@ use crate::names::{Names, distinct, is_modelled};
 use crate::per::Per;
 use crate::readings;
 use crate::settings;
-use break_even::BreakEven;
 use cards::Card;
+use charts::{CHARTS, OfGroup};
 use connect::Matrix;
 use facts::Facts;
 use grid::Grid;
@@ -46,6 +44,7 @@ pub(crate) use interval::pays_off;
 use ladder::Ladders;
 use samples::Samples;
 use selection::Selection;
+use shown::Shown;
 use sweep::Sweep;
 
 /// Above this number of cells, figures show some cells only, and tables are collapsed.
@@ -67,6 +66,10 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let sweep = Sweep::of(&results.summary);
     let maps = HeatMaps::of(&sweep);
     let intervals = Intervals::of(&results.summary, &sweep);
+    let drawn = selection.drawn.iter();
+    let groups: Vec<GroupView> = drawn
+        .map(|group| GroupView::of(group, &results.summary, &samples))
+        .collect();
     let page = Page {
         css: STYLE,
         js: include_str!("../templates/report.js"),
@@ -75,11 +78,8 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         conditions: conditions(&results.summary),
         cards: cards::all(&all),
         summary: &results.summary,
-        groups: selection
-            .drawn
-            .iter()
-            .map(|group| GroupView::of(group, &results.summary, &samples))
-            .collect(),
+        further: shown::own_sections(&CHARTS, groups.iter().flat_map(|group| &group.charts)),
+        groups,
         drawn: selection.words,
         count: all.len(),
         rules: controls::rules(
@@ -134,6 +134,8 @@ struct Page<'a> {
     cards: Vec<Card>,
     summary: &'a Summary,
     groups: Vec<GroupView>,
+    /// Anchor and title of each section that charts have of their own.
+    further: Vec<(&'static str, &'static str)>,
     /// The number of groups.
     count: usize,
     /// Style of the panels that buttons choose.
@@ -161,43 +163,33 @@ struct GroupView {
     heading: String,
     /// The text that says which engine the figures show; empty if there is one engine.
     engine: &'static str,
-    message: Figure,
-    connection: Figure,
     connects: Matrix,
-    break_even: [BreakEven; 2],
-    latency: Figure,
-    /// The variation of the times; `None` if each stack's messages all took the same time.
-    tail: Option<Figure>,
+    /// Its charts, each with the anchor of its section.
+    charts: Vec<(&'static str, Shown)>,
 }
 
 impl GroupView {
-    fn of(group: &Group<'_>, summary: &Summary, samples: &Samples<'_>) -> Self {
+    fn of<'a>(group: &Group<'a>, summary: &'a Summary, samples: &'a Samples<'a>) -> Self {
         let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
             (false, _) => "",
             (true, false) => "The figures show the measured cells; the simulated ones are in the table.",
             (true, true) => "The figures show the simulated cells, as none was measured.",
         };
-        let group = &group.charted();
+        let group = group.charted();
         Self {
             heading: group.heading.clone(),
             engine,
-            message: bars::figure(group, "IP bytes of one message", figures::message_bytes),
-            connection: bars::figure(group, "IP bytes of connect and close", figures::connection_bytes),
-            connects: Matrix::of(group),
-            break_even: [break_even::BYTES, break_even::TIME]
-                .map(|quantity| break_even::all(group, summary, quantity)),
-            latency: curves::figure(group, samples, curves::Origin::Zero),
-            tail: varies(group).then(|| curves::figure(group, samples, curves::Origin::Fastest)),
+            connects: Matrix::of(&group),
+            charts: shown::all(
+                &CHARTS,
+                &OfGroup {
+                    group,
+                    summary,
+                    samples,
+                },
+            ),
         }
     }
-}
-
-/// Whether the messages of a stack took different times.
-fn varies(group: &Group<'_>) -> bool {
-    let times = group
-        .iter()
-        .filter_map(|cell| cell.message.as_ref()?.response_time_ns.as_ref());
-    times.into_iter().any(|times| times.min != times.max)
 }
 
 /// The table of each group, up to a total number of rows.
@@ -288,6 +280,11 @@ mod tests {
         ("nbiot.html", include_str!("../templates/nbiot.html")),
         ("report.html", include_str!("../templates/report.html")),
     ];
+
+    #[test]
+    fn the_report_shows_every_chart_of_its_list() {
+        super::shown::assert_shown(include_str!("../templates/report.html"), &super::CHARTS);
+    }
 
     #[test]
     fn every_table_of_every_page_scrolls_where_it_does_not_fit() {

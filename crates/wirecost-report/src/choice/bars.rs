@@ -1,57 +1,58 @@
 //! What the rows of a choice take, as bars: bytes by part, and years of the battery.
 
-use serde::Serialize;
-
-use super::{Choice, Ranked};
+use super::{Cases, Choice, Ranked};
 use crate::chart::Figure;
 use crate::chart::bars::{BarChart, Part, Row};
 use crate::csv;
+use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
 /// The parts of a bar: class, name and column of the data.
 type Parts = &'static [[&'static str; 3]];
 
-/// A chart with a bar for each row of the first table.
-#[derive(Serialize)]
-pub(super) struct Bars {
-    figure: Figure,
-    title: String,
-    /// What it shows.
-    what: &'static str,
-    parts: Parts,
-}
+/// The bytes of each row of the first table.
+pub(super) const BYTES: Chart<Cases> = Chart {
+    section: Section::Of("bars"),
+    show: |choice| {
+        let kind = Kind {
+            unit: "B",
+            parts: &[
+                ["connect", "connects and closes", "connects_and_closes_bytes"],
+                ["message", "messages", "messages_bytes"],
+                ["keep", "keep-alives", "keep_alives_bytes"],
+            ],
+            values: |row| row.parts.to_vec(),
+            write: |bytes| number::data(bytes.round() as u64),
+        };
+        let rows = rows(choice);
+        let title = format!("Bytes of a {}", choice.per);
+        let what = "IP bytes by part; pale bars do not meet the requirements";
+        (!rows.is_empty()).then(|| kind.draw(&rows, title, &choice.name, what))
+    },
+};
 
-/// The bytes, and the battery where there is one.
-pub(super) fn all(choice: &Choice) -> Vec<Bars> {
+/// The years of the battery, where there is one.
+pub(super) const YEARS: Chart<Cases> = Chart {
+    section: Section::Of("bars"),
+    show: |choice| {
+        let kind = Kind {
+            unit: "years",
+            parts: &[["battery", "years of the battery", "years"]],
+            values: |row| row.years.iter().map(|[years, ..]| *years).collect(),
+            write: |years| format!("{years:.1} years"),
+        };
+        let rows = rows(choice);
+        let has_years = rows.iter().any(|row| row.years.is_some());
+        let what = "Years until the battery is empty";
+        has_years.then(|| kind.draw(&rows, "Battery".to_owned(), &choice.name, what))
+    },
+};
+
+/// The rows of the first table that were run.
+fn rows(choice: &Choice) -> Vec<&Ranked> {
     let sum = |row: &Ranked| row.parts.iter().sum::<f64>();
-    let shown = choice.rows.iter();
-    let rows: Vec<&Ranked> = shown.filter(|row| row.is_shown && sum(row) > 0.0).collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let bytes = Kind {
-        unit: "B",
-        parts: &[
-            ["connect", "connects and closes", "connects_and_closes_bytes"],
-            ["message", "messages", "messages_bytes"],
-            ["keep", "keep-alives", "keep_alives_bytes"],
-        ],
-        values: |row| row.parts.to_vec(),
-        write: |bytes| number::data(bytes.round() as u64),
-    };
-    let years = Kind {
-        unit: "years",
-        parts: &[["battery", "years of the battery", "years"]],
-        values: |row| row.years.iter().map(|[years, ..]| *years).collect(),
-        write: |years| format!("{years:.1} years"),
-    };
-    let title = format!("Bytes of a {}", choice.per);
-    let what = "IP bytes by part; pale bars do not meet the requirements";
-    let bytes = bytes.draw(&rows, title, &choice.name, what);
-    let has_years = rows.iter().any(|row| row.years.is_some());
-    let what = "Years until the battery is empty";
-    let years = has_years.then(|| years.draw(&rows, "Battery".to_owned(), &choice.name, what));
-    std::iter::once(bytes).chain(years).collect()
+    let rows = choice.rows.iter();
+    rows.filter(|row| row.is_shown && sum(row) > 0.0).collect()
 }
 
 /// A quantity of rows.
@@ -64,7 +65,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn draw(&self, rows: &[&Ranked], title: String, case: &str, what: &'static str) -> Bars {
+    fn draw(&self, rows: &[&Ranked], title: String, case: &str, what: &str) -> Shown {
         let chart = BarChart {
             name: [&title, case].join(" ").trim_end().to_owned(),
             unit: self.unit,
@@ -72,11 +73,13 @@ impl Kind {
             rows: rows.iter().map(|row| self.row(row)).collect(),
         };
         let data: Vec<Vec<csv::Field>> = rows.iter().map(|row| self.fields(row)).collect();
-        Bars {
-            figure: Figure::new(|width| chart.draw(width), csv::file(&data)),
+        let parts = self.parts.iter().filter(|_| self.parts.len() > 1);
+        Shown {
             title,
-            what,
-            parts: self.parts,
+            legend: parts
+                .map(|[class, name, _]| [class, name].map(|text| (*text).to_owned()).into())
+                .collect(),
+            ..Shown::new(Figure::new(|width| chart.draw(width), csv::file(&data)), what)
         }
     }
 

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::Cases;
 use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
+use crate::html::shown::{Chart, Section, Shown};
 use crate::{number, standalone};
 
 /// Seconds from which on the axis has hours.
@@ -12,6 +14,25 @@ const HOURS_FROM: f64 = 7_200.0;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
+
+/// The current of a reading.
+pub(super) const READING: Chart<Cases> = Chart {
+    section: Section::Of("current"),
+    show: |choice| {
+        let current = choice.current.as_ref()?;
+        let words = "current of one reading, from its wake-up to the end of its tails; rings are packets, mA on a logarithmic axis";
+        current.shown("Current of a reading*", words)
+    },
+};
+
+/// The current of a day.
+pub(super) const DAY: Chart<Cases> = Chart {
+    section: Section::Of("current"),
+    show: |choice| {
+        let words = "mean current of each 5 minutes of its first day, mA on a logarithmic axis";
+        choice.day.as_ref()?.shown("Current of a day*", words)
+    },
+};
 
 /// The current of one reading, or of a day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -133,8 +154,18 @@ impl Current {
         Some(standalone::drawn(&self.chart()?))
     }
 
+    fn shown(&self, title: &str, words: &str) -> Option<Shown> {
+        Some(Shown {
+            title: title.to_owned(),
+            ..Shown::new(
+                self.figure()?,
+                format!("{}: {words}. {}", self.name, self.summary),
+            )
+        })
+    }
+
     /// The figure; `None` without a current.
-    pub(super) fn figure(&self) -> Option<Figure> {
+    fn figure(&self) -> Option<Figure> {
         let chart = self.chart()?;
         let mut data = "begin_s,end_s,state,current_ma\n".to_owned();
         for (begin, step) in self.placed() {

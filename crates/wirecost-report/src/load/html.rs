@@ -19,23 +19,79 @@ use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::load::{Load, LoadSummary};
 
 use crate::chart::Figure;
-use crate::html::curves::{self, Series};
+use crate::chart::plot::Band;
+use crate::html::charts::curves::{self, Series};
 use crate::html::environment;
 use crate::html::grid::Grid;
+use crate::html::shown::{self, Chart, Section, Shown, Subject};
 use crate::load::{LoadResults, words};
 use crate::{ReportError, number};
+use bands::Slot;
 use cards::Card;
 use flame::Flame;
 use matrix::Matrix;
 use scaling::Scaling;
 use search::Search;
-use timeline::TimeLine;
+use wirecost_results::usage::UsageRow;
 
 /// The largest number of loads that are drawn second by second.
 const DRAWN: usize = 12;
 
 /// Above this number of loads, tables with a row for each phase are collapsed.
 const FEW: usize = 3;
+
+/// The charts of a run of one load, in the order of the page; those of several are in `matrix`.
+///
+/// A new one is a file beside these with a `Chart`, and its lines here.
+const CHARTS: [Chart<OneLoad>; 7] = [
+    timeline::RATE,
+    timeline::TIMES,
+    timeline::OUTCOMES,
+    timeline::CONNECTS,
+    timeline::CPU,
+    timeline::MEMORY,
+    LATENCY,
+];
+
+/// One load.
+struct OneLoad;
+
+impl Subject for OneLoad {
+    type Of<'a> = OfLoad<'a>;
+}
+
+/// What the charts of one load are made of.
+struct OfLoad<'a> {
+    /// Its number in the results.
+    index: usize,
+    load: &'a Load,
+    curves: &'a [Curve],
+    bands: Vec<Band>,
+    /// Its seconds, merged if there are too many.
+    slots: Vec<Slot>,
+    /// Seconds of a slot.
+    step: u64,
+    /// CPU and memory; none where it has no seconds.
+    usage: Vec<UsageRow>,
+}
+
+impl<'a> OfLoad<'a> {
+    fn of(results: &'a LoadResults, index: usize, load: &'a Load) -> Self {
+        let (slots, step) = bands::slots(load, index, &results.seconds);
+        Self {
+            index,
+            load,
+            curves: &results.curves,
+            bands: bands::phases(load),
+            usage: match slots.is_empty() {
+                true => Vec::new(),
+                false => usage::rows(&results.usage, index),
+            },
+            slots,
+            step,
+        }
+    }
+}
 
 /// The report as one HTML file.
 ///
@@ -47,6 +103,10 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     let summary = &results.summary;
     let labels = words::labels(&summary.loads);
     let views = summary.loads.iter().zip(&labels).enumerate();
+    let loads: Vec<LoadView> = views
+        .map(|(index, (load, label))| LoadView::of(results, index, load, label))
+        .collect();
+    let matrix = Matrix::of(results, &labels);
     let page = Page {
         css: [crate::html::STYLE, include_str!("../../templates/load.css")],
         js: include_str!("../../templates/report.js"),
@@ -59,10 +119,9 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         },
         searches: search::all(summary),
         searches_over_runs: words::search::over_runs(&summary.searches),
-        matrix: Matrix::of(results, &labels),
-        loads: views
-            .map(|(index, (load, label))| LoadView::of(results, index, load, label))
-            .collect(),
+        further: further(&matrix, &loads),
+        matrix,
+        loads,
         scaling: Scaling::all(&first_runs(summary)),
         repeats: tables::repeats(summary),
         table: tables::loads(&summary.loads, &labels),
@@ -83,6 +142,14 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         scenario: number::plain_lines(&results.scenario),
     };
     Ok(environment.get_template("load.html")?.render(Serde(&page))?)
+}
+
+/// The sections that charts have of their own.
+fn further(matrix: &Option<Matrix>, loads: &[LoadView]) -> Vec<(&'static str, &'static str)> {
+    match matrix {
+        Some(matrix) => shown::own_sections(&matrix::CHARTS, &matrix.charts),
+        None => shown::own_sections(&CHARTS, loads.iter().flat_map(|load| &load.charts)),
+    }
 }
 
 /// The loads, of each repeated one the first run.
@@ -107,6 +174,8 @@ struct Page<'a> {
     /// The figures of several loads.
     matrix: Option<Matrix>,
     loads: Vec<LoadView>,
+    /// Anchor and title of each section that charts have of their own.
+    further: Vec<(&'static str, &'static str)>,
     scaling: Vec<Scaling>,
     /// Repeated loads over their runs.
     repeats: Vec<Grid>,
@@ -139,9 +208,12 @@ struct LoadView {
     label: String,
     /// Why its times must not be used; empty if they may.
     invalid: String,
-    /// Only in a run of one load: several have the figures of the matrix.
-    timeline: Option<TimeLine>,
-    latency: Option<Figure>,
+    /// Its charts, each with the anchor of its section. Only in a run of one load: several have those of the matrix.
+    charts: Vec<(&'static str, Shown)>,
+    /// Seconds that are one point.
+    step: u64,
+    /// Whether it was counted second by second.
+    is_counted: bool,
     flame: Option<Flame>,
 }
 
@@ -149,15 +221,27 @@ impl LoadView {
     fn of(results: &LoadResults, index: usize, load: &Load, label: &str) -> Self {
         let profile = results.profiles.iter().find(|(of, _)| *of == index);
         let is_alone = results.summary.loads.len() == 1;
+        let alone = is_alone.then(|| OfLoad::of(results, index, load));
+        let charts = alone.as_ref().map(|of| shown::all(&CHARTS, of));
         Self {
             label: label.to_owned(),
             invalid: words::invalid_somewhere(load).unwrap_or_default(),
-            timeline: is_alone.then(|| TimeLine::of(results, index, load)).flatten(),
-            latency: is_alone.then(|| latency(&results.curves, index, load)).flatten(),
+            charts: charts.unwrap_or_default(),
+            is_counted: alone.as_ref().is_some_and(|of| !of.slots.is_empty()),
+            step: alone.map_or(1, |of| of.step),
             flame: profile.and_then(|(_, folded)| Flame::of(folded)),
         }
     }
 }
+
+/// Times by percentile.
+const LATENCY: Chart<OneLoad> = Chart {
+    section: Section::Of("latency"),
+    show: |of| {
+        let words = "Times by percentile, of phases whose figures may be used";
+        Some(Shown::new(latency(of.curves, of.index, of.load)?, words))
+    },
+};
 
 /// The percentile curves of the valid phases of a load, for each kind of time but the schedule lag.
 fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
@@ -228,5 +312,17 @@ fn asked(summary: &LoadSummary) -> String {
                 stacks.join(", ")
             ))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_shows_every_chart_of_its_lists() {
+        let template = include_str!("../../templates/load.html");
+        shown::assert_shown(template, &CHARTS);
+        shown::assert_shown(template, &matrix::CHARTS);
     }
 }

@@ -21,10 +21,28 @@ use crate::chart::Figure;
 use crate::html::controls::{self, Control};
 use crate::html::environment;
 use crate::html::grid::Grid;
+use crate::html::shown::{self, Chart, Shown, Subject};
 use crate::{ReportError, number};
 use choices::Choice;
 use map::Maps;
-use sequence::Sequence;
+
+/// The charts of the page that are drawn once; those against load are lists of `quantities`.
+///
+/// A new one is a file beside this with a `Chart`, and its lines here.
+const CHARTS: [Chart<Cells>; 1] = [sequence::SEQUENCE];
+
+/// Reports in NB-IoT cells.
+struct Cells;
+
+impl Subject for Cells {
+    type Of<'a> = OfCells<'a>;
+}
+
+/// What the charts of the page are made of.
+struct OfCells<'a> {
+    /// The transmissions of one device.
+    transmissions: &'a [AirTransmission],
+}
 
 /// The report of `summary` as one HTML file, with the map and the transmissions of one device where they are there.
 ///
@@ -50,6 +68,7 @@ pub fn page(
         .chain(maps.as_ref().map(|maps| &maps.controls))
         .flatten()
         .collect();
+    let charts = shown::all(&CHARTS, &OfCells { transmissions });
     let page = Page {
         css: [crate::html::STYLE, include_str!("../../templates/nbiot.css")],
         js: include_str!("../../templates/report.js"),
@@ -69,7 +88,8 @@ pub fn page(
         parts,
         changes: tables::changes(&choices),
         maps,
-        sequence: Sequence::of(transmissions),
+        further: shown::own_sections(&CHARTS, &charts),
+        drawn: charts,
         table: tables::points(summary),
         network: serde_json::to_string_pretty(&summary.setting.network).unwrap_or_default(),
     };
@@ -137,8 +157,19 @@ struct Page<'a> {
     /// What each change of the network changes.
     changes: Grid,
     maps: Option<Maps>,
-    sequence: Option<Sequence>,
+    /// Anchor and title of each section that charts have of their own.
+    further: Vec<(&'static str, &'static str)>,
+    /// The charts, each with the anchor of its section.
+    drawn: Vec<(&'static str, Shown)>,
     table: Grid,
     /// Every parameter of the network.
     network: String,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_shows_every_chart_of_its_list() {
+        crate::html::shown::assert_shown(include_str!("../../templates/nbiot.html"), &super::CHARTS);
+    }
 }

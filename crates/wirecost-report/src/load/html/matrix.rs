@@ -5,14 +5,14 @@ use wirecost_results::curves::{Curve, CurveKind};
 use wirecost_results::load::{Load, LoadSummary};
 use wirecost_results::rate_search::RateSearch;
 use wirecost_results::seconds::SecondRow;
-use wirecost_results::usage::UsageRow;
 
 use super::bands::{self, Slot, middle, per_second};
 use super::timeline::Acknowledged;
 use super::timeplot::{self, Quantity};
 use super::{DRAWN, percentiles, usage};
 use crate::chart::{Figure, Scale, ends, lines};
-use crate::html::curves::{self, Series};
+use crate::html::charts::curves::{self, Series};
+use crate::html::shown::{self, Chart, Section, Shown, Subject};
 use crate::load::{LoadResults, words};
 use crate::number;
 
@@ -23,8 +23,21 @@ pub(super) struct Matrix {
     keys: Vec<Key>,
     /// The text that says which loads are drawn, if not all are.
     drawn: Option<String>,
-    figures: Vec<Named>,
-    latency: Option<Figure>,
+    /// The charts, each with the anchor of its section.
+    pub(super) charts: Vec<(&'static str, Shown)>,
+}
+
+/// Several loads.
+pub(super) struct Several;
+
+impl Subject for Several {
+    type Of<'a> = OfSeveral<'a>;
+}
+
+/// What the charts of several loads are made of.
+pub(super) struct OfSeveral<'a> {
+    results: &'a LoadResults,
+    loads: Vec<Drawn<'a>>,
 }
 
 /// The line of a load.
@@ -34,13 +47,6 @@ struct Key {
     class: String,
     /// Its number in the figures, and its name.
     label: String,
-}
-
-/// A figure and what it shows.
-#[derive(Serialize)]
-struct Named {
-    figure: Figure,
-    what: &'static str,
 }
 
 /// A load with its place in the results.
@@ -78,8 +84,7 @@ impl Matrix {
         Some(Self {
             keys: loads.iter().enumerate().map(key).collect(),
             drawn: told,
-            figures: figures(results, &loads),
-            latency: latency(&results.curves, &loads),
+            charts: shown::all(&CHARTS, &OfSeveral { results, loads }),
         })
     }
 }
@@ -111,104 +116,120 @@ fn border_keys(search: &RateSearch) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The charts of several loads, in the order of the page. A new one has its lines here.
+pub(super) const CHARTS: [Chart<Several>; 8] = [
+    over_time(|of| {
+        rates("Acknowledged rate", "messages/s").shown(
+            lines(&of.loads, acknowledged),
+            "Acknowledged messages of each second (delivered, where nothing answers)",
+        )
+    }),
+    over_time(|of| {
+        let plot = Plot {
+            name: "99th percentile by second",
+            unit: "ms",
+            write: |value| format!("{} ms", number::latency(value * 1e6)),
+            scale: timeplot::for_times,
+        };
+        plot.shown(
+            lines(&of.loads, tail),
+            "99th percentile of the response (of the delivery, where nothing answers), by the second of the intended send",
+        )
+    }),
+    over_time(|of| {
+        rates("Messages that were not acknowledged", "messages/s").shown(
+            lines(&of.loads, missing),
+            "Messages that were refused, failed, late, lost or of unknown end, by the second of the intended send",
+        )
+    }),
+    over_time(|of| {
+        rates("Connects per second", "connects/s").shown(
+            lines(&of.loads, connects),
+            "Established connections of each second, of loads without messages",
+        )
+    }),
+    over_time(|of| {
+        usages("CPU time of the target", "% of a CPU").shown(
+            of.usage(|row| usage::share(row, row.target_cpu_ns)),
+            "CPU time of the target by wall time, all its processes together",
+        )
+    }),
+    over_time(|of| {
+        usages("CPU time of the generator", "% of a CPU").shown(
+            of.usage(|row| usage::share(row, Some(row.generator_cpu_ns))),
+            "CPU time of the generator by wall time, all its processes together",
+        )
+    }),
+    over_time(|of| {
+        usages("Resident memory of the target", "MB").shown(
+            of.usage(|row| Some(row.target_resident_bytes? as f64 / 1e6)),
+            "Resident memory of the target",
+        )
+    }),
+    Chart {
+        section: Section::Of("latency"),
+        show: |of| {
+            let words = "Times by percentile, of the main phase of each load whose figures may be used";
+            Some(Shown::new(latency(&of.results.curves, &of.loads)?, words))
+        },
+    },
+];
+
+/// A chart in the section of what was counted second by second.
+const fn over_time(show: fn(&OfSeveral<'_>) -> Option<Shown>) -> Chart<Several> {
+    let section = Section::Of("timeline");
+    Chart { section, show }
+}
+
 /// A figure before its lines are known.
 struct Plot {
     name: &'static str,
     unit: &'static str,
-    what: &'static str,
     /// A value as text.
     write: fn(f64) -> String,
     scale: fn([f64; 2]) -> Scale,
 }
 
 /// Rates of messages or connects.
-const fn rates(name: &'static str, unit: &'static str, what: &'static str) -> Plot {
+const fn rates(name: &'static str, unit: &'static str) -> Plot {
     Plot {
         name,
         unit,
-        what,
         write: |value| format!("{}/s", number::rate(value)),
         scale: |[_, most]| Scale::from_zero(most),
     }
 }
 
 /// CPU or memory.
-const fn usages(name: &'static str, unit: &'static str, what: &'static str) -> Plot {
+const fn usages(name: &'static str, unit: &'static str) -> Plot {
     Plot {
         name,
         unit,
-        what,
         write: |value| number::trimmed(value, 1),
         scale: |[_, most]| Scale::from_zero(most),
     }
 }
 
-const PLOTS: [Plot; 7] = [
-    rates(
-        "Acknowledged rate",
-        "messages/s",
-        "Acknowledged messages of each second (delivered, where nothing answers)",
-    ),
-    Plot {
-        name: "99th percentile by second",
-        unit: "ms",
-        what: "99th percentile of the response (of the delivery, where nothing answers), by the second of the intended send",
-        write: |value| format!("{} ms", number::latency(value * 1e6)),
-        scale: timeplot::for_times,
-    },
-    rates(
-        "Messages that were not acknowledged",
-        "messages/s",
-        "Messages that were refused, failed, late, lost or of unknown end, by the second of the intended send",
-    ),
-    rates(
-        "Connects per second",
-        "connects/s",
-        "Established connections of each second, of loads without messages",
-    ),
-    usages(
-        "CPU time of the target",
-        "% of a CPU",
-        "CPU time of the target by wall time, all its processes together",
-    ),
-    usages(
-        "CPU time of the generator",
-        "% of a CPU",
-        "CPU time of the generator by wall time, all its processes together",
-    ),
-    usages(
-        "Resident memory of the target",
-        "MB",
-        "Resident memory of the target",
-    ),
-];
-
-/// A figure for each quantity that at least one load has.
-fn figures(results: &LoadResults, loads: &[Drawn<'_>]) -> Vec<Named> {
-    let of_usage = |value: fn(&UsageRow) -> Option<f64>| {
-        lines(loads, |load| usage::points(&results.usage, load.index, value))
-    };
-    let all = [
-        lines(loads, acknowledged),
-        lines(loads, tail),
-        lines(loads, missing),
-        lines(loads, connects),
-        of_usage(|row| usage::share(row, row.target_cpu_ns)),
-        of_usage(|row| usage::share(row, Some(row.generator_cpu_ns))),
-        of_usage(|row| Some(row.target_resident_bytes? as f64 / 1e6)),
-    ];
-    let figure = |(plot, lines): (Plot, Vec<lines::Curve>)| {
+impl Plot {
+    /// The figure; `None` without a value.
+    fn shown(&self, lines: Vec<lines::Curve>, words: &str) -> Option<Shown> {
         let quantity = Quantity {
-            name: plot.name,
-            scale: (plot.scale)(timeplot::range_of(&lines)?),
-            unit: plot.unit,
-            write: &plot.write,
+            name: self.name,
+            scale: (self.scale)(timeplot::range_of(&lines)?),
+            unit: self.unit,
+            write: &self.write,
         };
-        let figure = timeplot::of_series(&quantity, lines);
-        let what = plot.what;
-        Some(Named { figure, what })
-    };
-    PLOTS.into_iter().zip(all).filter_map(figure).collect()
+        Some(Shown::new(timeplot::of_series(&quantity, lines), words))
+    }
+}
+
+impl OfSeveral<'_> {
+    /// A line of CPU time or memory for each load.
+    fn usage(&self, value: usage::Value) -> Vec<lines::Curve> {
+        lines(&self.loads, |load| {
+            usage::points(&self.results.usage, load.index, value)
+        })
+    }
 }
 
 /// A line for each load that has a value.

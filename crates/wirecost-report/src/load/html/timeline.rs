@@ -1,61 +1,87 @@
 //! A load second by second: offered and acknowledged messages, times, outcomes, connects.
 
-use serde::Serialize;
 use wirecost_results::load::Load;
 use wirecost_results::seconds::SecondRow;
 
-use super::bands::{self, Slot, middle, per_second};
+use super::bands::{Slot, middle, per_second};
 use super::timeplot::{self, Quantity};
-use super::{outcomes, usage};
+use super::{OfLoad, OneLoad, outcomes, usage};
 use crate::chart::lines::Curve;
 use crate::chart::plot::Band;
 use crate::chart::{Figure, Scale};
-use crate::load::LoadResults;
+use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
 /// A quantile of a second, in nanoseconds.
 type Quantile = fn(&SecondRow) -> Option<u64>;
 
-/// The figures over time of one load; those without anything to draw are absent.
-#[derive(Serialize)]
-pub(super) struct TimeLine {
-    rate: Option<Figure>,
-    times: Option<Figure>,
-    /// Whether the times are of deliveries, where nothing answers.
-    is_delivery: bool,
-    outcomes: Option<Figure>,
-    connects: Option<Figure>,
-    cpu: Option<Figure>,
-    memory: Option<Figure>,
-    /// Seconds that are one point.
-    step: u64,
-}
+const SECTION: Section = Section::Of("timeline");
 
-impl TimeLine {
-    /// The time line of load number `index`; `None` where it has no seconds.
-    pub(super) fn of(results: &LoadResults, index: usize, load: &Load) -> Option<Self> {
-        let bands = bands::phases(load);
-        let (slots, step) = bands::slots(load, index, &results.seconds);
-        if slots.is_empty() {
-            return None;
-        }
-        let has_messages = slots.iter().any(|slot| slot.row.outcomes.offered > 0);
-        let has_connects = slots
-            .iter()
-            .any(|slot| slot.row.connects.attempted + slot.row.connects.lost > 0);
-        let [cpu, memory] = usage::figures(&bands, results, index);
-        let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
-        Some(Self {
-            rate: has_messages.then(|| rate(&bands, &slots)),
-            times: times(&bands, &slots, load, is_delivery),
-            is_delivery,
-            outcomes: has_messages.then(|| outcomes::figure(&bands, &slots)),
-            connects: has_connects.then(|| connects(&bands, &slots, load)),
-            cpu,
-            memory,
-            step,
-        })
-    }
+/// Offered and acknowledged messages.
+pub(super) const RATE: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let words = "Messages per second: what was offered, and what was acknowledged in that second (delivered, where nothing answers)";
+        has_messages(of).then(|| Shown::new(rate(&of.bands, &of.slots), words))
+    },
+};
+
+/// Response or delivery times.
+pub(super) const TIMES: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let is_delivery = !of.slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
+        let words = match is_delivery {
+            true => "Delivery time",
+            false => "Response time from the intended send; a gap is a second without an answer",
+        };
+        Some(Shown::new(
+            times(&of.bands, &of.slots, of.load, is_delivery)?,
+            words,
+        ))
+    },
+};
+
+/// How messages ended.
+pub(super) const OUTCOMES: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let words = "How the messages of each second ended";
+        has_messages(of).then(|| Shown::new(outcomes::figure(&of.bands, &of.slots), words))
+    },
+};
+
+/// Connects begun, established and lost.
+pub(super) const CONNECTS: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let mut slots = of.slots.iter();
+        let has_connects = slots.any(|slot| slot.row.connects.attempted + slot.row.connects.lost > 0);
+        let words = "Connects per second; what devices drop all at once is no rate";
+        has_connects.then(|| Shown::new(connects(&of.bands, &of.slots, of.load), words))
+    },
+};
+
+/// CPU time of both sides.
+pub(super) const CPU: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let words = "CPU time by wall time of generator and target, all their processes together; dashes are the busiest thread";
+        Some(Shown::new(usage::cpu(&of.bands, &of.usage)?, words))
+    },
+};
+
+/// Memory of both sides.
+pub(super) const MEMORY: Chart<OneLoad> = Chart {
+    section: SECTION,
+    show: |of| {
+        let words = "Resident memory of generator and target";
+        Some(Shown::new(usage::memory(&of.bands, &of.usage)?, words))
+    },
+};
+
+fn has_messages(of: &OfLoad<'_>) -> bool {
+    of.slots.iter().any(|slot| slot.row.outcomes.offered > 0)
 }
 
 /// The messages that a slot acknowledged, and the time in which it did: those whose acknowledgement arrived in it. Where

@@ -7,18 +7,13 @@ use super::timeplot::{self, Quantity};
 use crate::chart::lines::Curve;
 use crate::chart::plot::Band;
 use crate::chart::{Figure, Scale, ends};
-use crate::load::LoadResults;
 use crate::number;
 
 /// Reads the value of a line.
 pub(super) type Value = fn(&UsageRow) -> Option<f64>;
 
-/// CPU time and memory of load number `index`; `None` if unknown.
-pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
-    let rows = rows(&results.usage, index);
-    if rows.is_empty() {
-        return [None, None];
-    }
+/// CPU time by wall time; `None` if unknown.
+pub(super) fn cpu(bands: &[Band], rows: &[UsageRow]) -> Option<Figure> {
     let cpu: [(&str, usize, Value); 4] = [
         ("generator", 0, |row| share(row, Some(row.generator_cpu_ns))),
         ("its busiest", ends::again(0), |row| {
@@ -29,16 +24,18 @@ pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [O
             share(row, row.target_busiest_ns)
         }),
     ];
+    figure(bands, rows, &cpu, "CPU time by wall time", "% of a CPU")
+}
+
+/// Resident memory; `None` if unknown.
+pub(super) fn memory(bands: &[Band], rows: &[UsageRow]) -> Option<Figure> {
     let memory: [(&str, usize, Value); 2] = [
         ("generator", 0, |row| {
             Some(row.generator_resident_bytes as f64 / 1e6)
         }),
         ("target", 1, |row| Some(row.target_resident_bytes? as f64 / 1e6)),
     ];
-    [
-        figure(bands, &rows, &cpu, "CPU time by wall time", "% of a CPU"),
-        figure(bands, &rows, &memory, "Resident memory", "MB"),
-    ]
+    figure(bands, rows, &memory, "Resident memory", "MB")
 }
 
 /// The points of one quantity of load number `index`.
@@ -55,7 +52,7 @@ pub(super) fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
 }
 
 /// The rows of a load, merged if there are too many.
-fn rows(all: &[UsageRow], index: usize) -> Vec<UsageRow> {
+pub(super) fn rows(all: &[UsageRow], index: usize) -> Vec<UsageRow> {
     let own: Vec<&UsageRow> = all.iter().filter(|row| row.load == index as u64).collect();
     own.chunks(own.len().div_ceil(POINTS).max(1))
         .filter_map(|rows| {

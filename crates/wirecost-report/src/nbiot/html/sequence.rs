@@ -1,13 +1,14 @@
 //! One device over the air: the device on the left, the cell on the right, time downwards.
 
-use serde::Serialize;
 use wirecost_results::nbiot::sequence::AirTransmission;
 
+use super::Cells;
 use crate::chart::down::{self, Frame, LINE, Label};
 use crate::chart::svg::Svg;
 use crate::chart::{Figure, Scale};
 use crate::csv::quoted;
 use crate::html::grid::{Grid, GridRow};
+use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
 const TOP: f64 = 30.0;
@@ -21,46 +22,42 @@ const BAR: f64 = 8.0;
 /// Above this number of transmissions the others are in the table alone.
 const DRAWN: usize = 120;
 
-/// The message sequence.
-#[derive(Serialize)]
-pub(super) struct Sequence {
-    figure: Figure,
-    legend: Vec<(String, &'static str)>,
-    table: Grid,
-    /// The text that says how many are drawn, if not all are.
-    drawn: String,
-    words: String,
-}
-
 /// The channels, in the order of their colours.
 const CHANNELS: [&str; 5] = ["NPRACH", "NPDCCH", "NPDSCH", "NPUSCH format 1", "NPUSCH format 2"];
 
-impl Sequence {
-    /// The sequence; `None` without a transmission.
-    pub(super) fn of(all: &[AirTransmission]) -> Option<Self> {
-        let last = all.iter().map(end).fold(0.0, f64::max);
-        let drawn = &all[..all.len().min(DRAWN)];
-        let on_air: f64 = all.iter().map(|one| one.duration_ms).sum();
-        (!all.is_empty()).then(|| Self {
-            figure: Figure::new(|width| draw(drawn, width), data(all)),
-            legend: CHANNELS
-                .into_iter()
-                .enumerate()
-                .map(|(index, name)| (format!("k{index}"), name))
-                .collect(),
-            table: table(all),
-            drawn: match all.len() > DRAWN {
-                true => format!("Drawn are the first {DRAWN} of {} transmissions.", all.len()),
-                false => String::new(),
-            },
-            words: format!(
-                "{} transmissions within {} ms, {} ms of them on the air",
-                all.len(),
-                number::trimmed(last, 0),
-                number::trimmed(on_air, 0)
+/// The message sequence; none without a transmission.
+pub(super) const SEQUENCE: Chart<Cells> = Chart {
+    section: Section::Own("device", "One device over the air"),
+    show: |of| shown(of.transmissions),
+};
+
+fn shown(all: &[AirTransmission]) -> Option<Shown> {
+    let last = all.iter().map(end).fold(0.0, f64::max);
+    let drawn = &all[..all.len().min(DRAWN)];
+    let on_air: f64 = all.iter().map(|one| one.duration_ms).sum();
+    let channels = CHANNELS.into_iter().enumerate();
+    let note = "Time runs downwards. A bar on a line is a transmission of that side, as long as it is on the air; its arrow ends when the \
+                other side has it whole. ×N: repetitions. ×: the other side did not decode it.";
+    let words = format!(
+        "{} transmissions within {} ms, {} ms of them on the air",
+        all.len(),
+        number::trimmed(last, 0),
+        number::trimmed(on_air, 0)
+    );
+    (!all.is_empty()).then(|| Shown {
+        note: match all.len() > DRAWN {
+            true => format!(
+                "{note} Drawn are the first {DRAWN} of {} transmissions.",
+                all.len()
             ),
-        })
-    }
+            false => note.to_owned(),
+        },
+        legend: channels
+            .map(|(index, name)| (format!("k{index}"), name.to_owned()))
+            .collect(),
+        table: Some(table(all)),
+        ..Shown::new(Figure::new(|width| draw(drawn, width), data(all)), words)
+    })
 }
 
 fn end(one: &AirTransmission) -> f64 {

@@ -4,17 +4,44 @@
 use wirecost_proto::{BothWays, Layer};
 use wirecost_results::Cell;
 
+use super::Drawn;
 use crate::chart::Figure;
 use crate::chart::bars::{BarChart, Part, Row};
 use crate::columns::EARLY;
 use crate::csv::quoted;
-use crate::figures::ByLayer;
+use crate::figures::{self, ByLayer};
 use crate::groups::Group;
+use crate::html::shown::{Chart, Section, Shown};
 use crate::names::Names;
 use crate::number;
 
+/// The bytes of one message.
+pub(super) const MESSAGE: Chart<Drawn> = Chart {
+    section: Section::Of("message-bytes"),
+    show: |of| {
+        let figure = figure(&of.group, "IP bytes of one message", figures::message_bytes);
+        let words = "IP bytes of one message by layer, mean per sample: what goes up to the right, what comes down to the left; \
+                     ‡ marks early data, whose headers count as connection";
+        Some(Shown::new(figure, words))
+    },
+};
+
+/// The bytes of connect and close.
+pub(super) const CONNECTION: Chart<Drawn> = Chart {
+    section: Section::Of("connect"),
+    show: |of| {
+        let figure = figure(
+            &of.group,
+            "IP bytes of connect and close",
+            figures::connection_bytes,
+        );
+        let words = "IP bytes of one connection by layer, connect and close together, up to the right, down to the left";
+        Some(Shown::new(figure, words))
+    },
+};
+
 /// The figure of the bytes that `of` finds in each cell of the group.
-pub(crate) fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays<ByLayer>>) -> Figure {
+fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays<ByLayer>>) -> Figure {
     let rows: Vec<Bar> = group
         .iter()
         .filter_map(|cell| Some((name_of_cell(&group.names, cell), of(cell)?)))

@@ -5,13 +5,15 @@ use wirecost_proto::units::counted;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, SampleRow};
 
-use super::samples::Samples;
+use super::Drawn;
 use crate::chart::lines::{Curve, LineChart};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
 use crate::csv::quoted;
 use crate::groups::Group;
+use crate::html::samples::Samples;
+use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
 /// The percentiles at the axis, as shares.
@@ -26,9 +28,43 @@ const TICKS: [(f64, &str); 6] = [
 /// The least length of the axis of time. In virtual time all samples may be equal.
 const LEAST_MS: f64 = 0.1;
 
+/// Response times from the intended send.
+pub(super) const LATENCY: Chart<Drawn> = Chart {
+    section: Section::Of("latency"),
+    show: |of| {
+        let figure = figure(&of.group, of.samples, Origin::Zero);
+        let words =
+            "Response time by percentile; → marks unacknowledged stacks: one-way delay to the last byte";
+        Some(Shown::new(figure, words))
+    },
+};
+
+/// The variation of the times.
+pub(super) const TAIL: Chart<Drawn> = Chart {
+    section: Section::Of("latency"),
+    show: |of| match varies(&of.group) {
+        true => Some(Shown::new(
+            figure(&of.group, of.samples, Origin::Fastest),
+            "The same curves above each stack's fastest sample: delay variation and tail",
+        )),
+        false => Some(Shown {
+            words: "The messages of each stack all took the same time.".to_owned(),
+            ..Shown::default()
+        }),
+    },
+};
+
+/// Whether the messages of a stack took different times.
+fn varies(group: &Group<'_>) -> bool {
+    let times = group
+        .iter()
+        .filter_map(|cell| cell.message.as_ref()?.response_time_ns.as_ref());
+    times.into_iter().any(|times| times.min != times.max)
+}
+
 /// The origin of response times.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+enum Origin {
     /// From the intended send.
     Zero,
     /// The fastest sample of the stack. The rest is delay variation.
@@ -46,7 +82,7 @@ pub(crate) struct Series {
 }
 
 /// The curves of a group.
-pub(crate) fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Figure {
+fn figure(group: &Group<'_>, samples: &Samples<'_>, origin: Origin) -> Figure {
     let series = series(group, samples, origin);
     let name = match origin {
         Origin::Zero => "Response time by percentile",

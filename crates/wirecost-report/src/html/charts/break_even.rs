@@ -5,18 +5,20 @@
 //! interval, the server may end a connection between them, and keep-alives depend on it: the figure has the lives that were run, one
 //! point for each number of messages, with the figures of the table. Nothing between two of them is claimed.
 
-use serde::Serialize;
 use wirecost_proto::units::counted;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 use wirecost_stats::{Estimate, Judgement};
 
+use super::Drawn;
 use crate::chart::lines::{Curve, LineChart, Mark};
 use crate::chart::plot::Axis;
 use crate::chart::{Figure, Scale};
 use crate::columns::Column;
 use crate::csv::quoted;
 use crate::groups::{Group, have_one_place};
+use crate::html::interval::millis;
+use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
 /// The largest number of messages on the axis, and its decades.
@@ -32,16 +34,27 @@ const TICKS: [(f64, &str); 5] = [
 /// Points of a curve per decade.
 const STEPS: u32 = 12;
 
-/// The curves of one quantity, and their crossings as text.
-#[derive(Serialize)]
-pub(super) struct BreakEven {
-    figure: Figure,
-    crossings: Vec<String>,
-}
+/// All-in bytes of a message.
+pub(super) const BYTES: Chart<Drawn> = Chart {
+    section: Section::Of("break-even"),
+    show: |of| {
+        let words = "All-in IP bytes per message, both directions";
+        Some(shown(&of.group, of.summary, ALL_IN_BYTES, words))
+    },
+};
+
+/// Time of a message.
+pub(super) const TIME: Chart<Drawn> = Chart {
+    section: Section::Of("break-even"),
+    show: |of| {
+        let words = "Time per message: connect and response";
+        Some(shown(&of.group, of.summary, CONNECT_AND_RESPONSE, words))
+    },
+};
 
 /// A cost per message.
 #[derive(Clone, Copy)]
-pub(super) struct Quantity {
+struct Quantity {
     name: &'static str,
     unit: &'static str,
     write: fn(f64) -> String,
@@ -52,7 +65,7 @@ pub(super) struct Quantity {
 }
 
 /// IP bytes of both directions. Keep-alive counts with the message: it lasts as long as the connection.
-pub(super) const BYTES: Quantity = Quantity {
+const ALL_IN_BYTES: Quantity = Quantity {
     name: "All-in IP bytes per message",
     unit: "B",
     write: number::bytes,
@@ -65,7 +78,7 @@ pub(super) const BYTES: Quantity = Quantity {
 };
 
 /// Time in ms, without the close.
-pub(super) const TIME: Quantity = Quantity {
+const CONNECT_AND_RESPONSE: Quantity = Quantity {
     name: "Time per message",
     unit: "ms",
     write: |millis| number::millis(millis * 1e6),
@@ -81,21 +94,23 @@ pub(super) const TIME: Quantity = Quantity {
         };
         Some((connect.mean / 1e6, message))
     },
-    of_life: super::interval::millis,
+    of_life: millis,
 };
 
 /// The curves of a group's valid cells; of lives with those of the same stacks that differ in the messages of a connection alone.
-pub(super) fn all(group: &Group<'_>, summary: &Summary, quantity: Quantity) -> BreakEven {
+fn shown(group: &Group<'_>, summary: &Summary, quantity: Quantity, words: &str) -> Shown {
     let lines = Line::all(group, summary, quantity);
     let crossings = Crossing::all(&lines);
     let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
     let figure = chart(&lines, &crossings, quantity, &name);
-    BreakEven {
-        figure: Figure::new(|width| figure.draw(width), data(&lines, quantity)),
-        crossings: crossings
+    let figure = Figure::new(|width| figure.draw(width), data(&lines, quantity));
+    Shown {
+        remarks_are: "where one becomes cheaper than another",
+        remarks: crossings
             .iter()
             .map(|crossing| crossing.words(&lines, quantity))
             .collect(),
+        ..Shown::new(figure, words)
     }
 }
 
@@ -394,7 +409,7 @@ mod tests {
         let crossings = Crossing::all(&lines);
         let words: Vec<String> = crossings
             .iter()
-            .map(|crossing| crossing.words(&lines, BYTES))
+            .map(|crossing| crossing.words(&lines, ALL_IN_BYTES))
             .collect();
         assert_eq!(
             words,
@@ -418,7 +433,7 @@ mod tests {
         assert_eq!((crossings[0].at, crossings[0].cheaper), (10.0, 0));
         assert_eq!(crossings[0].costs, [200.0, 200.0]);
         assert_eq!(
-            crossings[0].words(&lines, BYTES),
+            crossings[0].words(&lines, ALL_IN_BYTES),
             "from 10 messages on 1000+100 costs less than 200+180 (200 B each)"
         );
     }

@@ -1,0 +1,162 @@
+//! Which ways to use a connection are rows, and what becomes of them behind translators and servers that close.
+
+use serde_json::Value;
+use wirecost_results::Summary;
+
+use super::{bytes_of, choose, chosen, rows};
+use crate::common::{open_folder, said, wirecost};
+
+/// What `--keep-alive 1080s` costs is a row, which has the figures of the comparison with that keep-alive.
+#[test]
+fn the_longest_keep_alive_that_the_link_allows_is_a_row() {
+    let home = open_folder();
+    let asked = "amqp-unsettled+tls1.3,mqtt-qos1+tls1.3 --every 15min --size 64B --link lte-m --start cold";
+    let choice = chosen(home.path(), &format!("{asked} --out run"));
+    let kept = |choice: &Value, stack: &str| -> Vec<Value> {
+        let kept = |row: &&Value| row["stack"] == stack && row["connection"] != "a connection each";
+        rows(choice).iter().filter(kept).cloned().collect()
+    };
+    let mqtt = kept(&choice, "mqtt-qos1+tls1.3");
+    let names: Vec<&Value> = mqtt.iter().map(|row| &row["connection"]).collect();
+    assert_eq!(
+        names,
+        [
+            "persistent for 96, keep-alive 18 min",
+            "persistent for 96, keep-alive 1 min"
+        ]
+    );
+    // Heartbeats of AMQP follow the container (AMQP 1.0 section 2.4.5).
+    assert_eq!(kept(&choice, "amqp-unsettled+tls1.3").len(), 1);
+    let notes = rows(&choice).iter().filter_map(|row| row["note"].as_str());
+    assert!(notes.into_iter().all(|note| !note.contains("--keep-alive")));
+
+    let alone = chosen(home.path(), &format!("{asked} --keep-alive 1080s --out alone"));
+    assert_eq!(bytes_of(&mqtt[0]), bytes_of(&kept(&alone, "mqtt-qos1+tls1.3")[0]));
+    let compare = "compare mqtt-qos1+tls1.3 --engine sim --size 64B --link lte-m --interval 15min --messages-per-connection 96 \
+                   --keep-alive 1080s --out compared -q";
+    let compared = said(wirecost(home.path()).args(compare.split_whitespace()));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let summary = std::fs::read_to_string(home.path().join("compared/summary.json")).expect("a summary");
+    let summary: Summary = serde_json::from_str(&summary).expect("a summary");
+    let all_in = summary.cells[0].all_in().expect("all-in bytes").each();
+    assert!(
+        (all_in
+            - mqtt[0]["figures"]["bytes_per_reading"]["mean"]
+                .as_f64()
+                .expect("bytes"))
+        .abs()
+            < 2.0
+    );
+}
+
+/// Each start that a stack can is a way; `--start` restricts them, and a batch is compared by the reading.
+#[test]
+fn starts_and_batches_are_ways() {
+    let home = open_folder();
+    let asked = "mqtt-qos1+tls1.3,coap-con+oscore --every 6h --rtt 50ms --keep-alive 60s";
+    let starts = |choice: &Value, stack: &str| -> Vec<String> {
+        let of_stack = |row: &&Value| row["stack"] == stack && row["connection"] != "persistent for 4";
+        let starts = rows(choice).iter().filter(of_stack);
+        starts
+            .map(|row| row["start"].as_str().expect("a start").to_owned())
+            .collect()
+    };
+    let choice = chosen(home.path(), &format!("{asked} --out all"));
+    let mut all = starts(&choice, "mqtt-qos1+tls1.3");
+    all.sort();
+    assert_eq!(all, ["0rtt", "cold", "resumed"]);
+    assert_eq!(starts(&choice, "coap-con+oscore"), ["cold"]);
+    let resumed = chosen(
+        home.path(),
+        &format!("{asked} --start resumed --delivery at-most-once --out resumed"),
+    );
+    assert_eq!(starts(&resumed, "mqtt-qos1+tls1.3"), ["resumed"]);
+
+    let choice = chosen(
+        home.path(),
+        "coap-con --every 10min --rtt 40ms --readings 1,4 --tariff per-mb --device nrf9160-lte-m --within 50min --out batch",
+    );
+    let [batch, single] = rows(&choice) else {
+        panic!("{choice}")
+    };
+    assert_eq!(
+        (&batch["connection"], &single["connection"]),
+        (
+            &"no connection, 4 a message".into(),
+            &"no connection, 1 a message".into()
+        )
+    );
+    assert!(bytes_of(batch) < bytes_of(single));
+    let month = |row: &Value| row["figures"]["bytes_per_month"].as_f64().expect("bytes");
+    let ratio = |of: &dyn Fn(&Value) -> f64| of(batch) / of(single);
+    let exact = |row: &Value| {
+        row["figures"]["bytes_per_reading"]["mean"]
+            .as_f64()
+            .expect("bytes")
+    };
+    assert!(
+        (ratio(&month) - ratio(&exact)).abs() < 1e-9,
+        "a reading has the same number of followers in both"
+    );
+    // The first reading waits for three others, and for the device.
+    let parts = &batch["figures"]["time_parts_s"];
+    assert_eq!(
+        (parts["wait"].as_f64(), parts["wake"].as_f64()),
+        (Some(1_800.0), Some(1.5))
+    );
+    assert!(batch["figures"]["time_s"].as_f64().expect("a time") > 1_801.5);
+}
+
+/// The bytes of a reading on the kept connections of each stack.
+fn kept(choice: &Value) -> Vec<(String, f64)> {
+    let kept = rows(choice).iter().filter(|row| {
+        let way = row["connection"].as_str().expect("a way");
+        way.starts_with("persistent")
+    });
+    kept.map(|row| {
+        let bytes = row["figures"]["bytes_per_reading"]["mean"].as_f64();
+        (row["stack"].to_string(), bytes.expect("bytes"))
+    })
+    .collect()
+}
+
+/// RFC 9146 section 1: without a connection ID, another port is the end of a session of DTLS.
+#[test]
+fn behind_a_nat_that_gives_another_port_a_connection_id_pays_off() {
+    let home = open_folder();
+    let stacks = "coap-con+dtls1.2-psk,coap-con+dtls1.3,coap-con+dtls1.2-cid --size 64B --every 15min --link lte-m --start cold";
+    let new = kept(&chosen(home.path(), &format!("{stacks} --out new")));
+    let same = kept(&chosen(
+        home.path(),
+        &format!("{stacks} --nat same-port --out same"),
+    ));
+    let order =
+        |kept: &[(String, f64)]| -> Vec<String> { kept.iter().map(|(name, _)| name.clone()).collect() };
+    let quoted = |names: [&str; 3]| names.map(|name| format!("\"{name}\""));
+    let [psk, dtls13, cid] = ["coap-con+dtls1.2-psk", "coap-con+dtls1.3", "coap-con+dtls1.2-cid"];
+    assert_eq!(order(&new), quoted([cid, psk, dtls13]));
+    assert_eq!(order(&same), quoted([psk, dtls13, cid]));
+    assert_eq!(new[0].1, same[2].1, "a connection ID costs the same behind both");
+    assert!(new[1].1 > 3.0 * same[0].1 && new[2].1 > 10.0 * same[1].1);
+    // The assumption is below the table, and what it does to whom.
+    let said = choose(home.path(), &format!("{stacks} -n 2 --out again"));
+    let said_in_one_line = said.stdout.replace("\n  ", " ");
+    let assumed =
+        "NAT: binding time-out 1 min for UDP and 20 min for TCP; a later UDP packet gets another port";
+    assert!(said_in_one_line.contains(assumed), "{}", said.stdout);
+    let note = "coap-con+dtls1.2-psk, coap-con+dtls1.3: the NAT gives another port between two readings";
+    assert!(said_in_one_line.contains(note), "{}", said.stdout);
+}
+
+#[test]
+fn a_reading_that_meets_the_servers_close_arrives_on_a_new_connection() {
+    let home = open_folder();
+    let asked = "http1+tls1.3 --reach http --size 60B --every 75s --link lte --loss 2%";
+    let choice = chosen(home.path(), &format!("{asked} --out close"));
+    for row in rows(&choice) {
+        assert_eq!(row["figures"]["readings_lost"], 0, "{row}");
+        assert_eq!(row["fails"], serde_json::json!([]), "{row}");
+    }
+    let page = std::fs::read_to_string(home.path().join("close/choice.md")).expect("a page");
+    assert!(page.contains("the server closes after 75 s"), "{page}");
+}
