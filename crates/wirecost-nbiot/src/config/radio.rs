@@ -132,8 +132,8 @@ pub enum FadingModel {
     None,
     /// Independent Rayleigh fading per antenna, constant for `coherence_ms` and over the carrier.
     BlockRayleigh,
-    /// The same for each of the taps of a typical urban channel, so that the carrier's 180 kHz fade unequally. TS 05.05 annex C.3.3, the
-    /// reduced setting of six taps (as public channel models have it).
+    /// The same for each of the taps of a typical urban channel, so that the carrier's 180 kHz fade unequally. TS 05.05 annex C.3.3, six
+    /// taps, alternative 1 (as MATLAB's `gsmTUx6c1` has them).
     TypicalUrban,
 }
 

@@ -8,8 +8,8 @@ use wirecost_proto::Rng;
 
 use super::exponential;
 
-/// Delay in microseconds and mean power in dB of each tap (TS 05.05 annex C.3.3, reduced setting, as public channel models have it; the
-/// text itself was not read).
+/// Delay in microseconds and mean power in dB of each tap: TS 05.05 annex C.3.3, typical case for urban area, six taps, alternative 1. The
+/// text was not read; the values are those that MATLAB's `stdchan` gives as `gsmTUx6c1` for TS 05.05 V8.20.0 and TS 45.005 V7.9.0.
 const TAPS: [(f64, f64); 6] = [
     (0.0, -3.0),
     (0.2, 0.0),
