@@ -84,3 +84,12 @@ CONSTANTS = [
         ["1kB"],
     ),
 ]
+
+# What is measured is the connect: 4.9 kB of TLS that a public server and a client with X25519MLKEM768 exchange, over a long way that loses packets.
+HANDSHAKES = [
+    (
+        {"--rtt": "837ms", "--loss": "5%", "--certificate": "rsa2048", "--chain": "intermediate", "--group": "x25519mlkem768"},
+        ["mqtt-qos1+tls1.3", "http1+tls1.3"],
+        ["128B"],
+    ),
+]

@@ -39,6 +39,8 @@ def compare(
     chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
+    cipher: Values | None = None,  # Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certi
+    dtls_leaf: bool = False,  # Let DTLS have a P-256 leaf of its own beside the --chain of TLS and HTTP/3: its library sends no chain
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
     congestion: Values | None = None,  # Congestion control of TCP at both ends of a link, cubic (RFC 9438), reno (RFC 5681, RFC 6582) or bbr: live the kernel's
     pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer: MQTT its first message (3.1.4), AMQP everything up to
@@ -133,6 +135,7 @@ def load(
     chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
+    cipher: Values | None = None,  # Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certi
     amqp_frame_size: Values | None = None,  # Largest frame that both built-in ends of an AMQP connection accept, from 512B on, usually 65536B. A larger message
     client_id: Values | None = None,  # Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already  [default:
     keep_alive: Values | None = None,  # MQTT keep-alive interval; 0s turns it off  [default: 1min]
@@ -322,6 +325,7 @@ def choose(
     chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
+    cipher: Values | None = None,  # Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certi
     by: Values | None = None,  # What the best stack has least of
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
@@ -403,6 +407,7 @@ def what_if(
     chain: Values | None = None,  # Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the au
     group: Values | None = None,  # Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the k
     server_group: Values | None = None,  # Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for anot
+    cipher: Values | None = None,  # Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certi
     out: Values | None = None,  # Results folder [default: runs/what-if-TIME]
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
 ) -> dict[str, Any]: ...

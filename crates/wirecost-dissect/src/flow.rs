@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
 use wirecost_http::http3::open::Secrets;
-use wirecost_proto::{Buffer, Cause, Direction, Span};
+use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 use wirecost_wire::{ip, tcp};
 
 use crate::captured::Captured;
 use crate::connection::{Connection, Workspace};
 use crate::datagram::Datagrams;
+use crate::handshakes::TlsHandshake;
 use crate::offload::SegmentLimits;
 use crate::sightings::Sightings;
 use crate::span_list::SpanList;
@@ -288,6 +289,18 @@ impl Flow {
 
     pub(crate) const fn is_tcp(&self) -> bool {
         matches!(self.carried, Carried::Connection(_))
+    }
+
+    /// What its handshake of TLS had, if there was one, with the bytes of the security layer in the connect, up and down.
+    pub(crate) fn handshake(&self) -> Option<(TlsHandshake, [u64; 2])> {
+        let Carried::Connection(connection) = &self.carried else {
+            return None;
+        };
+        let of_way = |way| self.totals.traffic(Phase::Connect, way).bytes(Layer::Security);
+        Some((
+            connection.stream().handshake()?,
+            [Direction::Up, Direction::Down].map(of_way),
+        ))
     }
 
     /// The protocol's name.

@@ -12,15 +12,23 @@ pub(crate) mod handshake_type {
     pub(crate) const SERVER_HELLO: u8 = 2;
     pub(crate) const END_OF_EARLY_DATA: u8 = 5;
     pub(crate) const ENCRYPTED_EXTENSIONS: u8 = 8;
+    pub(crate) const CERTIFICATE: u8 = 11;
+    /// Of TLS 1.2.
+    pub(crate) const SERVER_KEY_EXCHANGE: u8 = 12;
     pub(crate) const FINISHED: u8 = 20;
     pub(crate) const KEY_UPDATE: u8 = 24;
 }
 
 /// Extension types (RFC 8446 section 4.2).
+const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
+const KEY_SHARE: u16 = 51;
 /// RFC 9146 section 3.
 const CONNECTION_ID: u16 = 54;
+
+/// The most certificates of a chain that are read.
+const MAX_CERTIFICATES: usize = 16;
 
 /// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
 const HELLO_RETRY_REQUEST: [u8; 32] = [
@@ -35,6 +43,10 @@ pub(crate) struct ServerHello {
     pub(crate) suite: u16,
     /// The version on the wire: from supported_versions if the extension is present.
     pub(crate) version: u16,
+    /// The group of its key share, or the one that a HelloRetryRequest asks for.
+    pub(crate) group: Option<u16>,
+    /// Whether it takes a pre-shared key: that of a ticket, if the client had one.
+    pub(crate) takes_psk: bool,
 }
 
 impl ServerHello {
@@ -52,6 +64,8 @@ impl ServerHello {
             random,
             suite,
             version: chosen.unwrap_or(legacy_version),
+            group: extension(extensions, KEY_SHARE).and_then(|body| Fields(body).u16()),
+            takes_psk: extension(extensions, PRE_SHARED_KEY).is_some(),
         })
     }
 
@@ -118,6 +132,32 @@ pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
     body.get(2..)?.first_chunk().copied()
 }
 
+/// The certificates in the body of a Certificate message, the leaf first (RFC 8446 section 4.4.2, RFC 5246 section 7.4.2).
+pub(crate) fn certificates(body: &[u8], is_tls_1_3: bool) -> Vec<&[u8]> {
+    let mut fields = Fields(body);
+    if is_tls_1_3 {
+        fields.vector8();
+    }
+    let mut list = Fields(fields.vector24().unwrap_or_default());
+    let mut all = Vec::new();
+    while let Some(certificate) = list.vector24().filter(|_| all.len() < MAX_CERTIFICATES) {
+        all.push(certificate);
+        if is_tls_1_3 && list.vector16().is_none() {
+            break;
+        }
+    }
+    all
+}
+
+/// The group of a ServerKeyExchange of TLS 1.2 (RFC 8422 section 5.4).
+pub(crate) fn key_exchange_group(body: &[u8]) -> Option<u16> {
+    /// named_curve.
+    const NAMED: &[u8] = &[3];
+    let mut fields = Fields(body);
+    fields.take(1).filter(|kind| *kind == NAMED)?;
+    fields.u16()
+}
+
 /// Bytes of the connection ID that the client of a DTLS ClientHello wants to receive; 0 if it asks for none.
 pub(crate) fn client_id_bytes(body: &[u8]) -> usize {
     let id = || {
@@ -169,6 +209,13 @@ impl<'a> Fields<'a> {
     fn vector8(&mut self) -> Option<&'a [u8]> {
         let length = *self.take(1)?.first()?;
         self.take(usize::from(length))
+    }
+
+    /// A vector with a length of three bytes.
+    fn vector24(&mut self) -> Option<&'a [u8]> {
+        let high = *self.take(1)?.first()?;
+        let low = self.u16()?;
+        self.take(usize::from(high) << 16 | usize::from(low))
     }
 
     /// A vector with a length of two bytes.

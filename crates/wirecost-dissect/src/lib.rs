@@ -12,6 +12,7 @@
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - [`copies`]: packets that several interfaces of the capture saw
 //! - `frame`, `captured`, `fragments`, `flow`, `ends`, `sender`, `quote`, `connection`, `tcp`: from a frame to bytes in order
+//! - [`handshakes`]: what the handshakes of TLS had
 //! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
@@ -46,6 +47,7 @@ mod ends;
 mod flow;
 mod fragments;
 mod frame;
+pub mod handshakes;
 mod hello;
 pub mod offload;
 mod quote;

@@ -15,6 +15,7 @@ use wirecost_wire::ip;
 use crate::copies::Copies;
 use crate::flow::Flow;
 use crate::frame::NoPacket;
+use crate::handshakes::TlsHandshakes;
 use crate::offload::Offload;
 
 /// The most groups of server and protocol. Flows beyond it share one group per protocol.
@@ -121,6 +122,9 @@ pub struct Group {
     pub protocol: String,
     /// TCP connections, or pairs of UDP ports.
     pub flows: u64,
+    /// Their handshakes of TLS, by what they had.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handshakes: Vec<TlsHandshakes>,
     /// Their bytes.
     #[serde(flatten)]
     pub traffic: Phases,
@@ -220,10 +224,18 @@ pub(crate) struct Builder {
     pub(crate) truncated: u64,
     pub(crate) offload: Offload,
     pub(crate) losses: Losses,
-    groups: BTreeMap<GroupKey, (u64, Totals)>,
+    groups: BTreeMap<GroupKey, Sums>,
     unattributed: BTreeMap<(Cow<'static, str>, &'static str, bool), (u64, u64)>,
     unread_packets: u64,
     unread_blocks: BTreeMap<Option<u32>, u64>,
+}
+
+/// The sums of a group.
+#[derive(Debug, Default)]
+struct Sums {
+    flows: u64,
+    totals: Totals,
+    handshakes: Vec<TlsHandshakes>,
 }
 
 /// Packets that the capture lost, by its interfaces.
@@ -319,9 +331,12 @@ impl Builder {
         if self.groups.len() >= MAX_GROUPS && !self.groups.contains_key(&key) {
             key.0 = None;
         }
-        let (flows, totals) = self.groups.entry(key).or_default();
-        *flows += 1;
-        *totals += &flow.totals;
+        let sums = self.groups.entry(key).or_default();
+        sums.flows += 1;
+        sums.totals += &flow.totals;
+        if let Some((handshake, bytes)) = flow.handshake() {
+            TlsHandshakes::add(&mut sums.handshakes, handshake, bytes);
+        }
         if flow.unattributed_bytes > 0 {
             let transport = if is_tcp { "TCP" } else { "UDP" };
             let what = format!("{} ({transport} port {})", flow.label(), flow.server.port());
@@ -344,7 +359,7 @@ impl Builder {
 
     pub(crate) fn finish(self, secrets: &Secrets, copies: Copies) -> Report {
         let mut all = Totals::new();
-        self.groups.values().for_each(|(_, totals)| all += totals);
+        self.groups.values().for_each(|sums| all += &sums.totals);
         let total = Phases::from(&all);
         let mut groups: Vec<Group> = self.groups.into_iter().map(group).collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.traffic.all.wire()));
@@ -378,12 +393,13 @@ impl Builder {
     }
 }
 
-fn group(((server, is_tcp, protocol), (flows, totals)): (GroupKey, (u64, Totals))) -> Group {
+fn group(((server, is_tcp, protocol), sums): (GroupKey, Sums)) -> Group {
     Group {
         server,
         transport: if is_tcp { "tcp" } else { "udp" },
         protocol,
-        flows,
-        traffic: Phases::from(&totals),
+        flows: sums.flows,
+        handshakes: sums.handshakes,
+        traffic: Phases::from(&sums.totals),
     }
 }

@@ -7,6 +7,7 @@ use wirecost_proto::shown::grouped;
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, PeerText};
 
+use crate::handshakes;
 use crate::report::{Group, Report, Section};
 
 /// The most groups with rows of their own. The totals include all groups.
@@ -56,6 +57,7 @@ pub fn table(report: &Report) -> String {
         let _ = writeln!(text, "{} more servers, in the totals only", rest.len());
     }
     causes(&total.all, &mut text);
+    handshakes(shown, &mut text);
     frames(report, &mut text);
     left_out(report, &mut text);
     warnings(report, &mut text);
@@ -79,10 +81,7 @@ fn head(first: &str, second: &str) -> Row {
 }
 
 fn group_rows(group: &Group) -> [Row; 2] {
-    let server = group
-        .server
-        .map_or("other servers".to_owned(), |server| server.to_string());
-    let [up, mut down] = section_rows([server, group.protocol.clone()], &group.traffic.all);
+    let [up, mut down] = section_rows([server(group), group.protocol.clone()], &group.traffic.all);
     let kind = match group.transport {
         "tcp" => "TCP connection",
         _ => "UDP flow",
@@ -135,6 +134,25 @@ fn drawn(rows: &[Row]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What the handshakes of TLS had, by server.
+fn handshakes(groups: &[Group], text: &mut String) {
+    if groups.iter().all(|group| group.handshakes.is_empty()) {
+        return;
+    }
+    text.push_str(
+        "\nhandshakes of TLS, each with its bytes of security until the client may send, up + down, in the mean:\n",
+    );
+    for group in groups {
+        handshakes::lines(&server(group), &group.handshakes, text);
+    }
+}
+
+fn server(group: &Group) -> String {
+    group
+        .server
+        .map_or("other servers".to_owned(), |server| server.to_string())
 }
 
 /// The bytes as a sniffer counts them.

@@ -7,6 +7,7 @@ use wirecost_stack::url::Scheme;
 
 use super::event::Fact;
 use super::options::Options;
+use wirecost_security::certificate::sent::SentChain;
 use wirecost_security::certificate::x509::Certificate;
 
 /// The version and the suite of a layer that offers only one of each.
@@ -46,33 +47,9 @@ pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let own = negotiated.peer_certificates.first();
     if let Some(certificate) = own.and_then(|der| Certificate::read(der)) {
         facts.push(Fact::new("certificate", certificate.to_string()));
-        facts.push(Fact::new("chain", chain(&negotiated.peer_certificates)));
-        facts.extend(unneeded(&negotiated.peer_certificates));
+        let sent = SentChain::read(negotiated.peer_certificates.iter().map(Vec::as_slice));
+        facts.push(Fact::new("chain", sent.words()));
+        facts.extend(sent.unneeded().map(|text| Fact::new("not needed", text)));
     }
     facts
-}
-
-/// The certificates of a chain with their sizes.
-fn chain(ders: &[Vec<u8>]) -> String {
-    let sizes: Vec<String> = ders
-        .iter()
-        .map(|der| match Certificate::read(der) {
-            Some(certificate) => format!("{} {} B", certificate.subject, der.len()),
-            None => format!("{} B", der.len()),
-        })
-        .collect();
-    let total: usize = ders.iter().map(Vec::len).sum();
-    format!("{total} B of certificates: {}", sizes.join(", "))
-}
-
-/// What the chain has that a client does not need: a root behind the server's own certificate. A client that can check the chain has it,
-/// and no other trusts it (RFC 8446, section 4.4.2).
-fn unneeded(ders: &[Vec<u8>]) -> Option<Fact> {
-    let roots = ders.iter().skip(1).filter_map(|der| {
-        let certificate = Certificate::read(der).filter(|certificate| certificate.is_root)?;
-        Some(format!("{} {} B", certificate.subject, der.len()))
-    });
-    let roots: Vec<String> = roots.collect();
-    let text = format!("the root, which a client has already: {}", roots.join(", "));
-    (!roots.is_empty()).then(|| Fact::new("not needed", text))
 }

@@ -116,6 +116,26 @@ pub fn chain(written: &str) -> Result<Chain, String> {
     }
 }
 
+/// The profile of a public broker: that of HiveMQ Cloud, the smallest of those that are known.
+const PUBLIC_BROKER: (&str, &str) = BUILT_IN[0];
+
+/// The certificates of a public broker.
+pub fn public_broker() -> Chain {
+    let (name, file) = PUBLIC_BROKER;
+    // A test reads every profile.
+    read(file).map_or_else(
+        |_| Chain::default(),
+        |profile| Chain::Sized(profile.sizes.called(name)),
+    )
+}
+
+/// The profile of a chain, if it is built in.
+pub fn profile(chain: Chain) -> Option<Profile> {
+    let name = chain.to_string();
+    let (_, file) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
+    read(file).ok()
+}
+
 /// The chain that a file has.
 fn of_file(path: &Path) -> Result<Chain, String> {
     let file = Input::Pem.text(path).map_err(|error| error.to_string())?;
@@ -141,6 +161,7 @@ mod tests {
 
     #[test]
     fn every_profile_is_read_and_is_found_by_its_name() {
+        assert_eq!(public_broker().to_string(), "letsencrypt-ecdsa");
         for (name, file) in BUILT_IN {
             let profile = read(file).unwrap_or_else(|error| panic!("{name}: {error}"));
             let chain = chain(name).expect(name);

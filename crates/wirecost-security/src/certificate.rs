@@ -18,6 +18,7 @@
 mod key;
 mod kind;
 mod pem;
+pub mod sent;
 mod sized;
 pub mod x509;
 

@@ -7,12 +7,13 @@
 //! - [`standard`]: both ends of a run use it: X25519 and AES-128-GCM
 //! - `with_certificate_curve`: adds P-256, which TLS 1.2 needs
 //! - `classical`: like [`standard`], without the signature schemes of ML-DSA
-//! - `chosen`: the groups of a run, and the suites of its certificates
+//! - `chosen`: the groups and the cipher of a run, and the suites of its certificates
 //! - [`wide`]: all groups and suites of the library, for foreign servers
 //! - `seeded`: like `chosen`, with keys and nonces from a seed (feature `seeded`)
-//! - [`Groups`]: the groups of the key exchange by name
+//! - [`Groups`], [`Cipher`]: the groups of the key exchange and the ciphers of records by name
 //! - [`Clock`]: the time of an endpoint, for certificates and tickets
 
+mod cipher;
 mod clock;
 mod groups;
 #[cfg(any(test, feature = "seeded"))]
@@ -25,6 +26,7 @@ use rustls::SignatureScheme;
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 
+pub use self::cipher::Cipher;
 pub use self::clock::Clock;
 pub use self::groups::{Group, Groups};
 #[cfg(any(test, feature = "seeded"))]
@@ -44,17 +46,15 @@ pub struct Choice {
     pub groups: Groups,
     /// The key of the certificates.
     pub key: KeyKind,
+    /// The cipher of records.
+    pub cipher: Cipher,
 }
 
-/// The groups of a run, and AES-128-GCM, with the suite of TLS 1.2 that its certificates need.
+/// The groups and the cipher of a run, with the suite of TLS 1.2 that its certificates need.
 pub(crate) fn chosen(choice: Choice) -> Arc<CryptoProvider> {
-    let Choice { groups, key } = choice;
-    let tls12 = match key.is_rsa() {
-        true => cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        false => cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    };
+    let Choice { groups, key, cipher } = choice;
     Arc::new(CryptoProvider {
-        cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256, tls12],
+        cipher_suites: cipher.of_library(key).to_vec(),
         kx_groups: groups.iter().map(Group::of_library).collect(),
         ..narrow()
     })

@@ -50,7 +50,7 @@ pub use config::{
 };
 pub(crate) use config::{client_verifier, parse_server_name};
 pub use fault::certificate::Flaw;
-pub use negotiated::Negotiated;
+pub use negotiated::{Negotiated, group_name, suite_name};
 pub use quic::{QuicClient, QuicServer, quic_fault};
 pub use server::Server;
 

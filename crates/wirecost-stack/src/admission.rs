@@ -13,6 +13,10 @@ pub struct Admission {
     pub identity: Option<Identity>,
     /// The authorities (in DER) that may issue clients' certificates. If empty, clients need no certificate.
     pub client_authorities: Vec<Vec<u8>>,
+    /// The certificate and key of DTLS, where they are others.
+    pub dtls_identity: Option<Identity>,
+    /// The authority of clients' certificates of DTLS, where it is another one.
+    pub dtls_authority: Option<Vec<u8>>,
     /// The pre-shared keys of DTLS by identity.
     pub psks: Vec<dtls::Psk>,
     /// The OSCORE contexts of clients.
@@ -26,7 +30,10 @@ pub struct Admission {
 impl Admission {
     /// The admission of a run's server: it accepts the devices over every channel. With `certificates` each device needs one.
     pub(super) fn of_devices(credentials: &Credentials, certificates: bool, devices: usize) -> Self {
+        let dtls = credentials.of_dtls();
         Self {
+            dtls_identity: Some(dtls.server),
+            dtls_authority: Some(dtls.authority),
             identity: Some(credentials.server.clone()),
             client_authorities: if certificates {
                 vec![credentials.authority.clone()]

@@ -85,6 +85,8 @@ pub struct ClientOffer {
     pub trust: tls::Trust,
     /// The clients' certificate and key.
     pub identity: Option<Identity>,
+    /// The authority and the clients' identity of DTLS, where they are others than those above.
+    pub dtls: Option<(Vec<u8>, Option<Identity>)>,
     /// The key that the server shares with clients (DTLS).
     pub psk: Option<dtls::Psk>,
     /// The versions of TLS; `None` is the one that the channel names.
@@ -112,6 +114,7 @@ impl ClientOffer {
             server_name: server_name.into(),
             trust,
             identity: None,
+            dtls: None,
             psk: None,
             versions: None,
             suites: tls::Suites::Wide,
@@ -126,9 +129,11 @@ impl ClientOffer {
     /// The offer of a run's devices to its server.
     fn of_run(credentials: &Credentials, options: ChannelOptions) -> Self {
         let trust = tls::Trust::Authorities(vec![credentials.authority.clone()]);
+        let dtls = credentials.of_dtls();
         Self {
             key_log: credentials.key_log.clone(),
             identity: credentials.client_where(options.client_certificates),
+            dtls: Some((dtls.authority, options.client_certificates.then_some(dtls.client))),
             psk: Some(dtls::Psk::new(credentials.psk.as_bytes())),
             suites: options.suites()[0],
             datagram_bytes: options.datagram_bytes,
@@ -162,15 +167,22 @@ impl ClientOffer {
     }
 
     fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, StackError> {
-        let certificates = || dtls::Certificates {
-            trust: match self.trust.clone() {
-                tls::Trust::Authorities(certificates) => dtls::Trust::Authorities {
-                    certificates,
-                    server_name: self.server_name.clone(),
-                },
-                tls::Trust::Anyone => dtls::Trust::Anyone,
+        let authorities = |certificates| dtls::Trust::Authorities {
+            certificates,
+            server_name: self.server_name.clone(),
+        };
+        let certificates = || match (&self.dtls, self.trust.clone()) {
+            (Some((authority, identity)), _) => dtls::Certificates {
+                trust: authorities(vec![authority.clone()]),
+                identity: identity.clone(),
             },
-            identity: self.identity.clone(),
+            (None, trust) => dtls::Certificates {
+                trust: match trust {
+                    tls::Trust::Authorities(certificates) => authorities(certificates),
+                    tls::Trust::Anyone => dtls::Trust::Anyone,
+                },
+                identity: self.identity.clone(),
+            },
         };
         let offer = match channel {
             Channel::Dtls13 => dtls::Offer::Dtls13(certificates()),
@@ -348,10 +360,18 @@ impl ServerChannels {
     /// # Errors
     /// There is neither a certificate nor a key, or they cannot be used.
     pub fn dtls(&self) -> Result<dtls::ServerConfig, StackError> {
+        let admission = &self.admission;
         let accept = dtls::Accept {
-            identity: self.admission.identity.clone(),
-            psks: self.admission.psks.clone(),
-            client_authorities: self.admission.client_authorities.clone(),
+            identity: admission
+                .dtls_identity
+                .as_ref()
+                .or(admission.identity.as_ref())
+                .cloned(),
+            psks: admission.psks.clone(),
+            client_authorities: match &admission.dtls_authority {
+                Some(own) if !admission.client_authorities.is_empty() => vec![own.clone()],
+                _ => admission.client_authorities.clone(),
+            },
             cookie: self.options.dtls_cookie,
         };
         let (key_log, datagram_bytes) = (self.key_log.clone(), self.options.datagram_bytes);

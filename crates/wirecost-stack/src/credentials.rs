@@ -42,6 +42,17 @@ pub struct Credentials {
     pub psk: String,
     /// The master secret of `+oscore` (RFC 8613, section 3.2).
     pub oscore_secret: [u8; SECRET_BYTES],
+    /// What DTLS has in place of the certificates above, where they are a chain that its library cannot send.
+    dtls: Option<Box<Certificates>>,
+}
+
+/// The certificates of both sides, as one protocol has them.
+#[derive(Clone)]
+pub(super) struct Certificates {
+    /// The authority that the peers trust.
+    pub(super) authority: Vec<u8>,
+    pub(super) server: Identity,
+    pub(super) client: Identity,
 }
 
 impl Credentials {
@@ -89,6 +100,27 @@ impl Credentials {
         Self { key_log, ..self }
     }
 
+    /// The same credentials with the certificates of `other` for DTLS.
+    #[must_use]
+    pub fn with_dtls_of(self, other: &Self) -> Self {
+        let dtls = Some(Box::new(other.of_tls()));
+        Self { dtls, ..self }
+    }
+
+    /// The certificates of TLS and QUIC.
+    fn of_tls(&self) -> Certificates {
+        Certificates {
+            authority: self.authority.clone(),
+            server: self.server.clone(),
+            client: self.client.clone(),
+        }
+    }
+
+    /// The certificates of DTLS.
+    pub(super) fn of_dtls(&self) -> Certificates {
+        self.dtls.as_deref().cloned().unwrap_or_else(|| self.of_tls())
+    }
+
     fn from_entropy(
         kind: certificate::Kind,
         (epoch, key_log): (Epoch, KeyLog),
@@ -108,6 +140,7 @@ impl Credentials {
             client: Identity::client(&authority, CLIENT_NAME)?,
             psk: psk.iter().map(|byte| format!("{byte:02x}")).collect(),
             oscore_secret,
+            dtls: None,
         })
     }
 }

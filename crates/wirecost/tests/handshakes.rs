@@ -166,6 +166,71 @@ fn a_load_has_the_handshakes_of_a_comparison() {
     assert!(out.stderr.contains("no common group"), "{}", out.stderr);
 }
 
+/// SHA-384 makes each Finished of TLS 1.3 16 B longer; ChaCha20 has no nonce in a record of TLS 1.2 (RFC 7905, section 2).
+#[test]
+fn a_cipher_changes_what_its_hash_and_its_nonce_say() {
+    let run = |cipher: &str| -> Vec<[u64; 2]> {
+        let cells = cells(&format!(
+            "mqtt-qos1+tls1.3,mqtt-qos1+tls1.2,http3 --cipher {cipher}"
+        ))
+        .into_iter();
+        let bytes = |cell: Cell| {
+            let up = |section: Option<wirecost_results::Section>| section.expect("a section").up.security.min;
+            [up(cell.connect), up(cell.message)]
+        };
+        cells.map(bytes).collect()
+    };
+    let [aes128, aes256, chacha] = ["aes128-gcm", "aes256-gcm", "chacha20-poly1305"].map(run);
+    // In QUIC a tag belongs to the transport.
+    let more: Vec<[u64; 2]> = aes256
+        .iter()
+        .zip(&aes128)
+        .map(|(one, other)| [one[0] - other[0], one[1] - other[1]])
+        .collect();
+    assert_eq!(more, [[16, 0], [0, 0], [16, 0]]);
+    let less: Vec<u64> = aes128
+        .iter()
+        .zip(&chacha)
+        .map(|(one, other)| one[1] - other[1])
+        .collect();
+    assert_eq!(less, [0, 8, 0]);
+    let home = open_folder();
+    for (line, expected) in [
+        (
+            "compare mqtt-qos1+tls1.3 --cipher aes128-ccm8",
+            "no library of TLS here has CCM",
+        ),
+        (
+            "compare coap-con+dtls1.3 --cipher aes256-gcm --engine sim",
+            "X25519 with AES-128-GCM",
+        ),
+        (
+            "compare coap-con --cipher aes256-gcm --engine sim",
+            "it would change nothing",
+        ),
+        (
+            "choose coap-con+oscore --every 1h --cipher aes256-gcm",
+            "it would change nothing",
+        ),
+    ] {
+        let out = said(wirecost(home.path()).args(line.split_whitespace()));
+        assert_eq!(out.code, Some(2), "{line}: {}", out.stderr);
+        assert!(out.stderr.contains(expected), "{line}: {}", out.stderr);
+    }
+}
+
+/// A chain for TLS beside DTLS, which has its leaf and the bytes of before.
+#[test]
+fn dtls_has_a_leaf_beside_a_chain_where_it_is_asked_for() {
+    let run = |more: &str| connects(&format!("coap-con+dtls1.3,coap-tcp+tls1.3 {more}"));
+    let leaf = run("");
+    let chain = run("--chain aws");
+    let both = run("--chain aws --dtls-leaf");
+    assert!(chain[0].0.contains("one P-256 leaf"), "{chain:?}");
+    assert_eq!((&both[0], &both[1]), (&leaf[0], &chain[1]));
+    assert!(both[1].1 > leaf[1].1 + 4_000, "{both:?} {leaf:?}");
+}
+
 #[test]
 fn choose_says_what_post_quantum_security_adds() {
     let home = open_folder();

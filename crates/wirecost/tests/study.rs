@@ -29,6 +29,32 @@ fn verdicts(said: &Said) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The IETF's comparison of security protocols: 60 rows, of which those of records can be judged. The file has what must come out.
+#[test]
+fn sizes_of_records_are_those_of_the_ietfs_comparison() {
+    let home = open_folder();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/protocol-comparison");
+    let made = run(
+        home.path(),
+        &format!("run {folder}/records.yaml --quiet --out records"),
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let said = run(
+        home.path(),
+        &format!("claims {folder}/claims.yaml records --json -"),
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let verdicts = verdicts(&said);
+    let count = |wanted: &str| verdicts.iter().filter(|(_, verdict)| verdict == wanted).count();
+    assert_eq!((count("reproduced"), count("differs")), (13, 4), "{verdicts:?}");
+    assert_eq!(count("not_run"), verdicts.len() - 17, "{verdicts:?}");
+    assert!(
+        said.stdout.contains("no library here has Group OSCORE"),
+        "{}",
+        said.stdout
+    );
+}
+
 #[test]
 fn every_verdict_comes_out_once() {
     let home = open_folder();

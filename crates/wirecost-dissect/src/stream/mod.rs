@@ -26,6 +26,7 @@ mod tests;
 use wirecost_http::http3::open::Secrets;
 use wirecost_proto::{BothWays, Direction};
 
+use crate::handshakes::TlsHandshake;
 use crate::span_list::{Rest, SpanList};
 use amqp::Amqp;
 use detect::{Detected, detect};
@@ -163,6 +164,14 @@ impl Stream {
             Protocol::Mongodb(_) => "MongoDB".to_owned(),
             Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
+        }
+    }
+
+    /// What the handshake of TLS had, if there was one.
+    pub(crate) fn handshake(&self) -> Option<TlsHandshake> {
+        match &self.protocol {
+            Protocol::Tls(tls) => tls.handshake(),
+            _ => None,
         }
     }
 

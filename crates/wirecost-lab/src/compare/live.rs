@@ -30,7 +30,7 @@ use wirecost_results::environment::PowerSamples;
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell};
-use wirecost_security::KeyLog;
+use wirecost_security::{Epoch, KeyLog, certificate};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use wirecost_stack::error::ClientError;
 use wirecost_stack::{Channel, Credentials, Message};
@@ -187,6 +187,15 @@ impl NetworkFacts {
     }
 }
 
+/// The certificates and keys of a run.
+fn credentials_of(options: &Options, epoch: Epoch) -> Result<Credentials, certificate::Error> {
+    let credentials = Credentials::generate_of_kind(options.handshake.kind(), epoch, options.keys)?;
+    match options.handshake.dtls_leaf {
+        true => Ok(credentials.with_dtls_of(&Credentials::generate(epoch, false)?)),
+        false => Ok(credentials),
+    }
+}
+
 /// Runs a plan. Call it before any thread starts, or after [`wirecost_live::topology::prepare`]. `reached` is the server that
 /// runs already, if there is one.
 ///
@@ -209,7 +218,7 @@ pub fn run(
         clock,
         activity,
     } = site;
-    let credentials = Credentials::generate_of_kind(options.handshake.kind(), clock.epoch(), options.keys)?;
+    let credentials = credentials_of(options, clock.epoch())?;
     write_oscore_contexts(options, &plan, &credentials, folder)?;
     let is_over = || progress.is_interrupted();
     let foreign = Foreign::start(

@@ -109,6 +109,15 @@ pub enum SimulationError {
     Stopped,
 }
 
+/// The certificates and keys of all cells.
+fn credentials_of(options: &Options) -> Result<Credentials, certificate::Error> {
+    let credentials = Credentials::simulated_of_kind(options.handshake.kind(), options.seed)?;
+    match options.handshake.dtls_leaf {
+        true => Ok(credentials.with_dtls_of(&Credentials::simulated(options.seed)?)),
+        false => Ok(credentials),
+    }
+}
+
 /// Simulates cell `index` of a plan, with the same result for the same scenario, seed and cell on any machine.
 ///
 /// # Errors
@@ -150,9 +159,7 @@ impl<'a> Simulation<'a> {
         let rng = planned.rng.purpose(key_of("object"));
         let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?
             .in_form(self.options.sending.http.requests());
-        let credentials = self
-            .credentials
-            .get_or_init(|| Credentials::simulated_of_kind(self.options.handshake.kind(), self.options.seed));
+        let credentials = self.credentials.get_or_init(|| credentials_of(self.options));
         let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
         let recorded = credentials.clone().with_key_log(self.key_log());
         for sample in 0..self.options.samples {

@@ -6,7 +6,7 @@ use wirecost_proto::{ByteSize, Congestion};
 use wirecost_results::resolved::Tree;
 use wirecost_results::value::ValueError;
 use wirecost_security::certificate::{Chain, KeyKind};
-use wirecost_security::provider::Groups;
+use wirecost_security::provider::{Cipher, Groups};
 
 use super::row::{Form, Kind, Named, Names, Parsed, Seconds, SharedRow, Spec, Value, forms};
 use crate::certificates;
@@ -74,6 +74,14 @@ common! {
     /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
     /// with a HelloRetryRequest.
     ServerGroup: GroupNames = None => Spec::FILE.takes("GROUP,...");
+    /// Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certificates.
+    CipherOfRecords: Named<Cipher> = Cipher::Aes128Gcm => Spec::FILE.takes("NAME");
+    /// Let DTLS have a P-256 leaf of its own beside the --chain of TLS and HTTP/3: its library sends no chain.
+    DtlsLeaf: bool = false => Spec::FILE;
+}
+
+impl Names for Cipher {
+    const NAMES: &'static [&'static str] = Self::NAMES;
 }
 
 impl Names for Congestion {

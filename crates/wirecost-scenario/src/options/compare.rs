@@ -26,8 +26,9 @@ use crate::key::Holds::{Conditions, Few, Flag, List, Of, Table, Text, Word};
 use crate::key::{COMPRESSION, COUNT, ENCODING, READINGS, SIZE, STACK, TIME};
 use crate::link::shape::LINKS;
 use crate::options::common::{
-    AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
-    PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody, Seed, ServerGroup, Timeout,
+    AmqpFrameSize, ChainOf, Chunk, CipherOfRecords, CongestionControl, DtlsLeaf, Group, Ipv6, KeepAlive,
+    LeafKey, Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, Resource, ResponseBody, Seed,
+    ServerGroup, Timeout,
 };
 pub use crate::options::handshake::Handshake;
 use crate::options::row::{Form, Kind, Named, Names, SharedRow, Spec, options};
@@ -120,11 +121,13 @@ options! {
         /// DTLS servers request a cookie first, which costs one more round trip.
         option dtls_cookie: bool as bool = false => Spec::under(CONNECTIONS).further().always_written();
         /// The certificates and groups of TLS.
-        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
+        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group", "cipher", "dtls_leaf"];
         common certificate at handshake.certificate: LeafKey => LeafKey::SPEC.below(CONNECTIONS).further();
         common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
+        common cipher at handshake.cipher: CipherOfRecords => CipherOfRecords::SPEC.below(CONNECTIONS).further();
+        common dtls_leaf at handshake.dtls_leaf: DtlsLeaf => DtlsLeaf::SPEC.below(CONNECTIONS).further();
         /// Send the measured messages at this interval instead of letting each one settle.
         keys interval: Of(&TIME), by |options| Some(Tree::text(DisplayDuration(options.schedules.first()?.interval?)))
             => Spec::FILE.dimension();

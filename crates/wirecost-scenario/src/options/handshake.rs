@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use wirecost_security::certificate::{self, Chain, KeyKind};
-use wirecost_security::provider::{Choice, Groups};
+use wirecost_security::provider::{Choice, Cipher, Groups};
 use wirecost_stack::{Application, Channel, Stack};
 
-use super::common::{CertificateKey, ChainOf, ChainText, Group, GroupNames, LeafKey, ServerGroup};
+use super::common::{
+    CertificateKey, ChainOf, ChainText, CipherOfRecords, Group, GroupNames, LeafKey, ServerGroup,
+};
 use super::refusal::{About, Checked, refuse};
-use super::row::{Form, Row, Rows, SharedRow, of_kind};
+use super::row::{Form, Named, Row, Rows, SharedRow, of_kind};
 use crate::certificates;
 
 /// The certificates and groups of TLS.
@@ -22,6 +24,10 @@ pub struct Handshake {
     pub group: Option<Groups>,
     /// Groups of the server; `None` if they are the same.
     pub server_group: Option<Groups>,
+    /// The cipher of records, at both ends.
+    pub cipher: Cipher,
+    /// Whether DTLS has a P-256 leaf of its own beside a chain for TLS, which its library cannot send.
+    pub dtls_leaf: bool,
 }
 
 impl Handshake {
@@ -34,11 +40,26 @@ impl Handshake {
         }
     }
 
+    /// The handshake with a public broker of those stacks: its certificates, and a leaf where a stack has DTLS, which no public broker
+    /// speaks.
+    #[must_use]
+    pub fn with_public_broker(self, stacks: &[Stack]) -> Self {
+        if !stacks.iter().any(has_tls_certificates) {
+            return self;
+        }
+        Self {
+            chain: certificates::public_broker(),
+            dtls_leaf: stacks.iter().any(has_dtls_certificates),
+            ..self
+        }
+    }
+
     /// What devices offer.
     pub fn offered(&self) -> Choice {
         Choice {
             groups: self.group.unwrap_or_default(),
             key: self.kind().key,
+            cipher: self.cipher,
         }
     }
 
@@ -78,11 +99,14 @@ impl Handshake {
     }
 
     fn refuses_dtls(&self, stack: Stack) -> Option<String> {
-        let is_own = self.kind() == certificate::Kind::default()
-            && self.offered() == Choice::default()
-            && self.accepted() == Choice::default();
-        (!is_own)
-            .then(|| format!("{stack} has one P-256 leaf and X25519, so far: its library sends no chain"))
+        let has_leaf = self.dtls_leaf || self.kind() == certificate::Kind::default();
+        let groups = [self.offered().groups, self.accepted().groups];
+        let is_other = !has_leaf || groups != [Groups::default(); 2] || self.cipher != Cipher::default();
+        is_other.then(|| {
+            format!(
+                "{stack} has one P-256 leaf and X25519 with AES-128-GCM, so far: its library sends no chain"
+            )
+        })
     }
 
     /// Checks that the leaf of the chain has the key that is asked for.
@@ -116,6 +140,8 @@ impl Handshake {
             // Devices may offer what they like to a server that runs already.
             ("group", self.group.is_some(), server == ServerOf::Started),
             ("server_group", self.server_group.is_some(), is_foreign),
+            ("cipher", self.cipher != Cipher::default(), is_foreign),
+            ("dtls_leaf", self.dtls_leaf, is_foreign),
         ];
         let foreign =
             "it works with the built-in servers: other servers have certificates and groups of their own";
@@ -131,11 +157,23 @@ impl Handshake {
 
 /// Whether a stack's handshake has certificates and groups.
 const fn has_certificates(stack: &Stack) -> bool {
+    has_tls_certificates(stack) || has_dtls_certificates(stack)
+}
+
+/// The same with TLS or QUIC.
+const fn has_tls_certificates(stack: &Stack) -> bool {
     match stack.channel {
-        Channel::Tls13 | Channel::Tls12 | Channel::Dtls13 | Channel::Dtls12 => true,
+        Channel::Tls13 | Channel::Tls12 => true,
         Channel::Plain => matches!(stack.application, Application::Http3),
-        Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => false,
+        Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => {
+            false
+        }
     }
+}
+
+/// The same with DTLS.
+const fn has_dtls_certificates(stack: &Stack) -> bool {
+    matches!(stack.channel, Channel::Dtls13 | Channel::Dtls12)
 }
 
 /// The heading of its flags in the help of commands that have no other options by rows.
@@ -187,6 +225,19 @@ impl Rows for Handshake {
             }),
             |own| GroupNames::write(&own.server_group),
         ),
+        Row::new(
+            (
+                "cipher",
+                CipherOfRecords::DOC,
+                CipherOfRecords::SPEC.below(SECURITY).further(),
+            ),
+            of_kind(<Named<Cipher> as Form>::KIND),
+            Some(|text, own| {
+                own.cipher = <Named<Cipher> as Form>::read(text)?;
+                Ok(())
+            }),
+            |own| <Named<Cipher> as Form>::write(&own.cipher),
+        ),
     ];
 
     fn defaults() -> Self {
@@ -212,6 +263,8 @@ struct Texts {
     chain: String,
     group: Option<String>,
     server_group: Option<String>,
+    cipher: String,
+    dtls_leaf: bool,
 }
 
 impl From<Handshake> for Texts {
@@ -221,6 +274,8 @@ impl From<Handshake> for Texts {
             chain: handshake.chain.to_string(),
             group: handshake.group.map(|groups| groups.to_string()),
             server_group: handshake.server_group.map(|groups| groups.to_string()),
+            cipher: handshake.cipher.to_string(),
+            dtls_leaf: handshake.dtls_leaf,
         }
     }
 }
@@ -235,6 +290,8 @@ impl TryFrom<Texts> for Handshake {
             chain: certificates::chain(&texts.chain)?,
             group: groups(texts.group)?,
             server_group: groups(texts.server_group)?,
+            cipher: texts.cipher.parse()?,
+            dtls_leaf: texts.dtls_leaf,
         })
     }
 }
@@ -266,6 +323,14 @@ mod tests {
             certificate: Some(KeyKind::MlDsa65),
             ..Handshake::default()
         };
+        let public = Handshake {
+            chain: certificates::chain("aws").expect("a profile"),
+            ..Handshake::default()
+        };
+        let beside = Handshake {
+            dtls_leaf: true,
+            ..public
+        };
         for (stack, handshake, why) in [
             ("mqtt-qos1+tls1.2", hybrid, Some("TLS 1.2 has no ML-KEM")),
             ("mqtt-qos1+tls1.2", either, None),
@@ -277,6 +342,17 @@ mod tests {
             ),
             ("mqtt-qos1+tls1.2", dilithium, Some("TLS 1.2 has no ML-DSA")),
             ("coap-con+dtls1.3", dilithium, Some("one P-256 leaf and X25519")),
+            ("coap-con+dtls1.3", public, Some("one P-256 leaf and X25519")),
+            ("coap-con+dtls1.3", beside, None),
+            (
+                "coap-con+dtls1.2",
+                Handshake {
+                    group: hybrid.group,
+                    ..beside
+                },
+                Some("one P-256 leaf and X25519"),
+            ),
+            ("mqtt-qos1+tls1.2", beside, None),
             ("coap-con+dtls1.2-psk", lacking, None),
             ("mqtt-qos1", lacking, None),
         ] {
@@ -288,11 +364,27 @@ mod tests {
     }
 
     #[test]
+    fn a_public_broker_has_a_chain_for_tls_and_dtls_keeps_its_leaf() {
+        let stacks =
+            |names: &[&str]| -> Vec<Stack> { names.iter().map(|name| name.parse().expect(name)).collect() };
+        let of = |names: &[&str]| Handshake::default().with_public_broker(&stacks(names));
+        assert_eq!(of(&["coap-con+oscore", "coap-con+dtls1.3"]), Handshake::default());
+        let both = of(&["http3", "coap-con+dtls1.3"]);
+        assert_eq!(both.chain.to_string(), "letsencrypt-ecdsa");
+        assert!(both.dtls_leaf && !of(&["http3", "coap-con+oscore"]).dtls_leaf);
+        for stack in stacks(&["http3", "coap-con+dtls1.3", "mqtt-qos1+tls1.2"]) {
+            assert_eq!(both.refuses(stack), None, "{stack}");
+        }
+    }
+
+    #[test]
     fn a_handshake_survives_its_texts() {
         for chain in ["leaf", "letsencrypt-ecdsa", "rsa2048:1300+1290"] {
             let handshake = Handshake {
                 chain: certificates::chain(chain).expect(chain),
                 group: "p256,x25519".parse().ok(),
+                cipher: Cipher::Chacha20Poly1305,
+                dtls_leaf: true,
                 ..Handshake::default()
             };
             let texts = serde_json::to_string(&handshake).expect("a text");

@@ -40,8 +40,8 @@ use crate::key::Holds::{ByName, Few, List, Of, Scalar, Several, Table, Text};
 use crate::key::{COMPRESSION, ENCODING, RATE, READINGS, SIZE, STACK};
 use crate::link::shape::LINKS;
 use crate::options::common::{
-    AmqpFrameSize, ChainOf, Chunk, CongestionControl, Group, Ipv6, KeepAlive, LeafKey, Nagle,
-    PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
+    AmqpFrameSize, ChainOf, Chunk, CipherOfRecords, CongestionControl, Group, Ipv6, KeepAlive, LeafKey,
+    Nagle, PipelinedConnect, ReadingInQuery, RequestHeaders, ResponseBody, Seed, ServerGroup, Timeout,
 };
 use crate::options::handshake::Handshake;
 use crate::options::row::{Kind, Named, Names, Parsed, Scaled, SharedRow, Spec, forms, options};
@@ -113,11 +113,12 @@ options! {
         common congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
         common pipelined_connect: PipelinedConnect => PipelinedConnect::SPEC.below(CONNECTIONS).further();
         /// The certificates and groups of TLS.
-        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group"];
+        field handshake: Handshake = Handshake::default(), in ["certificate", "chain", "group", "server_group", "cipher"];
         common certificate at handshake.certificate: LeafKey => LeafKey::SPEC.below(CONNECTIONS).further();
         common chain at handshake.chain: ChainOf => ChainOf::SPEC.below(CONNECTIONS).further();
         common group at handshake.group: Group => Group::SPEC.below(CONNECTIONS).further();
         common server_group at handshake.server_group: ServerGroup => ServerGroup::SPEC.below(CONNECTIONS).further();
+        common cipher at handshake.cipher: CipherOfRecords => CipherOfRecords::SPEC.below(CONNECTIONS).further();
         common amqp_frame_size: AmqpFrameSize => AmqpFrameSize::SPEC.below(CONNECTIONS).further();
         /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
         /// its time contains the connect).

@@ -1,6 +1,6 @@
 //! The negotiated parameters.
 
-use rustls::{CommonState, HandshakeKind, ProtocolVersion};
+use rustls::{CipherSuite, CommonState, HandshakeKind, NamedGroup, ProtocolVersion};
 
 /// The negotiated parameters, as far as the handshake has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +27,28 @@ impl Negotiated {
         let certificates = connection.peer_certificates().unwrap_or_default();
         Self {
             version: connection.protocol_version().and_then(version),
-            // The library's names of TLS 1.3 suites have a prefix that the standard lacks (RFC 8446 appendix B.4).
-            suite: suite.map(|name| name.replacen("TLS13_", "TLS_", 1)),
-            group: group.map(|group| format!("{:?}", group.name())),
+            suite: suite.map(registered),
+            group: group.map(|group| group_name(group.name().into())),
             is_retried: connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest),
             protocol: connection.alpn_protocol().map(<[u8]>::to_vec),
             peer_certificates: certificates.iter().map(|der| der.to_vec()).collect(),
         }
     }
+}
+
+/// The registered name of a cipher suite by its number; `None` where the library does not know it.
+pub fn suite_name(number: u16) -> Option<String> {
+    CipherSuite::from(number).as_str().map(registered)
+}
+
+/// The library's names of TLS 1.3 suites have a prefix that the standard lacks (RFC 8446 appendix B.4).
+fn registered(name: &str) -> String {
+    name.replacen("TLS13_", "TLS_", 1)
+}
+
+/// The name of a group by its number.
+pub fn group_name(number: u16) -> String {
+    format!("{:?}", NamedGroup::from(number))
 }
 
 const fn version(version: ProtocolVersion) -> Option<&'static str> {

@@ -44,6 +44,8 @@ impl Portable {
             client: identity(&self.client)?,
             psk: self.psk.clone(),
             oscore_secret: self.oscore_secret,
+            // Only a run of several stacks has others, and it has one process.
+            dtls: None,
         })
     }
 }

@@ -21,7 +21,8 @@ use super::{BatchArguments, BatteryArguments, FleetArguments, NetworkArguments};
 #[command(
     after_help = "Every stack is simulated on the link in each way that it can be used: with a connection for each reading and with a \
     persistent one for a day, at most 288 messages; started cold, resumed and with early data; for MQTT with keep-alives of 60s \
-    and with the longest that the NAT of the link allows. What meets the requirements comes first; the last column says \
+    and with the longest that the NAT of the link allows. TLS has the certificates of a public broker (--chain letsencrypt-ecdsa) \
+    unless --certificate or --chain says otherwise. What meets the requirements comes first; the last column says \
     what does not, and why. Energy, battery life and money are modelled: wirecost devices and wirecost tariffs list the names.\n\n\
     wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
     wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\

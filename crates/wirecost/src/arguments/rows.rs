@@ -51,6 +51,11 @@ impl<O: Rows> Typed<O> {
     pub fn set(&self, options: &mut O) -> Result<(), ScenarioError> {
         self.0.iter().try_for_each(|(row, text)| row.set(text, options))
     }
+
+    /// Whether an option has been typed.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(row, _)| row.key == key)
+    }
 }
 
 impl<O: Rows> FromArgMatches for Typed<O> {

@@ -262,7 +262,7 @@ impl ServeArguments {
             certificate: self.certificate,
             chain: self.chain,
             group: self.group,
-            server_group: None,
+            ..Handshake::default()
         }
     }
 }

@@ -286,17 +286,36 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
     if link.cell.is_some() {
         arguments.network.refuse_timers_of_a_cell()?;
     }
-    let mut handshake = Handshake::default();
-    arguments.handshake.set(&mut handshake)?;
     Ok(Inputs {
         arguments,
-        handshake,
+        handshake: handshake(arguments)?,
         link: *link,
         beside,
         device,
         battery: files::battery(&arguments.battery)?,
         tariff: arguments.tariff.as_deref().map(files::tariff).transpose()?,
     })
+}
+
+/// The handshakes of today: those with a public broker, unless certificates are asked for.
+fn handshake(arguments: &ChooseArguments) -> Result<Handshake, Failure> {
+    let mut handshake = match arguments.handshake.has("certificate") || arguments.handshake.has("chain") {
+        true => Handshake::default(),
+        false => Handshake::default().with_public_broker(&stacks(arguments)),
+    };
+    arguments.handshake.set(&mut handshake)?;
+    Ok(handshake)
+}
+
+/// The stacks to choose from.
+fn stacks(arguments: &ChooseArguments) -> Vec<Stack> {
+    if !arguments.stacks.is_empty() {
+        return arguments.stacks.clone();
+    }
+    let usual = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
+    usual
+        .filter(|stack| needs::refusals(arguments, *stack).is_empty())
+        .collect()
 }
 
 impl Inputs<'_> {
@@ -317,16 +336,7 @@ impl Inputs<'_> {
 /// The comparison that is simulated: each stack in each way.
 fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let arguments = inputs.arguments;
-    let default = || {
-        let stacks = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
-        stacks
-            .filter(|stack| needs::refusals(arguments, *stack).is_empty())
-            .collect()
-    };
-    let stacks = match arguments.stacks.as_slice() {
-        [] => default(),
-        given => given.to_vec(),
-    };
+    let stacks = stacks(arguments);
     if stacks.is_empty() {
         return Err(needs::no_stack(arguments));
     }

@@ -94,6 +94,7 @@ fn lacking(need: &str) -> Option<String> {
         }
         Some(("figure", name)) if Metric::named(name).is_some() => None,
         Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
+        Some(("library", what)) => Some(format!("no library here has {what}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
         _ => Some(format!("{need} is unknown here")),
     }

@@ -26,7 +26,9 @@ fn a_packet_that_is_lost_on_its_way_to_the_device_counts_everywhere() {
     );
     let chosen = of_choose(&json(
         home,
-        &format!("choose -q -n {DEVICES} --size 64B --every 1h {asked} {TERMS} {stacks} --out choice"),
+        &format!(
+            "choose -q -n {DEVICES} --size 64B --every 1h --certificate p256 {asked} {TERMS} {stacks} --out choice"
+        ),
     ));
     assert_eq!(chosen.len(), 2 * STACKS.len() - 1);
     let simulated = json(

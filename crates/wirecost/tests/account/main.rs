@@ -262,7 +262,7 @@ fn link_agrees(home: &Path, (link, of_run, translator): (&str, &str, &str)) {
             let choice = run(
                 home,
                 &format!(
-                    "choose -q -n 1 --size 64B --every {interval} {asked} {TERMS} --start cold {} --out {name}-choose",
+                    "choose -q -n 1 --size 64B --every {interval} {asked} {TERMS} --start cold --certificate p256 {} --out {name}-choose",
                     STACKS.join(" ")
                 ),
             );

@@ -10,7 +10,7 @@ use crate::common::{open_folder, said, wirecost};
 #[test]
 fn the_longest_keep_alive_that_the_link_allows_is_a_row() {
     let home = open_folder();
-    let asked = "amqp-unsettled+tls1.3,mqtt-qos1+tls1.3 --every 15min --size 64B --link lte-m --start cold";
+    let asked = "amqp-unsettled+tls1.3,mqtt-qos1+tls1.3 --every 15min --size 64B --link lte-m --start cold --certificate p256";
     let choice = chosen(home.path(), &format!("{asked} --out run"));
     let kept = |choice: &Value, stack: &str| -> Vec<Value> {
         let kept = |row: &&Value| row["stack"] == stack && row["connection"] != "a connection each";
@@ -46,6 +46,54 @@ fn the_longest_keep_alive_that_the_link_allows_is_a_row() {
                 .expect("bytes"))
         .abs()
             < 2.0
+    );
+}
+
+/// A public broker sends a chain of two certificates. DTLS has its own leaf, as before.
+#[test]
+fn unless_certificates_are_asked_for_tls_has_those_of_a_public_broker() {
+    let home = open_folder();
+    let asked = "mqtt-qos1+tls1.3,coap-con+dtls1.3,coap-con+oscore --every 12h --rtt 50ms --start cold --keep-alive 0s";
+    let said = choose(
+        home.path(),
+        &format!("{asked} -n 2 -q --json public.json --out public"),
+    );
+    let words = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "TLS with the chain letsencrypt-ecdsa (p256) of a public broker and x25519, DTLS with a p256 leaf",
+        "certificates of TLS: letsencrypt-ecdsa, 1000 B (assumed) and 699 B; --certificate p256 is a leaf",
+    ] {
+        assert!(
+            words.contains(expected),
+            "{expected}: {}{}",
+            said.stdout,
+            said.stderr
+        );
+    }
+    let text = std::fs::read_to_string(home.path().join("public.json")).expect("JSON");
+    let public: Value = serde_json::from_str(&text).expect("JSON");
+    let private = chosen(home.path(), &format!("{asked} --certificate p256 --out private"));
+    let each = |choice: &Value, stack: &str| -> f64 {
+        let is_each = |row: &&Value| row["stack"] == stack && row["connection"] != "persistent for 2";
+        bytes_of(rows(choice).iter().find(is_each).expect("a row"))
+    };
+    let more = |stack: &str| each(&public, stack) - each(&private, stack);
+    // 1,699 B of certificates for one of 395 B, and the header of a second segment with its acknowledgement.
+    assert!(
+        (1_300.0..1_450.0).contains(&more("mqtt-qos1+tls1.3")),
+        "{}",
+        more("mqtt-qos1+tls1.3")
+    );
+    assert_eq!((more("coap-con+dtls1.3"), more("coap-con+oscore")), (0.0, 0.0));
+    // Where nothing has certificates of TLS, nothing is said of them.
+    let said = choose(
+        home.path(),
+        "coap-con+oscore --every 12h --rtt 50ms -n 1 -q --out none",
+    );
+    assert!(
+        said.code == Some(0) && !said.stdout.contains("certificates of TLS"),
+        "{}",
+        said.stdout
     );
 }
 

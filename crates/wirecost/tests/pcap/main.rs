@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use wirecost_results::{Cell, Section};
 
-use common::{Run, said, wirecost};
+use common::{Run, open_folder, said, wirecost};
 
 /// The output of `wirecost pcap` for a capture.
 fn pcap(capture: &Path) -> Value {
@@ -217,6 +217,70 @@ fn reordering_moves_nothing_into_the_connect() {
     assert_eq!(connect, [1_120, 600]);
     assert_eq!(layers_of(&table["total"]["connect"]).map(|way| way[6]), connect);
     assert_same_packets(&table, &capture, "reordered");
+}
+
+/// What the handshakes had, from the packets and their secrets: the chain of a public server, a group after a HelloRetryRequest, and what
+/// a resumption saves. Without the secrets TLS 1.3 hides its certificates, and TLS 1.2 does not.
+#[test]
+fn handshakes_have_their_suite_group_and_chain() {
+    let home = open_folder();
+    let stacks = "mqtt-qos1+tls1.3,mqtt-qos1+tls1.2";
+    let line = format!(
+        "compare {stacks} --engine sim -n 2 --start cold,resumed --chain letsencrypt-ecdsa --group p384,x25519 \
+         --server-group x25519,p256 -q --out run"
+    );
+    let made = said(wirecost(home.path()).args(line.split_whitespace()));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let capture = home.path().join("run/capture/sim.pcapng");
+    let table = pcap(&capture);
+    let groups = table["groups"].as_array().expect("groups").iter();
+    let all: Vec<&Value> = groups
+        .filter_map(|group| group["handshakes"].as_array())
+        .flatten()
+        .collect();
+    let of = |suite: &str, resumed: bool| -> &Value {
+        let is_it = |one: &&&Value| one["suite"] == suite && one["is_resumed"] == resumed;
+        all.iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{suite} {resumed}: {all:?}"))
+    };
+    let tls13 = "TLS_AES_128_GCM_SHA256";
+    let tls12 = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+    for suite in [tls13, tls12] {
+        let full = of(suite, false);
+        let bytes = full["certificates"].as_array().expect("a chain").iter();
+        let bytes: Vec<u64> = bytes.filter_map(|one| one["bytes"].as_u64()).collect();
+        assert_eq!(bytes, [1_000, 699], "{full}");
+        assert_eq!(full["group"], "X25519", "{full}");
+        assert_eq!(full["is_retried"], suite == tls13, "{full}");
+        let resumed = of(suite, true);
+        assert_eq!(
+            resumed["certificates"].as_array().map(Vec::len),
+            Some(0),
+            "{resumed}"
+        );
+        let number = |one: &Value, key: &str| one[key].as_f64().expect(key);
+        let down = |one: &Value| number(one, "security_bytes_down") / number(one, "handshakes");
+        assert!(down(full) - down(resumed) > 1_699.0, "{full} {resumed}");
+    }
+    let text = said(wirecost(home.path()).arg("pcap").arg(&capture)).stdout;
+    for expected in [
+        "X25519 after a HelloRetryRequest, which took a round trip",
+        "1699 B of certificates: localhost 1000 B, ",
+        " B less than a full one",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let line =
+        format!("compare {stacks} --engine sim -n 1 --chain letsencrypt-ecdsa --no-keys -q --out closed");
+    let made = said(wirecost(home.path()).args(line.split_whitespace()));
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let closed = home.path().join("closed/capture/sim.pcapng");
+    let text = said(wirecost(home.path()).arg("pcap").arg(closed)).stdout;
+    assert!(
+        text.contains("certificates: encrypted, no secrets") && text.contains("1699 B of certificates: "),
+        "{text}"
+    );
 }
 
 #[test]

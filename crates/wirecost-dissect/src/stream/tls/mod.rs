@@ -16,6 +16,7 @@ mod session;
 use wirecost_proto::{BothWays, Direction};
 
 use super::{Context, Stream, Unreadable};
+use crate::handshakes::TlsHandshake;
 use crate::span_list::{Purpose, SpanList};
 use queue::{Queue, Record};
 use session::{Opened, Session};
@@ -107,6 +108,11 @@ impl Tls {
         } else {
             format!("{} over {version}", self.inner.label())
         }
+    }
+
+    /// What the handshake had, if there was one.
+    pub(crate) fn handshake(&self) -> Option<TlsHandshake> {
+        self.session.seen()
     }
 
     /// Why bytes were left out.

@@ -12,11 +12,11 @@ use quinn_proto::crypto::{
 };
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::pki_types::ServerName;
 use rustls::quic::{Connection, KeyChange, Secrets, Suite, Version};
 
-use rustls::{CipherSuite, HandshakeKind, SupportedCipherSuite};
+use rustls::HandshakeKind;
 use wirecost_security::tls::ConfigError;
 
 use super::packet::VERSION_1;
@@ -33,7 +33,7 @@ pub(crate) struct ClientCrypto {
 impl ClientCrypto {
     /// The crypto of a client.
     pub(crate) fn new(tls: Arc<rustls::ClientConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
+        let initial = initial_suite().ok_or(unusable(NO_SUITE))?;
         Ok(Self { tls, initial, tap })
     }
 }
@@ -73,7 +73,7 @@ pub(crate) struct ServerCrypto {
 impl ServerCrypto {
     /// The crypto of a server. Tests the configuration once.
     pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
+        let initial = initial_suite().ok_or(unusable(NO_SUITE))?;
         rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new()).map_err(unusable)?;
         Ok(Self { tls, initial, tap })
     }
@@ -89,15 +89,9 @@ fn unusable(reason: impl ToString) -> ConfigError {
 /// Why a provider cannot be used.
 const NO_SUITE: &str = "no TLS_AES_128_GCM_SHA256";
 
-/// The suite of Initial packets (RFC 9001 section 5.2).
-fn initial_suite(provider: &CryptoProvider) -> Option<Suite> {
-    let mut suites = provider
-        .cipher_suites
-        .iter()
-        .filter_map(SupportedCipherSuite::tls13);
-    suites
-        .find(|suite| suite.common.suite == CipherSuite::TLS13_AES_128_GCM_SHA256)?
-        .quic_suite()
+/// The suite of Initial packets (RFC 9001 section 5.2), whichever suite TLS has.
+fn initial_suite() -> Option<Suite> {
+    TLS13_AES_128_GCM_SHA256.tls13()?.quic_suite()
 }
 
 impl crypto::ServerConfig for ServerCrypto {

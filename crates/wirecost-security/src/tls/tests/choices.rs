@@ -58,7 +58,13 @@ pub(super) fn ends_of(
     [client, server]: [Groups; 2],
     versions: Versions,
 ) -> Ends {
-    let choice = |groups| Suites::Chosen(Choice { groups, key });
+    let choice = |groups| {
+        Suites::Chosen(Choice {
+            groups,
+            key,
+            ..Choice::default()
+        })
+    };
     // RFC 8446 section 4.4.2: three bytes of length, and two of extensions, which TLS 1.2 lacks.
     let entry = if versions == Versions::Tls12 { 3 } else { 5 };
     let certificates: u64 = identity.chain().iter().map(|der| der.len() as u64).sum();

@@ -1,5 +1,6 @@
 //! What the figures and their order rest on, named beside them.
 
+use wirecost_scenario::certificates::profile;
 use wirecost_security::Start;
 
 use super::Inputs;
@@ -12,6 +13,7 @@ pub(super) fn order(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(translator(inputs, rows));
     lines.extend(keep_alive(inputs, rows));
+    lines.extend(certificates(inputs));
     lines.extend(tickets(inputs, rows));
     lines.extend(wake_up(inputs));
     lines.extend(assumed(inputs));
@@ -57,6 +59,22 @@ fn keep_alive(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
         false => ", as asked for",
     };
     Some(format!("keep-alive of MQTT: {}{why}", texts.join(" and ")))
+}
+
+/// The certificates of a profile, and which of them are assumed.
+fn certificates(inputs: &Inputs<'_>) -> Option<String> {
+    let chain = inputs.handshake_used().chain;
+    let profile = profile(chain)?;
+    let each = profile.certificates.iter().map(|one| {
+        let assumed = if one.is_sourced { "" } else { " (assumed)" };
+        format!("{} B{assumed}", one.bytes)
+    });
+    let each: Vec<String> = each.collect();
+    Some(format!(
+        "certificates of TLS: {chain}, {}; --certificate {} is a leaf of a private authority alone",
+        each.join(" and "),
+        profile.sizes.key()
+    ))
 }
 
 fn tickets(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {

@@ -32,6 +32,9 @@ pub(super) fn secured(today: &Handshake) -> Handshake {
         chain,
         group: Some(Groups::one(Group::X25519MlKem768)),
         server_group: None,
+        cipher: today.cipher,
+        // DTLS has neither of them, and says so.
+        dtls_leaf: false,
     }
 }
 

@@ -4,6 +4,7 @@ use wirecost_proto::shown::money;
 use wirecost_proto::units::counted;
 use wirecost_results::link_text::LinkShown;
 
+use wirecost_scenario::certificates::public_broker;
 use wirecost_scenario::options::handshake::Handshake;
 
 use super::rows::Row;
@@ -141,7 +142,18 @@ fn handshake(inputs: &Inputs<'_>) -> String {
         return String::new();
     }
     let (kind, groups) = (used.kind(), used.offered().groups);
-    format!(", TLS with the chain {} ({}) and {groups}", kind.chain, kind.key)
+    let whose = match kind.chain == public_broker() {
+        true => " of a public broker",
+        false => "",
+    };
+    let dtls = match used.dtls_leaf {
+        true => ", DTLS with a p256 leaf",
+        false => "",
+    };
+    format!(
+        ", TLS with the chain {} ({}){whose} and {groups}{dtls}",
+        kind.chain, kind.key
+    )
 }
 
 /// The question in a line: a link without a name takes several, and stands among the requirements.

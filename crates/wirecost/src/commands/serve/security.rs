@@ -120,6 +120,7 @@ pub(super) fn admitted(
         oscore: contexts(arguments)?,
         users,
         suites: tls::Suites::wide(arguments.group),
+        ..Admission::default()
     };
     Ok(Admitted { admission, authority })
 }
