@@ -18,7 +18,7 @@ pub use current::{Current, Step};
 /// The charts of a use case, in the order of the page.
 ///
 /// A new one is a file beside these with a `Chart`, and its lines here.
-const CHARTS: [Chart<Cases>; 4] = [bars::BYTES, bars::YEARS, current::READING, current::DAY];
+const CHARTS: &[Chart<Cases>] = &[bars::BYTES, bars::YEARS, current::READING, current::DAY];
 
 /// The use cases of a page.
 struct Cases;
@@ -110,11 +110,11 @@ pub fn html(choices: &Choices) -> Result<String, ReportError> {
     let mut environment = crate::html::environment()?;
     environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
     let cases = choices.cases.iter();
-    let drawn: Vec<_> = cases.map(|case| shown::all(&CHARTS, case)).collect();
+    let drawn: Vec<_> = cases.map(|case| shown::all(CHARTS, case)).collect();
     let page = Page {
         css: crate::html::STYLE,
         choices,
-        further: shown::own_sections(&CHARTS, drawn.iter().flatten()),
+        further: shown::own_sections(CHARTS, drawn.iter().flatten()),
         drawn,
         hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_page_shows_every_chart_of_its_list() {
-        shown::assert_shown(include_str!("../templates/choice.html"), &CHARTS);
+        shown::assert_shown(include_str!("../templates/choice.html"), CHARTS);
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         conditions: conditions(&results.summary),
         cards: cards::all(&all),
         summary: &results.summary,
-        further: shown::own_sections(&CHARTS, groups.iter().flat_map(|group| &group.charts)),
+        further: shown::own_sections(CHARTS, groups.iter().flat_map(|group| &group.charts)),
         groups,
         drawn: selection.words,
         count: all.len(),
@@ -181,7 +181,7 @@ impl GroupView {
             engine,
             connects: Matrix::of(&group),
             charts: shown::all(
-                &CHARTS,
+                CHARTS,
                 &OfGroup {
                     group,
                     summary,
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_report_shows_every_chart_of_its_list() {
-        super::shown::assert_shown(include_str!("../templates/report.html"), &super::CHARTS);
+        super::shown::assert_shown(include_str!("../templates/report.html"), super::CHARTS);
     }
 
     #[test]

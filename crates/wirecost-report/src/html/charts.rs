@@ -13,7 +13,7 @@ use super::shown::{Chart, Subject};
 use crate::groups::Group;
 
 /// The charts, in the order of the page.
-pub(super) const CHARTS: [Chart<Drawn>; 6] = [
+pub(super) const CHARTS: &[Chart<Drawn>] = &[
     bars::MESSAGE,
     bars::CONNECTION,
     break_even::BYTES,

@@ -43,7 +43,7 @@ const FEW: usize = 3;
 /// The charts of a run of one load, in the order of the page; those of several are in `matrix`.
 ///
 /// A new one is a file beside these with a `Chart`, and its lines here.
-const CHARTS: [Chart<OneLoad>; 7] = [
+const CHARTS: &[Chart<OneLoad>] = &[
     timeline::RATE,
     timeline::TIMES,
     timeline::OUTCOMES,
@@ -147,8 +147,8 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
 /// The sections that charts have of their own.
 fn further(matrix: &Option<Matrix>, loads: &[LoadView]) -> Vec<(&'static str, &'static str)> {
     match matrix {
-        Some(matrix) => shown::own_sections(&matrix::CHARTS, &matrix.charts),
-        None => shown::own_sections(&CHARTS, loads.iter().flat_map(|load| &load.charts)),
+        Some(matrix) => shown::own_sections(matrix::CHARTS, &matrix.charts),
+        None => shown::own_sections(CHARTS, loads.iter().flat_map(|load| &load.charts)),
     }
 }
 
@@ -222,7 +222,7 @@ impl LoadView {
         let profile = results.profiles.iter().find(|(of, _)| *of == index);
         let is_alone = results.summary.loads.len() == 1;
         let alone = is_alone.then(|| OfLoad::of(results, index, load));
-        let charts = alone.as_ref().map(|of| shown::all(&CHARTS, of));
+        let charts = alone.as_ref().map(|of| shown::all(CHARTS, of));
         Self {
             label: label.to_owned(),
             invalid: words::invalid_somewhere(load).unwrap_or_default(),
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn the_page_shows_every_chart_of_its_lists() {
         let template = include_str!("../../templates/load.html");
-        shown::assert_shown(template, &CHARTS);
-        shown::assert_shown(template, &matrix::CHARTS);
+        shown::assert_shown(template, CHARTS);
+        shown::assert_shown(template, matrix::CHARTS);
     }
 }

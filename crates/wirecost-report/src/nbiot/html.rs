@@ -29,7 +29,7 @@ use map::Maps;
 /// The charts of the page that are drawn once; those against load are lists of `quantities`.
 ///
 /// A new one is a file beside this with a `Chart`, and its lines here.
-const CHARTS: [Chart<Cells>; 1] = [sequence::SEQUENCE];
+const CHARTS: &[Chart<Cells>] = &[sequence::SEQUENCE];
 
 /// Reports in NB-IoT cells.
 struct Cells;
@@ -68,7 +68,7 @@ pub fn page(
         .chain(maps.as_ref().map(|maps| &maps.controls))
         .flatten()
         .collect();
-    let charts = shown::all(&CHARTS, &OfCells { transmissions });
+    let charts = shown::all(CHARTS, &OfCells { transmissions });
     let page = Page {
         css: [crate::html::STYLE, include_str!("../../templates/nbiot.css")],
         js: include_str!("../../templates/report.js"),
@@ -88,7 +88,7 @@ pub fn page(
         parts,
         changes: tables::changes(&choices),
         maps,
-        further: shown::own_sections(&CHARTS, &charts),
+        further: shown::own_sections(CHARTS, &charts),
         drawn: charts,
         table: tables::points(summary),
         network: serde_json::to_string_pretty(&summary.setting.network).unwrap_or_default(),
@@ -170,6 +170,6 @@ struct Page<'a> {
 mod tests {
     #[test]
     fn the_page_shows_every_chart_of_its_list() {
-        crate::html::shown::assert_shown(include_str!("../../templates/nbiot.html"), &super::CHARTS);
+        crate::html::shown::assert_shown(include_str!("../../templates/nbiot.html"), super::CHARTS);
     }
 }
