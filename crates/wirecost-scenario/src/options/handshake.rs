@@ -54,6 +54,15 @@ impl Handshake {
         }
     }
 
+    /// The same for some of its stacks: that of a comparison where none of them has one with certificates.
+    #[must_use]
+    pub fn among(self, stacks: &[Stack]) -> Self {
+        match stacks.iter().any(has_certificates) {
+            true => self,
+            false => Self::default(),
+        }
+    }
+
     /// What devices offer.
     pub fn offered(&self) -> Choice {
         Choice {
@@ -372,6 +381,9 @@ mod tests {
         let both = of(&["http3", "coap-con+dtls1.3"]);
         assert_eq!(both.chain.to_string(), "letsencrypt-ecdsa");
         assert!(both.dtls_leaf && !of(&["http3", "coap-con+oscore"]).dtls_leaf);
+        // Of its stacks alone, those without certificates have no use for it.
+        assert_eq!(both.among(&stacks(&["coap-con+oscore"])), Handshake::default());
+        assert_eq!(both.among(&stacks(&["coap-con+dtls1.3"])), both);
         for stack in stacks(&["http3", "coap-con+dtls1.3", "mqtt-qos1+tls1.2"]) {
             assert_eq!(both.refuses(stack), None, "{stack}");
         }

@@ -190,7 +190,7 @@ fn the_first_three_are_measured_live() {
     let home = open_folder();
     let choice = chosen(
         home.path(),
-        "coap-con,mqtt-qos1,http1,coap-con+oscore --every 6h --rtt 20ms --verify --out live",
+        "coap-con,mqtt-qos1,http1,coap-con+oscore,mqtt-qos1+tls1.3 --every 6h --rtt 20ms --verify --out live",
     );
     let verified = choice["verified"].as_array().expect("a list");
     assert_eq!(verified.len(), 3, "{choice}");

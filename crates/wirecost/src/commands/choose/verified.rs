@@ -49,6 +49,7 @@ pub(super) fn verify(
     }
     let live = Options {
         engine: Engine::Auto,
+        handshake: options.handshake.among(&stacks),
         stacks,
         samples: DEVICES,
         starts: vec![Start::Cold],
