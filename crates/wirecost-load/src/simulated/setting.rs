@@ -100,7 +100,11 @@ impl<'a> Setting<'a> {
         Ok(World::directed(
             self.settings(),
             devices,
-            Directed::new(director.with_traffic(traffic), own, bridges.collect()),
+            Directed::new(
+                director.in_virtual_time().with_traffic(traffic),
+                own,
+                bridges.collect(),
+            ),
             self.services(&plans)?,
             SharedLink::new(link, &plans),
             tap,
