@@ -246,3 +246,18 @@ def test_parts_of_a_fleet_on_tasks_add_up(tmp_path: Path) -> None:
     assert load["clients"] == 100
     assert sum(phase["outcomes"]["offered"] for phase in load["phases"] if phase["outcomes"]) == 400
     assert whole.valid
+
+
+def test_executor_adds_the_shards_of_a_load(tmp_path: Path) -> None:
+    options = {"clients": 30, "rate": "60/s", "duration": "3s", "rtt": "50ms", "engine": "sim"}
+    whole = wc.load("coap-con", out=tmp_path / "whole", **options)
+    with ThreadPoolExecutor(2) as executor:
+        parts = wc.load("coap-con", executor=executor, shards=3, out=tmp_path / "parts", **options)
+    assert (parts.folder / "intervals.csv").read_bytes() == (whole.folder / "intervals.csv").read_bytes()
+    assert parts.summary["loads"][0]["clients"] == 30
+
+
+def test_executor_does_not_divide_a_live_load(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as executor, pytest.raises(wc.UsageError, match="use the engine sim"):
+        wc.load("udp", clients=10, executor=executor, shards=2, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -26,9 +26,18 @@ def compare(*stacks: str, **options: Any) -> Run:
     return measure("compare", [word(stack) for stack in stacks], options)
 
 
-def load(*targets: str, **options: Any) -> Run:
-    """Loads one target, by its URL or a stack: `load("mqtt-qos1", clients=20, rate="1000/s", duration="10s")`."""
-    return measure("load", [word(target) for target in targets], options)
+def load(*targets: str, executor: Any = None, shards: int | None = None, **options: Any) -> Run:
+    """Loads one target, by its URL or a stack: `load("mqtt-qos1", clients=20, rate="1000/s", duration="10s")`.
+
+    In virtual time an executor runs shards of the devices: `load("coap-con", clients="10M", engine="sim", executor=ex, shards=8)`. What
+    the devices of a shard share, such as a broker, they share with no other shard.
+    """
+    words = [word(target) for target in targets]
+    if executor is None and shards is None:
+        return measure("load", words, options)
+    from ._executor import load_in_shards
+
+    return load_in_shards(words, executor, shards, options)
 
 
 def nbiot(*stacks: str, **options: Any) -> Run:

@@ -92,7 +92,7 @@ def compare(
 ) -> Run: ...
 
 def load(
-    *targets: str,
+    *targets: str, executor: Executor | None = None, shards: int | None = None,
     clients: Values | None = None,  # Number of devices that send, or only connect: 50k, 10M  [default: 10]
     rate: Values | None = None,  # Messages per second over all devices: 5000/s, 30/min, 2/h  [default: 1000/s]
     find_max: Values | None = None,  # Find the highest rate at which this condition holds for response or delivery times, such as p(99)<50ms; the first load ha
@@ -174,6 +174,7 @@ def load(
     service_time: Values | None = None,  # Time that the server of --engine sim needs for a message: 1ms, or exponential:1ms for random times with this mean [de
     workers: Values | None = None,  # Number of workers of the server of --engine sim, which share one queue  [default: 1]
     source: Values | None = None,  # Source addresses of the devices [default: the kernel's choice, or enough addresses of 127.0.0.0/8]
+    shard: Values | None = None,  # Run only this part of the devices of a load in virtual time: 2/8 is the second of eight; wirecost merge adds the parts up
     join_file: Values | None = None,  # File for the agents, with the secret of this run; it is removed when all have come  [default: join.token]
     join_address: Values | None = None,  # Address that agents dial, if it is not that of --listen
     agents_wait: Values | None = None,  # How long to wait for agents  [default: 60s]

@@ -1,4 +1,4 @@
-"""A sweep or a fit in shards, by any concurrent.futures executor. A task is a shard; its answer is the shard's folder, or its settings."""
+"""A sweep, a load or a fit in shards, by any concurrent.futures executor. A task is a shard; its answer is the shard's folder, or its settings."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ _OF_THE_FOLDER = ("out", "progress", "json", "junit")
 
 def run_shards(file: Path, executor: Any, shards: int | None, force: bool, options: Mapping[str, Any]) -> Run:
     """Runs a scenario in shards and merges them. Without `force`, little work stays on this machine."""
-    if shards is not None and shards < 1:
-        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
+    _check_number(shards)
     try:
         scenario = read_text(file, "name a scenario file")
     except FileNotFoundError as error:
@@ -52,13 +51,29 @@ def run_shards(file: Path, executor: Any, shards: int | None, force: bool, optio
     words = flags(of_a_task)
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as local:
-            return _sent(local, (scenario, file.name), shards or os.cpu_count() or 1, words, options)
+            return _sent(local, (shard, scenario, file.name), shards or os.cpu_count() or 1, words, options)
     work = WORTH_CPU_S if force and shards is not None else _work_of(file, words)
     if work < WORTH_CPU_S and not force:
         text = f"{work:.0f} CPU s in all: this machine is faster than a cluster, and runs it (force=True sends it away)"
         warnings.warn(text, stacklevel=3)
         return measure("run", [argument(file)], options)
-    return _sent(executor, (scenario, file.name), shards or tasks_for(work, executor), words, options)
+    return _sent(executor, (shard, scenario, file.name), shards or tasks_for(work, executor), words, options)
+
+
+def load_in_shards(targets: list[str], executor: Any, shards: int | None, options: Mapping[str, Any]) -> Run:
+    """Runs a load in shards of its devices, one for each worker unless `shards` says how many, and adds them up."""
+    _check_number(shards)
+    # An executor has a worker for each CPU, so that a task has one.
+    words = flags({"threads": 1, **{name: value for name, value in options.items() if name not in _OF_THE_FOLDER}})
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as local:
+            return _sent(local, (load_shard, targets, ""), shards or os.cpu_count() or 1, words, options)
+    return _sent(executor, (load_shard, targets, ""), shards or _cpus(executor), words, options)
+
+
+def _check_number(shards: int | None) -> None:
+    if shards is not None and shards < 1:
+        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
 
 
 def tasks_for(work: float, executor: Any) -> int:
@@ -118,7 +133,7 @@ def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tup
     return used.children_user + used.children_system - began.children_user - began.children_system, cells, whole
 
 
-def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str], options: Mapping[str, Any]) -> Run:
+def _sent(executor: Any, task: tuple[Any, Any, str], count: int, words: list[str], options: Mapping[str, Any]) -> Run:
     out = new_folder({"out": options.get("out")})
     remove_if_empty(out)
     if out.exists():
@@ -126,7 +141,7 @@ def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str]
     kept = {name: options[name] for name in ("per", "rows") if name in options}
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         try:
-            _collect(executor, (shard, *scenario), count, words, _unpack(Path(place)), options.get("progress"))
+            _collect(executor, task, count, words, _unpack(Path(place)), options.get("progress"))
         except KeyboardInterrupt:
             parts = _whole(Path(place))
             raise Interrupt(_merged(parts, out, kept) if parts else None) from None
@@ -137,8 +152,7 @@ def fit_in_shards(
     file: Path, executor: Any, shards: int | None, words: list[str], known: Sequence[str], place: Path, shown: bool | None
 ) -> None:
     """Measures the settings of a fit in shards, each into a file in `place`, without those of the texts in `known`."""
-    if shards is not None and shards < 1:
-        raise UsageError(f"{shards} shards are none", "write shards=1 or more", code=2)
+    _check_number(shards)
     hint = "name a file of free parameters"
     try:
         files = {file.name: read_text(file, hint)}
@@ -192,7 +206,7 @@ def _collect(
     take: Callable[[int, bytes], None],
     shown: bool | None,
 ) -> None:
-    """Sends every shard of a task, a function with the text and the name of its file, again where its node is lost. `take` gets what
+    """Sends every shard of a task, a function with two arguments of its own, again where its node is lost. `take` gets what
     comes back."""
     wanted = version()
     # A worker without the program, or of another version, is told before any work is sent.
@@ -293,13 +307,23 @@ def shard(scenario: str, name: str, index: int, count: int, words: list[str], wa
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         file = Path(place, name)
         file.write_text(scenario, encoding="utf-8")
-        folder = Path(place, "run")
-        command = ["run", argument(file), *words, "--shard", f"{index}/{count}", f"--out={folder}", "--quiet"]
-        ended = run_child(command)
-        if ended.code == 0 and not folder.exists():
-            return b""
-        concluded(ended, folder)
-        return packed(folder)
+        return _ran(["run", argument(file), *words, "--shard", f"{index}/{count}"], Path(place, "run"))
+
+
+def load_shard(targets: list[str], _: str, index: int, count: int, words: list[str], wanted: str) -> bytes:
+    """Runs the devices of one shard of a load on the machine that calls it, and returns its folder, zipped."""
+    ready(wanted)
+    with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
+        return _ran(["load", *targets, *words, "--shard", f"{index}/{count}"], Path(place, "run"))
+
+
+def _ran(command: list[str], folder: Path) -> bytes:
+    """The folder that a command writes, zipped; nothing if it had nothing to do."""
+    ended = run_child([*command, f"--out={folder}", "--quiet"])
+    if ended.code == 0 and not folder.exists():
+        return b""
+    concluded(ended, folder)
+    return packed(folder)
 
 
 def fit_shard(files: Mapping[str, str], free: str, index: int, count: int, words: list[str], wanted: str) -> bytes:

@@ -83,8 +83,17 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let spool = options.capture.then(|| Spool::create(folder)).transpose();
     let spool = spool.map_err(EmulationError::doing("record packets"))?;
     let kept = Rc::new(RefCell::new(Kept::default()));
-    let (clients, observed) = (options.clients, Rc::clone(&kept));
+    let (clients, observed) = (options.own_clients(), Rc::clone(&kept));
     let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
+    if let Some(shard) = options.shard {
+        let own = options.own_devices();
+        watcher.note(&format!(
+            "shard {shard}: devices {} to {} of {}; what they share, they share with no other shard",
+            own.start,
+            own.end - 1,
+            options.clients
+        ));
+    }
     let worlds = crate::devices::worlds::plan(options, demands.is_some());
     if let Some(Worlds {
         shared: Some(shared), ..
@@ -95,7 +104,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let simulated = match worlds.as_ref().map_or(1, |worlds| worlds.count) {
         1 => simulate(options, watcher, interrupted, demands, (spool, watch)),
         of => {
-            let threads = crate::devices::worlds::cpus().min(of);
+            let threads = crate::devices::worlds::cpus(options).min(of);
             worlds::simulate(options, [of, threads], watcher, interrupted, (spool, watch))
         }
     };
@@ -143,7 +152,9 @@ fn traffic<F: FnMut(HostIndex) -> Option<DeviceKeeper>>(
 ) -> Option<LoadTraffic> {
     let times = outcome.times()?;
     watch.finish(times[1]);
-    Rc::into_inner(kept)?.into_inner().finish(options.clients, times)
+    Rc::into_inner(kept)?
+        .into_inner()
+        .finish(options.own_clients(), times)
 }
 
 /// Writes the capture of the recorded packets below the results folder.
@@ -208,7 +219,14 @@ pub fn simulate<T: Tap + 'static>(
     demands: Option<&Demands<'_>>,
     tap: T,
 ) -> Result<Simulated<T>, PartError> {
-    simulate_world(options, Place::WHOLE, watcher, interrupted, demands, tap)
+    simulate_world(
+        options,
+        Place::of(options, [0, 1]),
+        watcher,
+        interrupted,
+        demands,
+        tap,
+    )
 }
 
 /// Simulates one world of a load.

@@ -51,8 +51,8 @@ pub struct Announcement {
 impl Announcement {
     /// The announcement of the load at `position`.
     pub fn of(options: &LoadOptions, position: [usize; 2]) -> Self {
-        let clients = options.clients;
-        let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
+        let clients = options.own_clients();
+        let rate = options.phases.iter().find_map(|phase| options.own_rate(phase));
         let rate = match (rate, options.loop_kind()) {
             (Some(rate), _) => format!("{rate}/s"),
             (None, LoopKind::Saturation) => "as fast as it goes".to_owned(),

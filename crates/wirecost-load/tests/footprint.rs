@@ -6,6 +6,7 @@ mod allocator;
 use std::path::Path;
 use std::time::Duration;
 
+use wirecost_link::LinkConfig;
 use wirecost_load::context::RunContext;
 use wirecost_load::devices::footprint::bytes_of_a_device;
 use wirecost_load::run::run;
@@ -42,15 +43,15 @@ const STACKS: [&str; 17] = [
     "coap-con+oscore",
 ];
 
-/// Every device connects and sends two messages within two seconds.
+/// Every device connects and sends two messages within 40 s, over a round trip of 50 ms.
 fn load(stack: &str, clients: u32) -> LoadOptions {
     let offer = Offer {
         arrivals: Arrivals::Open {
-            rate: 1.0,
+            rate: 0.05,
             per_client: true,
             poisson: false,
         },
-        duration: Some(Duration::from_secs(2)),
+        duration: Some(Duration::from_secs(40)),
         count: None,
         warm_up: Duration::ZERO,
         ramp: Duration::ZERO,
@@ -60,9 +61,12 @@ fn load(stack: &str, clients: u32) -> LoadOptions {
         who: Who::All,
         rate: None,
     };
+    let mut link = LinkConfig::default();
+    (link.up.delay, link.down.delay) = (Duration::from_millis(25), Duration::from_millis(25));
     LoadOptions {
         engine: LoadEngine::Sim,
         clients,
+        link: Some(link),
         phases: vec![connect, Phase::Publish(offer), Phase::Close { rate: None }],
         ..LoadOptions::new(
             stack.parse().expect("a stack"),

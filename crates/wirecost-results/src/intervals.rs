@@ -117,6 +117,23 @@ impl FromIterator<Interval> for Intervals {
     }
 }
 
+/// Moves what the target has counted to the last interval of each phase, and of its warm-up: the intervals are sums of parts, each of which has it
+/// in its own last one.
+pub fn arrivals_at_the_end(intervals: &mut [Interval]) {
+    let is_same = |one: &Interval, other: &Interval| (one.phase, one.warm_up) == (other.phase, other.warm_up);
+    for at in 0..intervals.len() {
+        let (until, later) = intervals.split_at_mut(at + 1);
+        let [.., this] = until else { return };
+        let Some(last) = later.iter_mut().rev().find(|last| is_same(last, this)) else {
+            continue;
+        };
+        last.deliveries += std::mem::take(&mut this.deliveries);
+        if let Some(delays) = this.one_way_delay.take() {
+            last.one_way_delay.get_or_insert_default().merge(&delays);
+        }
+    }
+}
+
 const fn first(phase: u32) -> IntervalKey {
     IntervalKey::new(phase, 0, false)
 }
@@ -159,6 +176,18 @@ mod tests {
                 Some((7, None))
             );
         }
+    }
+
+    #[test]
+    fn arrivals_of_parts_are_in_the_last_interval_of_all() {
+        let arrived = |second, arrived| {
+            let mut interval = sent(0, second);
+            interval.deliveries.arrived = arrived;
+            interval
+        };
+        let mut intervals = [arrived(1, 7), arrived(2, 0), arrived(3, 5)];
+        arrivals_at_the_end(&mut intervals);
+        assert_eq!(intervals.map(|interval| interval.deliveries.arrived), [0, 0, 12]);
     }
 
     #[test]

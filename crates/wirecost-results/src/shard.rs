@@ -1,7 +1,8 @@
 //! A part of the cells or loads of a scenario, chosen by a hash of their keys. The hash is the same on every machine,
-//! so that shards need no coordination.
+//! so that shards need no coordination. Or a part of the devices of a load, by their numbers.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use wirecost_proto::random::key_of;
@@ -25,6 +26,17 @@ impl Shard {
             return None;
         }
         Some(Self { index, of })
+    }
+
+    /// The number of this part, from 0, and how many there are.
+    pub const fn place(self) -> [u32; 2] {
+        [self.index - 1, self.of]
+    }
+
+    /// The numbers below `all` in this part. Exactly one part holds each, and their counts differ by 1 at most.
+    pub fn range(self, all: u32) -> Range<u32> {
+        let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(self.of)) as u32;
+        upto(self.index - 1)..upto(self.index)
     }
 
     /// Whether this part holds the key. Exactly one part holds each key.
@@ -77,6 +89,19 @@ mod tests {
                 sizes.iter().all(|size| (f64::from(*size) - mean).abs() <= width),
                 "{sizes:?}"
             );
+        }
+    }
+
+    #[test]
+    fn every_number_is_in_exactly_one_shard() {
+        for (all, of) in [(10_000_000, 8), (10, 3), (3, 3), (u32::MAX, 7)] {
+            let ranges = (1..=of).filter_map(|index| Shard::new(index, of));
+            let ranges: Vec<Range<u32>> = ranges.map(|shard| shard.range(all)).collect();
+            let ends = ranges.windows(2).map(|pair| pair[0].end == pair[1].start);
+            assert!(ends.into_iter().all(|meets| meets), "{ranges:?}");
+            assert_eq!([ranges[0].start, ranges[ranges.len() - 1].end], [0, all]);
+            let sizes: Vec<u32> = ranges.iter().map(|range| range.end - range.start).collect();
+            assert!(sizes.iter().all(|size| size - all / of <= 1), "{sizes:?}");
         }
     }
 

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn each_field_is_in_keys_that_there_are() {
         assert_eq!(
-            row::strays::<LoadOptions>(LoadOptions::BY_HAND, &["is_permitted"]),
+            row::strays::<LoadOptions>(LoadOptions::BY_HAND, &["is_permitted", "shard"]),
             Vec::<&str>::new()
         );
     }

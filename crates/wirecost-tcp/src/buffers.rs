@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::on_demand::{Empty, OnDemand};
+use crate::packed::packs;
 
 /// The number of pushes that are remembered; of more, the latest replaces the last.
 const MAX_PUSHES: usize = 32;
@@ -18,6 +19,8 @@ pub(crate) struct SendBuffer {
     start: u64,
     queue: OnDemand<Queue>,
 }
+
+packs!(SendBuffer { start, queue });
 
 /// The bytes, and where they are cut.
 #[derive(Clone, Debug)]
@@ -66,11 +69,12 @@ impl SendBuffer {
         self.queue.bytes.len()
     }
 
-    /// Gives back the memory of an empty buffer.
-    pub(crate) fn rest(&mut self) {
+    /// Gives back the memory of an empty buffer. Returns whether it is empty.
+    pub(crate) fn rest(&mut self) -> bool {
         if self.queue.bytes.is_empty() && self.queue.packets.is_empty() && self.queue.pushes.is_empty() {
             self.queue.free();
         }
+        self.queue.is_free()
     }
 
     /// The number of packets that the bytes leave in.

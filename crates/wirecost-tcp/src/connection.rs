@@ -9,12 +9,15 @@ use core::time::Duration;
 use wirecost_proto::{Instant, ResetReason};
 
 use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
+use crate::connection::resting::Resting;
 use crate::connection::synchronized::{Synchronized, Transition};
 use crate::fast_open::Cookie;
+use crate::packed::packs;
 use crate::{Config, ConnectionStart, Segment};
 
 mod events;
 mod handshake;
+mod resting;
 mod synchronized;
 #[cfg(test)]
 mod tests;
@@ -47,6 +50,19 @@ pub enum State {
     /// Nothing is left.
     Closed,
 }
+
+packs!(enum State {
+    0 => SynSent {},
+    1 => SynReceived {},
+    2 => Established {},
+    3 => FinWait1 {},
+    4 => FinWait2 {},
+    5 => CloseWait {},
+    6 => Closing {},
+    7 => LastAck {},
+    8 => TimeWait {},
+    9 => Closed {},
+});
 
 impl State {
     /// The order of the states in a connection's life, from 0 on; it never decreases.
@@ -126,6 +142,9 @@ enum Stage {
     Opening(Box<Opening>),
     /// ESTABLISHED to LAST-ACK.
     Synchronized(Box<Synchronized>),
+    /// The same while nothing happens: all that changes a connection wakes it first ([`Connection::wake`]). There is nothing to read or
+    /// to send.
+    Resting(Box<Resting>),
     /// TIME-WAIT.
     TimeWait(Box<TimeWait>),
     /// CLOSED.
@@ -189,6 +208,7 @@ impl Connection {
     /// Takes a segment from the peer.
     pub fn handle_segment(&mut self, segment: &Segment, payload: &[u8], now: Instant) {
         let now = now + self.clock_phase;
+        self.wake();
         match &mut self.stage {
             Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
                 HandshakeStep::Stay => {}
@@ -205,7 +225,7 @@ impl Connection {
                 }
             }
             // RFC 9293, section 3.10.7.1.
-            Stage::Closed => self.answer = segment.reset(payload.len()).map(Box::new),
+            Stage::Closed | Stage::Resting(_) => self.answer = segment.reset(payload.len()).map(Box::new),
         }
     }
 
@@ -227,6 +247,7 @@ impl Connection {
 
     /// Runs a step of the open connection, and makes the resulting transition.
     fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Transition) {
+        self.wake();
         let Stage::Synchronized(open) = &mut self.stage else {
             return;
         };
@@ -263,7 +284,7 @@ impl Connection {
                     self.end(Some(ResetReason::TimedOut));
                 }
             }
-            Stage::Synchronized(_) => self.drive(|open, _| open.handle_timeout(now)),
+            Stage::Synchronized(_) | Stage::Resting(_) => self.drive(|open, _| open.handle_timeout(now)),
             Stage::TimeWait(wait) if wait.ends() <= now => self.stage = Stage::Closed,
             Stage::TimeWait(_) | Stage::Closed => {}
         }
@@ -274,6 +295,7 @@ impl Connection {
         let at = match &self.stage {
             Stage::Opening(opening) => opening.next_timeout(),
             Stage::Synchronized(open) => open.next_timeout(),
+            Stage::Resting(resting) => resting.next_timeout(),
             Stage::TimeWait(wait) => Some(wait.ends()),
             Stage::Closed => None,
         };
@@ -290,6 +312,12 @@ impl Connection {
             Stage::Opening(opening) => opening.poll_transmit(payload, now),
             Stage::Synchronized(open) => open.poll_transmit(payload, &mut self.events, now),
             Stage::TimeWait(wait) => wait.poll_transmit(now),
+            Stage::Resting(resting) => {
+                resting.is_not_changed_by(|open| {
+                    assert_eq!(open.poll_transmit(payload, &mut self.events, now), None)
+                });
+                None
+            }
             Stage::Closed => None,
         }
     }
@@ -303,10 +331,11 @@ impl Connection {
     /// end's direction. If they do not all fit, [`Event::Writable`] follows.
     pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
         let now = now + self.clock_phase;
+        self.wake();
         match &mut self.stage {
             Stage::Opening(opening) => opening.write(bytes),
             Stage::Synchronized(open) => open.write(bytes, &mut self.events, now),
-            Stage::TimeWait(_) | Stage::Closed => 0,
+            Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => 0,
         }
     }
 
@@ -316,6 +345,10 @@ impl Connection {
         let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(_) => 0,
+            Stage::Resting(resting) => {
+                resting.is_not_changed_by(|open| assert_eq!(open.read(out, limit, now), 0));
+                0
+            }
             Stage::Synchronized(open) => open.read(out, limit, now),
             Stage::TimeWait(_) | Stage::Closed => {
                 let count = limit.min(self.leftover.len());
@@ -334,14 +367,14 @@ impl Connection {
     pub fn acknowledges_now(&self) -> bool {
         match &self.stage {
             Stage::Synchronized(open) => open.acknowledges_now(),
-            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => false,
+            Stage::Opening(_) | Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => false,
         }
     }
 
     /// Bytes that can be read.
     pub fn available(&self) -> usize {
         match &self.stage {
-            Stage::Opening(_) => 0,
+            Stage::Opening(_) | Stage::Resting(_) => 0,
             Stage::Synchronized(open) => open.available(),
             Stage::TimeWait(_) | Stage::Closed => self.leftover.len(),
         }
@@ -352,7 +385,7 @@ impl Connection {
         match &self.stage {
             Stage::Opening(opening) => opening.send.len(),
             Stage::Synchronized(open) => open.unsent(),
-            Stage::TimeWait(_) | Stage::Closed => 0,
+            Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => 0,
         }
     }
 
@@ -361,25 +394,41 @@ impl Connection {
         match &self.stage {
             Stage::Opening(opening) => opening.send.len(),
             Stage::Synchronized(open) => open.unacknowledged(),
-            Stage::TimeWait(_) | Stage::Closed => 0,
+            Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => 0,
         }
     }
 
-    /// Gives back the memory that it only keeps for reuse, if nothing is on its way and everything is read. Returns whether that
-    /// is so.
+    /// Keeps as little memory as it can until something happens, if nothing is on its way or due and everything is read. Returns whether
+    /// that is so.
     pub fn rest(&mut self) -> bool {
-        match &mut self.stage {
-            Stage::Synchronized(open) => open.rest(),
-            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => false,
+        let open = match &mut self.stage {
+            Stage::Synchronized(open) => open,
+            Stage::Resting(_) => return true,
+            Stage::Opening(_) | Stage::TimeWait(_) | Stage::Closed => return false,
+        };
+        if !open.rest() {
+            return false;
+        }
+        if let Some(resting) = Resting::of(open) {
+            self.stage = Stage::Resting(Box::new(resting));
+        }
+        true
+    }
+
+    /// Ends the rest.
+    fn wake(&mut self) {
+        if let Stage::Resting(resting) = &self.stage {
+            self.stage = Stage::Synchronized(Box::new(resting.open()));
         }
     }
 
     /// Closes this end's direction: a FIN follows what was written.
     pub fn shutdown(&mut self, _: Instant) {
+        self.wake();
         match &mut self.stage {
             Stage::Opening(opening) => opening.close(),
             Stage::Synchronized(open) => open.shutdown(),
-            Stage::TimeWait(_) | Stage::Closed => {}
+            Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => {}
         }
     }
 
@@ -390,7 +439,7 @@ impl Connection {
             // RFC 9293, section 3.10.4: no peer knows of it yet.
             Stage::Opening(opening) if opening.peer.is_none() => self.end(None),
             Stage::Opening(opening) => opening.close(),
-            Stage::Synchronized(_) => self.drive(|open, _| open.close(now)),
+            Stage::Synchronized(_) | Stage::Resting(_) => self.drive(|open, _| open.close(now)),
             Stage::TimeWait(_) | Stage::Closed => self.leftover = Vec::new(),
         }
     }
@@ -403,7 +452,7 @@ impl Connection {
                 self.answer = opening.abort(now).map(Box::new);
                 self.end(None);
             }
-            Stage::Synchronized(_) => self.drive(|open, _| open.abort(now)),
+            Stage::Synchronized(_) | Stage::Resting(_) => self.drive(|open, _| open.abort(now)),
             Stage::TimeWait(_) | Stage::Closed => self.end(None),
         }
     }
@@ -414,6 +463,7 @@ impl Connection {
             Stage::Opening(opening) if opening.peer.is_none() => State::SynSent,
             Stage::Opening(_) => State::SynReceived,
             Stage::Synchronized(open) => open.state(),
+            Stage::Resting(resting) => resting.state(),
             Stage::TimeWait(_) => State::TimeWait,
             Stage::Closed => State::Closed,
         }

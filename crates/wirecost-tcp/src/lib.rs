@@ -39,6 +39,7 @@ pub mod config;
 pub mod connection;
 pub mod fast_open;
 mod on_demand;
+mod packed;
 pub mod receive;
 pub mod recovery;
 pub mod segment;

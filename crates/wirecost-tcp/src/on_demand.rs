@@ -27,6 +27,11 @@ impl<T> OnDemand<T> {
     /// Empty, without memory.
     pub(crate) const NONE: Self = Self(None);
 
+    /// Whether it takes no memory of its own.
+    pub(crate) const fn is_free(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Empties it, and gives back its memory.
     pub(crate) fn free(&mut self) {
         self.0 = None;

@@ -125,12 +125,21 @@ impl Watcher for LoadView {
     }
 
     fn second(&mut self, tick: &Tick<'_>) {
+        if matches!(self.kind, Kind::Quiet) {
+            return;
+        }
         self.state.add(tick);
         match self.kind {
             Kind::Quiet => {}
             Kind::Plain if !self.state.is_due() => {}
-            Kind::Plain => output::note(lines::plain(&self.state)),
-            Kind::Drawn { .. } => self.draw(),
+            Kind::Plain => {
+                self.state.judge(tick);
+                output::note(lines::plain(&self.state));
+            }
+            Kind::Drawn { .. } => {
+                self.state.judge(tick);
+                self.draw();
+            }
         }
     }
 

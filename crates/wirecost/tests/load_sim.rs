@@ -251,6 +251,16 @@ fn options_without_meaning_in_virtual_time_are_refused() {
         ("mqtt-qos1 --engine sim --workers 2", "service-time"),
         ("mqtt-qos1 --engine sim --service-time often", "often"),
         ("mqtt-qos1 --engine sim -c 10 -r 10/s --spread 2s", "spread"),
+        ("mqtt-qos1 --shard 1/2", "use the engine sim"),
+        (
+            "mqtt-qos1 --engine sim --subscribers 1 --shard 1/2",
+            "all shards publish",
+        ),
+        (
+            "mqtt-qos1 --engine sim -c 3 --shard 4/4",
+            "more shards than devices",
+        ),
+        ("mqtt-qos1 --engine sim --shard 3/2", "is not a shard"),
     ] {
         let home = open_folder();
         let mut command = wirecost(home.path());
@@ -258,4 +268,38 @@ fn options_without_meaning_in_virtual_time_are_refused() {
         assert_eq!(said.code, Some(2), "{arguments}: {}", said.stderr);
         assert!(said.stderr.contains(about), "{arguments}: {}", said.stderr);
     }
+}
+
+#[test]
+fn shards_of_a_load_are_merged_to_the_whole_load() {
+    let home = open_folder();
+    let run = |arguments: &str| {
+        let said = said(wirecost(home.path()).args(arguments.split(' ')));
+        assert_eq!(said.code, Some(0), "{arguments}\n{}", said.stderr);
+    };
+    let load = "load coap-con -c 30 -r 60/s -d 3s --rtt 50ms --engine sim -q";
+    run(&format!("{load} --out whole"));
+    for shard in 1..=3 {
+        run(&format!("{load} --shard {shard}/3 --out part{shard}"));
+    }
+    run("merge part1 part2 part3 --out sum");
+    let read = |name: &str| std::fs::read_to_string(home.path().join(name)).expect(name);
+    assert_eq!(read("sum/intervals.csv"), read("whole/intervals.csv"));
+    let facts = |folder: &str| {
+        let summary: Value =
+            serde_json::from_str(&read(&format!("{folder}/summary.json"))).expect("a summary");
+        let load = &summary["loads"][0];
+        let phase = &load["phases"][1];
+        [
+            &load["key"],
+            &load["clients"],
+            &phase["asked_rate"],
+            &phase["outcomes"],
+        ]
+        .map(Value::clone)
+    };
+    assert_eq!(facts("sum"), facts("whole"));
+    let [key, clients, rate, _] = facts("part2");
+    assert_eq!(key, facts("whole")[0]);
+    assert_eq!((clients.as_u64(), rate.as_f64()), (Some(10), Some(20.0)));
 }

@@ -40,7 +40,7 @@ impl Coordinator<'_> {
         let reading = self.read_both();
         let since_last = now.saturating_since(self.last_tick);
         let (generator, target) = reading.since(&self.last_read, since_last);
-        let (phase, clients) = (self.options.phases.get(index), self.options.clients);
+        let phase = self.options.phases.get(index);
         let elapsed_phase = now.saturating_since(at);
         let is_live = self.context.clock.is_live();
         let limits = self.limits_so_far(index, at);
@@ -49,7 +49,7 @@ impl Coordinator<'_> {
             remaining: self.remaining(index, elapsed_phase),
             phase: index,
             warm_up: phase.is_some_and(|phase| elapsed_phase < phase.warm_up()),
-            asked_rate: phase.and_then(|phase| phase.rate(clients)),
+            asked_rate: phase.and_then(|phase| self.options.own_rate(phase)),
             span: self.counted_span(now),
             counted: &self.fresh,
             connected: self.part_states.iter().map(|state| state.connected).sum(),

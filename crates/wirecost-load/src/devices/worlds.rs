@@ -13,14 +13,14 @@ const DEVICES: u32 = 50_000;
 /// The worlds of a load in virtual time; `ends_early` if a threshold can end it. `None` if it has no more devices than one world takes,
 /// or is live.
 pub fn plan(options: &LoadOptions, ends_early: bool) -> Option<Worlds> {
-    if options.engine == LoadEngine::Live || options.clients <= DEVICES {
+    if options.engine == LoadEngine::Live || options.own_clients() <= DEVICES {
         return None;
     }
     let shared = shared_by_all(options).or(ends_early.then_some("a threshold that ends the load"));
     Some(Worlds {
         count: match shared {
             Some(_) => 1,
-            None => options.clients.div_ceil(DEVICES),
+            None => options.own_clients().div_ceil(DEVICES),
         },
         shared: shared.map(str::to_owned),
     })
@@ -28,7 +28,7 @@ pub fn plan(options: &LoadOptions, ends_early: bool) -> Option<Worlds> {
 
 /// The most devices that are in memory at once on a machine with so many CPUs.
 pub fn devices_at_once(options: &LoadOptions, ends_early: bool, cpus: u32) -> u64 {
-    let clients = u64::from(options.clients);
+    let clients = u64::from(options.own_clients());
     match plan(options, ends_early) {
         Some(Worlds { count, .. }) if count > 1 => {
             clients.div_ceil(count.into()) * u64::from(count.min(cpus))
@@ -37,9 +37,11 @@ pub fn devices_at_once(options: &LoadOptions, ends_early: bool, cpus: u32) -> u6
     }
 }
 
-/// The CPUs that worlds run on.
-pub fn cpus() -> u32 {
-    thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
+/// The CPUs that the worlds of a load run on: as many as it asks for, or all.
+pub fn cpus(options: &LoadOptions) -> u32 {
+    let all =
+        || thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
+    options.threads.unwrap_or_else(all)
 }
 
 /// What all devices of a load in virtual time share, so that they are one world; `None` if nothing.

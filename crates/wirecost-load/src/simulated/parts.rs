@@ -53,12 +53,7 @@ impl<T: Tap> Simulation<T> {
 
 impl<T: Tap> Incoming for Simulation<T> {
     fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
-        let mut heard = self.go_on(patience, true);
-        if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
-            // The CPU time of the simulation is not that of a load generator.
-            *cpu_ns = 0;
-        }
-        Ok(heard)
+        Ok(self.go_on(patience, true))
     }
 
     fn wait(&mut self, span: Duration) {

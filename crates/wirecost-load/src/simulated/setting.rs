@@ -91,7 +91,7 @@ impl<'a> Setting<'a> {
     ) -> Result<LoadWorld<T>, PartError> {
         let traffic = Arc::<Traffic>::default();
         let director = self.share.director(Origin::simulated(), inbox, outbox)?;
-        let link = MeteredLink::of_hops(&self.hops(), self.options.seed, Arc::clone(meter));
+        let link = MeteredLink::of_hops(&self.hops(), self.seed_of_links(), Arc::clone(meter));
         let plans = self.bridges();
         let mut devices = self.devices(&traffic)?;
         let own = devices.len();
@@ -100,7 +100,11 @@ impl<'a> Setting<'a> {
         Ok(World::directed(
             self.settings(),
             devices,
-            Directed::new(director.with_traffic(traffic), own, bridges.collect()),
+            Directed::new(
+                director.in_virtual_time().with_traffic(traffic),
+                own,
+                bridges.collect(),
+            ),
             self.services(&plans)?,
             SharedLink::new(link, &plans),
             tap,
@@ -118,10 +122,10 @@ impl<'a> Setting<'a> {
 
     fn settings(&self) -> Settings {
         let mtu = self.link.up.mtu.min(self.link.down.mtu);
-        let workers = self
-            .options
-            .service_time
-            .map(|service_time| Workers::new(self.options.workers, service_time, self.rng("service time")));
+        let workers = self.options.service_time.map(|service_time| {
+            let rng = self.rng_of_world("service time");
+            Workers::new(self.options.workers, service_time, rng)
+        });
         Settings {
             keeps_logs: false,
             workers,
@@ -139,6 +143,14 @@ impl<'a> Setting<'a> {
         match self.share.number {
             0 => self.rng(purpose),
             later => self.rng(purpose).host(u64::from(later)),
+        }
+    }
+
+    /// The seed of the links: another one in each world, so that no two of them lose the same packets.
+    fn seed_of_links(&self) -> u64 {
+        match self.share.number {
+            0 => self.options.seed,
+            _ => self.rng_of_world("links").next_u64(),
         }
     }
 

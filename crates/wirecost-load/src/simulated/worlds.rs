@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use wirecost_proto::units::counted;
-use wirecost_results::figures::Interval;
-use wirecost_results::intervals::Intervals;
+use wirecost_results::intervals::{Intervals, arrivals_at_the_end};
+use wirecost_results::shard::Shard;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_sim::Tap;
 
@@ -23,7 +23,7 @@ use crate::watch::Watcher;
 /// How often the load looks whether it was interrupted, while only other threads work.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// One world of several: its number, from 0, and how many there are.
+/// One world of several: its number, from 0, and how many there are, those of other shards of the load included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) number: u32,
@@ -31,8 +31,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The only world.
-    pub(super) const WHOLE: Self = Self { number: 0, of: 1 };
+    /// The world `number` of `of` that this process simulates.
+    pub(super) fn of(options: &LoadOptions, [number, of]: [u32; 2]) -> Self {
+        let [shard, shards] = options.shard.map_or([0, 1], Shard::place);
+        Self {
+            number: shard * of + number,
+            of: shards * of,
+        }
+    }
 }
 
 /// Simulates a load in so many worlds, on so many threads. `tap` sees the packets of the first one, which `watcher` follows.
@@ -61,7 +67,8 @@ pub(super) fn simulate<T: Tap + 'static>(
             stop.load(Ordering::Relaxed)
         };
         (1..threads).for_each(|_| begin_worker());
-        let first = simulate_world(options, Place { number: 0, of }, watcher, &is_stopped, None, tap);
+        let place = Place::of(options, [0, of]);
+        let first = simulate_world(options, place, watcher, &is_stopped, None, tap);
         // This thread only adds from here on.
         begin_worker();
         drop(done);
@@ -82,7 +89,7 @@ fn work(options: &LoadOptions, of: u32, (next, stop): (&AtomicU32, &AtomicBool),
         if number >= of || is_stopped() {
             return;
         }
-        let place = Place { number, of };
+        let place = Place::of(options, [number, of]);
         let world = simulate_world(options, place, &mut (), &is_stopped, None, ());
         // A load that has failed needs no further world.
         drop(done.send((number, world)));
@@ -148,22 +155,6 @@ fn add_outcome(sum: &mut LoadOutcome, other: LoadOutcome) {
     sum.parts_without_keys += other.parts_without_keys;
 }
 
-/// Moves what the target has counted to the last measured interval of each phase, and of its warm-up: a world has it in its own last one.
-fn arrivals_at_the_end(intervals: &mut [Interval]) {
-    let is_same = |one: &Interval, other: &Interval| (one.phase, one.warm_up) == (other.phase, other.warm_up);
-    for at in 0..intervals.len() {
-        let (until, later) = intervals.split_at_mut(at + 1);
-        let [.., this] = until else { return };
-        let Some(last) = later.iter_mut().rev().find(|last| is_same(last, this)) else {
-            continue;
-        };
-        last.deliveries += std::mem::take(&mut this.deliveries);
-        if let Some(delays) = this.one_way_delay.take() {
-            last.one_way_delay.get_or_insert_default().merge(&delays);
-        }
-    }
-}
-
 /// Adds a phase of another world, which may have taken longer.
 fn add_phase(phase: &mut PhaseTimes, other: PhaseTimes) {
     phase.from = phase.from.min(other.from);
@@ -180,6 +171,7 @@ mod tests {
     use std::time::Duration;
 
     use wirecost_link::LinkConfig;
+    use wirecost_results::figures::Interval;
     use wirecost_results::summary::Outcomes;
     use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadTarget, Offer, Phase, Who};
     use wirecost_stack::target::Target;
@@ -218,6 +210,11 @@ mod tests {
         }
     }
 
+    /// All of their figures.
+    fn text(intervals: &[Interval]) -> String {
+        serde_json::to_string(intervals).expect("numbers")
+    }
+
     fn counts(intervals: &[Interval]) -> Vec<(u32, u64, Outcomes)> {
         let counts = |interval: &Interval| (interval.second, interval.sent, interval.outcomes);
         intervals.iter().map(counts).collect()
@@ -234,8 +231,9 @@ mod tests {
             };
             let (one, three, on_one) = (run([1, 1]), run([3, 2]), run([3, 1]));
             assert_eq!(counts(&three.intervals), counts(&one.intervals), "{stack}");
-            let whole = |outcome: &LoadOutcome| format!("{:?}", outcome.intervals);
+            let whole = |outcome: &LoadOutcome| text(&outcome.intervals);
             assert_eq!(whole(&three), whole(&on_one), "{stack}: threads change no figure");
+            assert_eq!(whole(&three), whole(&one), "{stack}: worlds change no figure");
             let sent = |outcome: &LoadOutcome| -> u64 {
                 outcome.intervals.iter().map(|interval| interval.sent).sum()
             };
@@ -243,6 +241,50 @@ mod tests {
             let packets = |outcome: &LoadOutcome| outcome.phases[0].links[0].up.packets;
             assert_eq!(packets(&three), packets(&one), "{stack}");
         }
+    }
+
+    #[test]
+    fn the_shards_of_a_load_add_up_to_it_and_draw_numbers_of_their_own() {
+        const SHARDS: u32 = 3;
+        let run = |options: &LoadOptions, worlds| {
+            let ended = simulate(options, [worlds, 2], &mut (), &|| false, ());
+            ended.expect("figures").outcome
+        };
+        let shard = |options: &LoadOptions, index| {
+            let shard = LoadOptions {
+                shard: Shard::new(index, SHARDS),
+                ..options.clone()
+            };
+            run(&shard, 2)
+        };
+        let per_second = |outcome: &LoadOutcome| -> Vec<u64> {
+            outcome.intervals.iter().map(|interval| interval.sent).collect()
+        };
+        let whole = load("coap-con", 50);
+        let mut sum = shard(&whole, 1);
+        (2..=SHARDS).for_each(|index| add_outcome(&mut sum, shard(&whole, index)));
+        arrivals_at_the_end(&mut sum.intervals);
+        let [sum, whole] = [sum, run(&whole, 1)].map(|outcome| text(&outcome.intervals));
+        assert_eq!(sum, whole);
+
+        let mut random = load("coap-con", 60);
+        if let Some(Phase::Publish(Offer { arrivals, .. })) = random.phases.get_mut(1) {
+            *arrivals = Arrivals::Open {
+                rate: 0.5,
+                per_client: true,
+                poisson: true,
+            };
+        }
+        let shards: Vec<Vec<u64>> = (1..=SHARDS)
+            .map(|index| per_second(&shard(&random, index)))
+            .collect();
+        assert!(
+            shards[0] != shards[1] && shards[1] != shards[2] && shards[0] != shards[2],
+            "no two draw the same numbers: {shards:?}"
+        );
+        // A Poisson count of 200, eight standard deviations wide.
+        let sent = shards.iter().map(|shard| shard.iter().sum::<u64>());
+        assert!(sent.clone().all(|sent| sent.abs_diff(200) < 113), "{shards:?}");
     }
 
     #[test]

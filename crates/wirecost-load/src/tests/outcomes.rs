@@ -7,7 +7,7 @@ use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer,
 use wirecost_stack::Event;
 use wirecost_stack::target::Target;
 
-use super::rig::{READY, Request, Rig};
+use super::rig::{BEGIN, READY, Request, Rig};
 use crate::devices::part::ToPart;
 
 fn load(offer: Offer) -> LoadOptions {
@@ -231,6 +231,23 @@ fn a_count_is_exact_in_both_loops() {
             (123, 123),
             "{arrivals:?}"
         );
+    }
+}
+
+#[test]
+fn thousands_of_devices_close_in_sixteen_rounds_at_most() {
+    for (clients, rounds) in [(1_000, 1), (5_000, 5), (20_000, 16)] {
+        let who = Who::All;
+        let mut options = load(offer(OPEN));
+        options.clients = clients;
+        options.phases = vec![Phase::Connect { who, rate: None }, Phase::Close { rate: None }];
+        let mut rig = Rig::new(options, prompt);
+        rig.close = Duration::from_millis(100);
+        let connected = rig.phase(0).over;
+        let closed = rig.phase(1).over;
+        // The first round closes when the phase is announced.
+        let took = closed.saturating_since(connected + BEGIN);
+        assert_eq!(took, rig.close * (rounds - 1), "{clients} devices");
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) struct Rig<F> {
     held: BTreeMap<usize, u64>,
     /// When each device last sent or received.
     used: BTreeMap<usize, Instant>,
+    /// How long the close of a connection takes.
+    pub(super) close: Duration,
     /// A message to the part, and its time.
     later: Option<(Instant, ToPart)>,
 }
@@ -118,6 +120,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
             grant: None,
             held: BTreeMap::new(),
             used: BTreeMap::new(),
+            close: Duration::ZERO,
             later: None,
         }
     }
@@ -267,7 +270,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                     has_sent = true;
                     self.send(device, message);
                 }
-                Step::Command(Command::Close) => self.answer(device, (Duration::ZERO, Event::Closed)),
+                Step::Command(Command::Close) => self.answer(device, (self.close, Event::Closed)),
                 Step::Command(_) | Step::Abort { .. } => {}
                 Step::Wait(_) | Step::Finished => return has_sent,
             }

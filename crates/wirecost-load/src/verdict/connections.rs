@@ -72,7 +72,7 @@ fn longest_silence<'a>(intervals: impl Iterator<Item = &'a Interval>) -> u32 {
 }
 
 fn devices(options: &LoadOptions) -> u32 {
-    options.clients.saturating_add(options.receivers())
+    options.own_clients().saturating_add(options.receivers())
 }
 
 /// The warning about connections that do not last: more were lost than there are devices.

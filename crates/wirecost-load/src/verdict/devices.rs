@@ -59,7 +59,7 @@ impl Ceiling {
         let is_round_trip = mean_s <= IS_ROUND_TRIP * rtt_s;
         let waits_elsewhere = median_ns > QUEUED * service.min as f64 && median_ns / 1e9 > QUEUED * rtt_s;
         (window < u32::MAX && mean_s > 0.0 && !waits_elsewhere).then_some(Self {
-            clients: options.clients,
+            clients: options.own_clients(),
             window,
             answer_s: if is_round_trip { rtt_s } else { mean_s },
             is_round_trip,

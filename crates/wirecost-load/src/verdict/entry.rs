@@ -61,7 +61,7 @@ pub fn assemble(
         payload_bytes: options.payload.message_bytes(options.clients),
         target: options.target.to_string(),
         engine: options.engine.name().into(),
-        clients: u64::from(options.clients),
+        clients: u64::from(options.own_clients()),
         subscribers: u64::from(options.receivers()),
         inflight: options.inflight.map(u64::from),
         loop_kind: options.loop_kind(),
@@ -117,7 +117,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
 
 /// The options of a load that the results of its phases and its link repeat.
 fn asked(options: &LoadOptions) -> Asked {
-    let rate = |phase: &Phase| phase.rate(options.emulated());
+    let rate = |phase: &Phase| options.own_rate(phase);
     Asked {
         rates: options.phases.iter().filter_map(rate).collect(),
         link: options.link.as_ref().map(|link| link_of(link, None)),
@@ -175,7 +175,7 @@ pub(crate) fn phase_figures<'a>(
         duration_s: times.took.as_secs_f64(),
         warm_up_s: phase.warm_up().as_secs_f64(),
         measured_s: times.measured.as_secs_f64(),
-        asked_rate: phase.rate(options.emulated()),
+        asked_rate: options.own_rate(phase),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
         link: all.filter(|_| has_link),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{MergeError, Order, copy_facts, places};
 use crate::figures::Interval;
 use crate::folder::RunFolder;
-use crate::intervals::Intervals;
+use crate::intervals::{Intervals, arrivals_at_the_end};
 use crate::link_use::HopUse;
 use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse, Worlds};
 use crate::resume::Earlier;
@@ -100,6 +100,10 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     }
     let sent = [sum.sent_in_all(), other.sent_in_all()];
     sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
+    // Where devices subscribe, each second has its own deliveries.
+    if sum.load.subscribers == 0 {
+        arrivals_at_the_end(&mut sum.intervals);
+    }
     // The seconds of two machines do not begin at the same time, so usage cannot be added.
     sum.usage.clear();
     let phases = std::mem::take(&mut sum.load.phases);

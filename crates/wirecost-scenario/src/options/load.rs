@@ -2,6 +2,7 @@
 
 mod content;
 mod derived;
+mod divided;
 mod phase;
 pub mod print;
 pub mod resources;
@@ -24,13 +25,14 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_results::link_text::LinkText;
 use wirecost_results::resolved::Tree;
+use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
 use wirecost_stack::{Application, Stack};
 
 pub use self::content::{BatchBytes, Payload, Subscribers, Will};
-pub use self::phase::{Arrivals, Backoff, Offer, Phase, Who};
+pub use self::phase::{Arrivals, Backoff, CLOSE_ROUNDS, Offer, Phase, Who};
 use self::print::Secrets;
 use self::roster::Roster;
 use self::settings::Settings;
@@ -192,6 +194,8 @@ options! {
         /// Private key to the certificate of the devices in PEM.
         option key: Option<PathBuf> as Option<PathBuf> = None
             => Spec::under(CONNECTIONS).further().requires("cert").changes_nothing();
+        /// The part of the devices that is run; `None` runs all. It is not part of the scenario: the loads of all parts are one.
+        field shard: Option<Shard> = None, in [];
         /// Whether the user has consented to load any target. It is not part of the scenario.
         field is_permitted: bool = false, in [];
         /// Take a CPU profile of a target that wirecost starts, with perf; the report shows it as a flame graph.

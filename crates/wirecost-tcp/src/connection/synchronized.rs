@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::connection::handshake::{Opening, PeerSyn, clock};
 use crate::connection::{Event, Events, State, TimeWait, Transmit};
 use crate::on_demand::{Empty, OnDemand};
+use crate::packed::{Pack, Packer, Unpacker, packs};
 use crate::receive::{AckDue, Receiver, Terms};
 use crate::recovery::{self, Recovery};
 use crate::segment::Segment;
@@ -77,12 +78,21 @@ enum Fin {
     Acknowledged,
 }
 
+packs!(enum Fin {
+    0 => Open {},
+    1 => Due {},
+    2 => Sent {},
+    3 => Acknowledged {},
+});
+
 /// The peer's clock (RFC 7323, section 4.3): TS.Recent, and when it was seen.
 #[derive(Clone, Copy, Debug)]
 struct PeerClock {
     recent: u32,
     seen: Instant,
 }
+
+packs!(PeerClock { recent, seen });
 
 /// A connection whose ends agree on sequence numbers.
 #[derive(Debug)]
@@ -129,6 +139,44 @@ pub(crate) struct Synchronized {
     refused_data: bool,
     /// The SYN-ACK that is not acknowledged, of an end that has taken the data of a SYN (RFC 7413).
     half_open: Option<Box<Opening>>,
+}
+
+packs!(Synchronized {
+    config,
+    state,
+    initial_sequence,
+    send,
+    sent,
+    fin,
+    window,
+    segment_bytes,
+    receive_shift,
+    peer_clock,
+    recovery,
+    receiver,
+    last_acknowledgment,
+    peer_timers,
+    refused,
+    burst,
+    small_end,
+    send_limit,
+    waits_for_room,
+    pushed,
+    pushes,
+    early,
+    greets,
+    is_detached,
+    refused_data,
+    half_open,
+});
+
+/// The connection is packed while it has none.
+impl Pack for Option<Box<Opening>> {
+    fn pack(&self, _: &mut Packer) {}
+
+    fn unpack(_: &mut Unpacker<'_>) -> Option<Self> {
+        Some(None)
+    }
 }
 
 impl Synchronized {
@@ -232,6 +280,10 @@ impl Synchronized {
         self.state
     }
 
+    pub(crate) fn shared_config(&self) -> Arc<Config> {
+        Arc::clone(&self.config)
+    }
+
     pub(crate) const fn available(&self) -> usize {
         self.receiver.available()
     }
@@ -250,14 +302,24 @@ impl Synchronized {
 
     /// As [`Connection::rest`](crate::Connection::rest).
     pub(crate) fn rest(&mut self) -> bool {
-        let is_idle =
-            !self.is_in_flight() && !self.has_unsent() && self.early.is_empty() && self.receiver.rest();
+        // An acknowledgment that is due soon would end the rest at once.
+        let is_due = self.receiver.ack_due() != AckDue::No || self.greets || self.peer_timers.probes;
+        let is_idle = !self.is_in_flight()
+            && !self.has_unsent()
+            && !is_due
+            && self.early.is_empty()
+            && self.receiver.rest();
         if is_idle {
             self.send.rest();
             self.recovery.rest();
             self.early.free();
         }
         is_idle
+    }
+
+    /// Whether nothing is in memory of its own, after [`Synchronized::rest`].
+    pub(crate) fn can_be_packed(&mut self) -> bool {
+        self.send.rest() && self.recovery.rest() && self.receiver.is_free() && self.half_open.is_none()
     }
 
     pub(crate) fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {

@@ -4,6 +4,8 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use crate::packed::packs;
+
 use super::window::WindowChoice;
 use super::{AckDue, AckPolicy, Terms};
 
@@ -61,6 +63,11 @@ pub(super) enum Acknowledgment {
     /// Every second segment, or the next tick of a timer.
     EverySecond(EverySecond),
 }
+
+packs!(enum Acknowledgment {
+    0 => Linux { 0: linux },
+    1 => EverySecond { 0: every_second },
+});
 
 impl Acknowledgment {
     pub(super) fn new(policy: AckPolicy, terms: &Terms, window: u32, now: Instant) -> Self {

@@ -4,6 +4,8 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use crate::packed::packs;
+
 use super::Terms;
 use super::sequence::is_before;
 use super::window::{WindowChoice, WindowState};
@@ -40,6 +42,17 @@ pub(super) struct Space {
     demand: Demand,
 }
 
+packs!(Space {
+    buffer,
+    maximum,
+    announced_bytes,
+    ratio,
+    clamp,
+    threshold,
+    allocated,
+    demand
+});
+
 /// The bytes that the application reads in a round-trip time (`rcvq_space`, `rcv_rtt_est`).
 #[derive(Debug)]
 struct Demand {
@@ -53,6 +66,15 @@ struct Demand {
     window_end: Option<(u32, Instant)>,
     last_echo: Option<u32>,
 }
+
+packs!(Demand {
+    bytes,
+    read,
+    since,
+    rtt,
+    window_end,
+    last_echo
+});
 
 impl Space {
     /// Linux: tcp_init_buffer_space.

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::packed::packs;
+
 /// The configuration of the receiving side of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveConfig {
@@ -22,6 +24,11 @@ pub enum Reader {
     /// arrived, even if all share one instant.
     Beside,
 }
+
+packs!(enum Reader {
+    0 => After {},
+    1 => Beside {},
+});
 
 /// When acknowledgments leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +132,14 @@ pub struct Terms {
     /// Bytes of the window that this end's SYN has advertised.
     pub window: u32,
 }
+
+packs!(Terms {
+    maximum_segment_size,
+    timestamps,
+    selective,
+    window_scale,
+    window
+});
 
 impl Terms {
     /// Bytes of options in each segment.

@@ -23,6 +23,7 @@ mod window;
 pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
 use crate::on_demand::OnDemand;
+use crate::packed::packs;
 use acknowledgment::{AckContext, Acknowledgment, AfterRead};
 use reassembly::Reassembly;
 use sack::Sack;
@@ -39,6 +40,12 @@ pub(crate) enum AckDue {
     /// At this time, through [`Receiver::handle_timeout`].
     At(Instant),
 }
+
+packs!(enum AckDue {
+    0 => No {},
+    1 => Now {},
+    2 => At { 0: at },
+});
 
 /// The new bytes of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +78,18 @@ pub struct Receiver {
     arrived: Instant,
     reader: Reader,
 }
+
+packs!(Receiver {
+    reassembly,
+    sack,
+    acknowledgment,
+    window,
+    advertised,
+    terms,
+    touched,
+    arrived,
+    reader
+});
 
 /// The number of segments that have arrived after the first one when a concurrent reader reads the first: 1 to 3 in live
 /// captures, most often 2.
@@ -149,6 +168,11 @@ impl Receiver {
             self.sack.free();
         }
         self.reassembly.rest()
+    }
+
+    /// Whether it has no memory of its own.
+    pub(crate) fn is_free(&self) -> bool {
+        self.sack.is_free() && self.reassembly.is_free()
     }
 
     /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. The read may make an

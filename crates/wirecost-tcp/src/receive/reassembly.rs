@@ -10,6 +10,7 @@ use wirecost_wire::tcp::SackBlock;
 
 use super::sequence::{advanced, distance, earliest, is_after, is_before, joined, latest, overlap};
 use crate::on_demand::{Empty, OnDemand};
+use crate::packed::packs;
 
 /// An empty buffer above this capacity is freed; a smaller one is kept for the next message.
 const KEPT_BYTES: usize = 2048;
@@ -25,6 +26,13 @@ pub(super) struct Reassembly {
     fin: Option<u32>,
     unread: OnDemand<Unread>,
 }
+
+packs!(Reassembly {
+    next,
+    available,
+    fin,
+    unread
+});
 
 /// The bytes that the application has not read.
 #[derive(Debug)]
@@ -80,6 +88,11 @@ impl Reassembly {
             self.unread.free();
         }
         is_empty
+    }
+
+    /// Whether it has no memory of its own.
+    pub(super) const fn is_free(&self) -> bool {
+        self.unread.is_free()
     }
 
     /// Bytes that can be read.

@@ -4,6 +4,8 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use crate::packed::packs;
+
 use super::autotune::Space;
 use super::sequence::distance;
 use super::{Terms, WindowPolicy};
@@ -19,6 +21,11 @@ pub(super) struct Advertised {
     /// Bytes of the window.
     pub(super) bytes: u32,
 }
+
+packs!(Advertised {
+    acknowledgment,
+    bytes
+});
 
 impl Advertised {
     /// Bytes left of it when `next` is expected.
@@ -63,6 +70,11 @@ pub(super) enum Window {
     /// A buffer of this many bytes.
     Fixed(u32),
 }
+
+packs!(enum Window {
+    0 => Linux { 0: space },
+    1 => Fixed { 0: bytes },
+});
 
 impl Window {
     pub(super) fn new(policy: WindowPolicy, terms: &Terms, next: u32, now: Instant) -> Self {

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
+use crate::packed::packs;
 use crate::timers::{Granularity, wheel_deadline};
 
 /// Whole microseconds since the start of the run.
@@ -18,6 +19,8 @@ pub(crate) struct TickClock {
     tick_micros: u64,
 }
 
+packs!(TickClock { timers, tick_micros });
+
 /// When timers fire, with a tick of its own ([`Granularity`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timers {
@@ -25,6 +28,12 @@ enum Timers {
     Wheel,
     Ticks,
 }
+
+packs!(enum Timers {
+    0 => Exact {},
+    1 => Wheel {},
+    2 => Ticks {},
+});
 
 impl TickClock {
     /// The ticks of a host with these timers; microseconds where they are exact.

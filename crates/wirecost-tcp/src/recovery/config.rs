@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::packed::packs;
+
 /// The congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
@@ -23,6 +25,11 @@ pub enum RttFilter {
     /// RFC 6298, section 2.
     Standard,
 }
+
+packs!(enum RttFilter {
+    0 => Linux {},
+    1 => Standard {},
+});
 
 /// When an end stops retransmitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

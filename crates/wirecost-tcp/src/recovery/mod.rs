@@ -44,6 +44,7 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::SackBlocks;
 
 use crate::Config;
+use crate::packed::packs;
 use crate::recovery::congestion::Algorithm;
 use crate::recovery::congestion::window::{Outstanding, Window};
 pub(crate) use clock::{TickClock, micros};
@@ -124,6 +125,12 @@ enum Retransmit {
     NewDataFirst,
 }
 
+packs!(enum Retransmit {
+    0 => Nothing {},
+    1 => Lost {},
+    2 => NewDataFirst {},
+});
+
 /// Loss recovery and congestion control of one direction of a connection.
 ///
 /// After [`Recovery::handle_ack`] and [`Recovery::handle_timeout`], send [`Recovery::next_retransmission`] until there is
@@ -170,10 +177,43 @@ pub(crate) struct Recovery {
     pacing: Pacing,
 }
 
+packs!(Recovery {
+    config,
+    clock,
+    segment_bytes,
+    has_sack,
+    is_orphan,
+    scoreboard,
+    window,
+    algorithm,
+    rtt,
+    min_rtt,
+    rack,
+    state,
+    high_sequence,
+    reduction,
+    undo,
+    probe,
+    timer,
+    rto_ticks,
+    timeouts,
+    is_forward_rto,
+    retransmit,
+    delivered,
+    found_lost,
+    retransmissions,
+    sent_count,
+    duplicates,
+    largest_window,
+    last_sent_tick,
+    last_sent_micros,
+    pacing
+});
+
 impl Recovery {
-    /// Gives back the memory of an empty list of sent segments.
-    pub(crate) fn rest(&mut self) {
-        self.scoreboard.rest();
+    /// Gives back the memory of an empty list of sent segments. Returns whether it is empty.
+    pub(crate) fn rest(&mut self) -> bool {
+        self.scoreboard.rest()
     }
 
     /// Before the handshake: data will start at `first_sequence`, the one after the SYN's.

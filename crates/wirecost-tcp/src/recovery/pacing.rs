@@ -1,5 +1,7 @@
 //! The sending rate. (Linux: `tcp_update_pacing_rate`)
 
+use crate::packed::packs;
+
 use super::Recovery;
 
 /// The rate at the last acknowledgment: a change of the window alone does not change it. It changes more often than it is read,
@@ -11,6 +13,11 @@ pub(crate) struct Pacing {
     /// The round trip, in eighths of a microsecond; 0 before the first.
     srtt_eighths: u64,
 }
+
+packs!(Pacing {
+    micro_byte_eighths,
+    srtt_eighths
+});
 
 impl Pacing {
     #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Proportional rate reduction: how the window shrinks during a recovery (RFC 6937, superseded by RFC 9937).
 
+use crate::packed::packs;
+
 /// A reduction of the window in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reduction {
@@ -10,6 +12,12 @@ pub(super) struct Reduction {
     /// Segments sent since it began.
     sent: u32,
 }
+
+packs!(Reduction {
+    prior_cwnd,
+    delivered,
+    sent
+});
 
 /// The information of one acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

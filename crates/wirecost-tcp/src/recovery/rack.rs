@@ -3,6 +3,7 @@
 
 use super::rtt::MinRtt;
 use super::scoreboard::{Record, Scoreboard, Tags};
+use crate::packed::packs;
 use crate::sequence::is_after;
 
 /// Recoveries for which a widened reordering window is kept. (RFC 8985, section 6.2, step 4)
@@ -25,6 +26,15 @@ pub(super) struct Rack {
     window: ReorderingWindow,
 }
 
+packs!(Rack {
+    newest,
+    rtt_micros,
+    has_advanced,
+    reordering,
+    is_reordering_seen,
+    window
+});
+
 /// How wide the reordering window is, in quarters of the least round trip (RFC 8985, section 6.2, step 4).
 #[derive(Clone, Copy, Debug)]
 struct ReorderingWindow {
@@ -36,6 +46,13 @@ struct ReorderingWindow {
     /// Segments delivered when it was last changed.
     changed_at: u32,
 }
+
+packs!(ReorderingWindow {
+    steps,
+    persist,
+    is_duplicate_seen,
+    changed_at
+});
 
 /// The inputs of loss detection.
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ use super::scoreboard::Tags;
 use super::state::State;
 use super::tail_loss_probe::TailProbe;
 use super::{Recovery, Retransmit, Timeout, micros, milliseconds};
+use crate::packed::packs;
 use crate::sequence::is_after;
 
 /// The purpose of the timer. There is one timer, as in the kernel: a probe or the end of a reordering window replaces the
@@ -24,12 +25,20 @@ pub(super) enum TimerKind {
     LossProbe,
 }
 
+packs!(enum TimerKind {
+    0 => Retransmission {},
+    1 => Reordering {},
+    2 => LossProbe {},
+});
+
 /// The timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timer {
     kind: TimerKind,
     deadline: Instant,
 }
+
+packs!(Timer { kind, deadline });
 
 impl Timer {
     pub(super) fn is_loss_probe(&self) -> bool {

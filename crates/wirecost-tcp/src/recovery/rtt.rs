@@ -2,6 +2,7 @@
 
 use super::clock::TickClock;
 use super::config::{RecoveryConfig, RttFilter};
+use crate::packed::packs;
 use crate::sequence::is_after;
 
 /// One measured round trip.
@@ -33,6 +34,18 @@ pub(super) struct RttEstimator {
     round_end: u32,
     rto_ticks: u64,
 }
+
+packs!(RttEstimator {
+    filter,
+    minimum_rto_micros,
+    maximum_rto_ticks,
+    srtt,
+    mdev,
+    mdev_max,
+    rttvar,
+    round_end,
+    rto_ticks
+});
 
 impl RttEstimator {
     pub(super) fn new(config: &RecoveryConfig, clock: &TickClock) -> Self {
@@ -153,11 +166,15 @@ pub(super) struct MinRtt {
     best: [MinSample; 3],
 }
 
+packs!(MinRtt { best });
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MinSample {
     tick: u64,
     micros: u64,
 }
+
+packs!(MinSample { tick, micros });
 
 impl Default for MinSample {
     fn default() -> Self {

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 
+use crate::packed::packs;
 use crate::sequence::{is_after, is_before};
 
 /// The flags of a segment.
@@ -58,6 +59,17 @@ pub(super) struct Scoreboard {
     /// No segment below it waits for retransmission.
     retransmission_hint: u32,
 }
+
+packs!(Scoreboard {
+    records,
+    una,
+    next,
+    sacked,
+    lost,
+    retransmitted,
+    highest_sacked,
+    retransmission_hint
+});
 
 /// Memory that an empty scoreboard keeps, in segments.
 const KEPT_RECORDS: usize = 16;
@@ -169,11 +181,12 @@ impl Scoreboard {
         self.records.get(index)
     }
 
-    /// Gives back the memory of an empty list.
-    pub(super) fn rest(&mut self) {
+    /// Gives back the memory of an empty list. Returns whether it is empty.
+    pub(super) fn rest(&mut self) -> bool {
         if self.records.is_empty() {
             self.records = VecDeque::new();
         }
+        self.records.is_empty()
     }
 
     /// Appends a segment that starts at SND.NXT.

@@ -21,6 +21,7 @@ use super::rack::Evidence;
 use super::rto::TimerKind;
 use super::tail_loss_probe::{MINIMUM_WAIT_MICROS, TailProbe};
 use super::{Recovery, Retransmit, micros};
+use crate::packed::packs;
 use crate::recovery::congestion::window::NO_THRESHOLD;
 use crate::sequence::{is_after, is_before};
 
@@ -38,6 +39,14 @@ pub(super) enum State {
     /// Segments are being retransmitted after a time-out.
     Loss,
 }
+
+packs!(enum State {
+    0 => Open {},
+    1 => Disorder {},
+    2 => CongestionWindowReduced {},
+    3 => Recovery {},
+    4 => Loss {},
+});
 
 impl State {
     /// Whether the window follows proportional rate reduction.

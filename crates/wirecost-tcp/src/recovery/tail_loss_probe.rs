@@ -6,6 +6,7 @@ use super::effect::Effect;
 use super::rto::TimerKind;
 use super::state::State;
 use super::{Recovery, Timeout, micros};
+use crate::packed::packs;
 use crate::sequence::{is_after, is_before};
 
 /// The smallest margin of a timer, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
@@ -30,6 +31,12 @@ pub(super) enum TailProbe {
         is_retransmission: bool,
     },
 }
+
+packs!(enum TailProbe {
+    0 => Idle {},
+    1 => Due { is_new_data: is_new_data },
+    2 => Sent { end: end, is_retransmission: is_retransmission },
+});
 
 impl TailProbe {
     pub(super) const fn is_due(&self) -> bool {

@@ -5,6 +5,7 @@ use wirecost_proto::Instant;
 use super::Recovery;
 use super::effect::Effect;
 use super::state::State;
+use crate::packed::packs;
 use crate::sequence::{is_after, is_before};
 
 /// The state for the undo of a reduction.
@@ -21,6 +22,14 @@ pub(super) struct Undo {
     /// When the first retransmission left, in milliseconds of the timestamp clock.
     pub(super) first_retransmission_ms: Option<u32>,
 }
+
+packs!(Undo {
+    marker,
+    retransmissions,
+    prior_ssthresh,
+    prior_cwnd,
+    first_retransmission_ms
+});
 
 impl Undo {
     /// Notes the start of a recovery at `una` with `retransmissions` in flight. (Linux: `tcp_init_undo`)

@@ -197,6 +197,8 @@ impl Net {
         while self.act(end) {
             self.transmit(end);
         }
+        // As often as it can: what follows must not depend on it.
+        self.ends[end].connection().rest();
     }
 
     fn transmit(&mut self, from: usize) {

@@ -267,6 +267,8 @@ impl Replay<'_> {
                 let mut payload = Vec::new();
                 let connection = &mut self.hosts[from as usize].connections[port];
                 let Some(transmit) = connection.poll_transmit(&mut payload, self.now) else {
+                    // As often as it can: what follows must not depend on it.
+                    connection.rest();
                     break;
                 };
                 self.enter(from, port, transmit.segment, payload);

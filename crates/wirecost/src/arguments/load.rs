@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
+use wirecost_results::shard::Shard;
 use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::load::LoadOptions;
@@ -178,6 +179,16 @@ pub struct LoadArguments {
         hide_short_help = true
     )]
     pub source: Vec<IpAddr>,
+
+    /// Run only this part of the devices of a load in virtual time: 2/8 is the second of eight; wirecost merge adds the parts up
+    #[arg(
+        long,
+        value_name = "I/N",
+        conflicts_with = "find_max",
+        help_heading = "Target and generator",
+        hide_short_help = true
+    )]
+    pub shard: Option<Shard>,
 
     /// What devices do apart from sending messages
     #[command(flatten)]

@@ -103,6 +103,25 @@ impl State {
             self.rates.clear();
             self.tails.clear();
         }
+        self.now = Second {
+            offered: per_second(counted.outcomes.offered),
+            sent: per_second(counted.sent),
+            acknowledged: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
+            connects: per_second(counted.connects.established),
+            ..Second::default()
+        };
+        let rate = if self.has_messages() {
+            self.now.acknowledged
+        } else {
+            self.now.connects
+        };
+        keep(&mut self.rates, rate);
+    }
+
+    /// Adds the times of the second that was added last, and how far they can be used. It takes longer than the simulation of a
+    /// second with few messages: only a second that is shown needs it.
+    pub(super) fn judge(&mut self, tick: &Tick<'_>) {
+        let counted = tick.counted;
         let answered = [
             (CurveKind::Response, &counted.response_time),
             (CurveKind::Delay, &counted.one_way_delay),
@@ -118,21 +137,9 @@ impl State {
             .iter()
             .find(|reason| judged.after(reason.kind) != Standing::Exact);
         self.limit = limiting.map(|reason| first_clause(&reason.text).to_owned());
-        self.now = Second {
-            offered: per_second(counted.outcomes.offered),
-            sent: per_second(counted.sent),
-            acknowledged: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
-            connects: per_second(counted.connects.established),
-            times: told.map(|(_, times)| times),
-            lag: quantiles(counted.schedule_lag.as_ref()).map(|lag| lag.p99),
-            standing: judged.after_all(tick.limits.iter().map(|reason| reason.kind)),
-        };
-        let rate = if self.has_messages() {
-            self.now.acknowledged
-        } else {
-            self.now.connects
-        };
-        keep(&mut self.rates, rate);
+        self.now.times = told.map(|(_, times)| times);
+        self.now.lag = quantiles(counted.schedule_lag.as_ref()).map(|lag| lag.p99);
+        self.now.standing = judged.after_all(tick.limits.iter().map(|reason| reason.kind));
         keep(&mut self.tails, self.now.times.map(|times| times.p99));
     }
 

@@ -1,11 +1,16 @@
-//! Closes connections with the protocol's own close, all at once or one after the other.
+//! Closes connections with the protocol's own close, as fast as possible or one after the other.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
+use wirecost_scenario::options::load::CLOSE_ROUNDS;
 
 use crate::devices::activity::{Activity, Part};
 use crate::devices::connections::{NextStep, State};
+
+/// How many connections of a part are closed at once when no rate is given. Of more than [`CLOSE_ROUNDS`] times as many it is a round of
+/// them: a connection that closes has packets on their way, and takes as much memory as two that rest.
+const AT_ONCE: usize = 1_024;
 
 /// Closes open connections and leaves the others alone.
 #[derive(Debug)]
@@ -15,6 +20,10 @@ pub struct Close {
     begins: Option<Instant>,
     /// The next device to close.
     next: usize,
+    /// Connections that are still to be closed, as far as they last until then.
+    left: usize,
+    /// How many may close at once.
+    at_once: usize,
 }
 
 impl Close {
@@ -24,7 +33,14 @@ impl Close {
             gap,
             begins: None,
             next: 0,
+            left: 0,
+            at_once: usize::MAX,
         }
+    }
+
+    /// Whether as many connections as may are being closed.
+    fn is_full(&self, part: &Part) -> bool {
+        open(part).saturating_sub(self.left) >= self.at_once
     }
 
     /// Closes the devices whose time has come. Returns the time of the next device.
@@ -36,11 +52,22 @@ impl Close {
             if now < at {
                 return Some(at);
             }
+            // The end of a close calls again.
+            if self.is_full(part) {
+                return None;
+            }
+            let is_open = part.connections.state(self.next) != State::Down;
+            self.left = self.left.saturating_sub(usize::from(is_open));
             close(part, self.next);
             self.next += 1;
         }
         None
     }
+}
+
+/// Connections that are open, being made or being closed.
+fn open(part: &Part) -> usize {
+    part.connections.len() - part.connections.count(State::Down)
 }
 
 fn close(part: &mut Part, device: usize) {
@@ -55,6 +82,10 @@ fn close(part: &mut Part, device: usize) {
 impl Activity for Close {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.begins = Some(at);
+        self.left = open(part);
+        if self.gap.is_zero() {
+            self.at_once = AT_ONCE.max(part.connections.len() / CLOSE_ROUNDS as usize);
+        }
         self.close_due(part, at);
     }
 
@@ -69,7 +100,7 @@ impl Activity for Close {
 
     // A close has a time limit of its own, so the remaining connections close now.
     fn stop(&mut self, part: &mut Part, now: Instant, _: Instant) {
-        self.gap = Duration::ZERO;
+        (self.gap, self.at_once) = (Duration::ZERO, usize::MAX);
         self.close_due(part, now);
     }
 }

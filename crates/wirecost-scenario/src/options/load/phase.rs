@@ -154,6 +154,9 @@ pub struct Backoff {
     pub full_jitter: bool,
 }
 
+/// So many groups of devices, one after the other, close their connections at most when a phase closes them as fast as possible.
+pub const CLOSE_ROUNDS: u32 = 16;
+
 impl Phase {
     /// Its name in results and scenarios.
     pub const fn name(&self) -> &'static str {
@@ -244,7 +247,7 @@ impl Phase {
             Self::Close { rate } => {
                 let closes = rate.map(|rate| f64::from(devices) / rate);
                 let closes = closes.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                closes.unwrap_or_default() + options.timeout
+                closes.unwrap_or(options.timeout * CLOSE_ROUNDS) + options.timeout
             }
             Self::Reconnect { timeout, .. } | Self::AwaitReplay { timeout } => {
                 *timeout + options.connect_timeout

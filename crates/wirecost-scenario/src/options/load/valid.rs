@@ -23,6 +23,7 @@ impl LoadOptions {
     pub fn validate(&self) -> Checked {
         refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
+        refuse(About::Key("shard"), self.cannot_divide())?;
         self.check_stack()?;
         self.check_times()?;
         self.check_session()?;

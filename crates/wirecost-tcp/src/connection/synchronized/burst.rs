@@ -3,6 +3,7 @@
 use wirecost_proto::Instant;
 
 use crate::config::BurstConfig;
+use crate::packed::packs;
 use crate::recovery::Waiting;
 
 use super::output::Part;
@@ -18,6 +19,12 @@ pub(super) struct Burst {
     /// Whether the last segment was full, so that a smaller one may fill the rest of the window.
     pub(super) is_full: bool,
 }
+
+packs!(Burst {
+    left,
+    is_single,
+    is_full
+});
 
 impl BurstConfig {
     /// Segments that may leave at once (Linux: `tcp_tso_autosize`).

@@ -6,6 +6,7 @@ use wirecost_proto::{Instant, ResetReason, TimerTable};
 
 use super::{Synchronized, Transition};
 use crate::connection::State;
+use crate::packed::{Pack, Packer, Unpacker};
 use crate::receive::AckDue;
 use crate::recovery::Timeout;
 
@@ -29,6 +30,9 @@ enum Timer {
     KeepAlive,
 }
 
+/// All of them.
+const TIMERS: [Timer; 3] = [Timer::Persist, Timer::FinWait2, Timer::KeepAlive];
+
 impl From<Timer> for usize {
     fn from(timer: Timer) -> Self {
         timer as Self
@@ -49,6 +53,42 @@ pub(super) struct PeerTimers {
     heard: Instant,
     /// Keep-alives since then.
     keep_alives: u8,
+}
+
+impl Pack for PeerTimers {
+    fn pack(&self, out: &mut Packer) {
+        let Self {
+            timers,
+            window_probes,
+            unanswered,
+            probes,
+            heard,
+            keep_alives,
+        } = self;
+        TIMERS.map(|timer| timers.deadline(timer)).pack(out);
+        [*window_probes, *unanswered, *keep_alives].pack(out);
+        (*probes, *heard).pack(out);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let deadlines: [Option<Instant>; 3] = Pack::unpack(from)?;
+        let [window_probes, unanswered, keep_alives] = Pack::unpack(from)?;
+        let (probes, heard) = Pack::unpack(from)?;
+        let mut timers = TimerTable::new();
+        for (timer, deadline) in TIMERS.into_iter().zip(deadlines) {
+            if let Some(deadline) = deadline {
+                timers.set(timer, deadline);
+            }
+        }
+        Some(Self {
+            timers,
+            window_probes,
+            unanswered,
+            probes,
+            heard,
+            keep_alives,
+        })
+    }
 }
 
 impl PeerTimers {

@@ -1,5 +1,6 @@
 //! The send window (RFC 9293, section 3.8.6).
 
+use crate::packed::packs;
 use crate::segment::Segment;
 use crate::sequence::is_before;
 
@@ -14,6 +15,13 @@ pub(super) struct SendWindow {
     told_at: u32,
     shift: u8,
 }
+
+packs!(SendWindow {
+    bytes,
+    maximum,
+    told_at,
+    shift
+});
 
 impl SendWindow {
     pub(super) const fn new(bytes: u32, told_at: u32, shift: u8) -> Self {

@@ -6,6 +6,7 @@ use core::time::Duration;
 use wirecost_proto::Instant;
 
 use crate::Granularity;
+use crate::packed::packs;
 use crate::receive::AckDue;
 
 /// The counters of a small implementation.
@@ -14,6 +15,8 @@ pub(crate) struct EverySecond {
     timer: Duration,
     due: AckDue,
 }
+
+packs!(EverySecond { timer, due });
 
 impl EverySecond {
     pub(crate) const fn new(timer: Duration) -> Self {

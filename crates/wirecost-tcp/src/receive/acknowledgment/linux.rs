@@ -11,6 +11,7 @@ use wirecost_proto::Instant;
 
 use super::segment_size::{SegmentSize, Size};
 use super::{AckContext, AfterRead, Arrival};
+use crate::packed::packs;
 use crate::receive::{AckDue, Terms};
 use crate::timers::wheel_deadline;
 
@@ -49,6 +50,12 @@ enum Pushed {
     Twice,
 }
 
+packs!(enum Pushed {
+    0 => No {},
+    1 => Once {},
+    2 => Twice {},
+});
+
 /// What is owed (`icsk_ack.pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
@@ -63,12 +70,21 @@ enum Owed {
     Now,
 }
 
+packs!(enum Owed {
+    0 => Nothing {},
+    1 => Undecided {},
+    2 => Delayed { expires: expires, at: at },
+    3 => Now {},
+});
+
 /// Duplicate acknowledgments held back (`compressed_ack`).
 #[derive(Clone, Copy, Debug)]
 struct Compressed {
     count: u8,
     at: Instant,
 }
+
+packs!(Compressed { count, at });
 
 /// The counters of one connection. Delays count in jiffies, as the kernel's do.
 #[derive(Debug)]
@@ -92,6 +108,24 @@ pub(crate) struct Linux {
     smoothed_rtt: Option<Duration>,
     retransmission_timeout: Duration,
 }
+
+packs!(Linux {
+    jiffy,
+    min_delay,
+    max_delay,
+    owed,
+    pushed,
+    compressed,
+    quick,
+    ping_pong,
+    duplicates,
+    duplicates_at,
+    delay,
+    last_received,
+    segment_size,
+    smoothed_rtt,
+    retransmission_timeout
+});
 
 impl Linux {
     pub(crate) fn new(jiffy: Duration, terms: &Terms, window: u32, now: Instant) -> Self {

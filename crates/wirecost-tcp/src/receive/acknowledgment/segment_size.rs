@@ -1,6 +1,7 @@
 //! The estimated size of the peer's full segments: every second one is acknowledged.
 
 use super::Arrival;
+use crate::packed::packs;
 use crate::receive::Terms;
 
 /// The size assumed before a larger segment arrives (`TCP_MSS_DEFAULT`; RFC 9293, section 3.7.1).
@@ -29,6 +30,13 @@ pub(super) struct SegmentSize {
     announced: u32,
     option_bytes: u32,
 }
+
+packs!(SegmentSize {
+    bytes,
+    last,
+    announced,
+    option_bytes
+});
 
 impl SegmentSize {
     /// An estimate that is too small is corrected; one that is too large would delay acknowledgments (Linux:

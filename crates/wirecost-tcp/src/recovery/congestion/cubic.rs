@@ -4,6 +4,7 @@
 use super::AckSample;
 use super::hystart::HyStart;
 use super::window::Window;
+use crate::packed::packs;
 use crate::recovery::TickClock;
 
 /// Beta and the fractions below are of this.
@@ -38,6 +39,16 @@ pub(crate) struct Cubic {
     epoch: Option<Epoch>,
 }
 
+packs!(Cubic {
+    hystart,
+    w_max,
+    delay_min_micros,
+    acks_per_segment,
+    last_cwnd,
+    last_tick,
+    epoch
+});
+
 /// The epoch since a reduction.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
@@ -51,6 +62,14 @@ struct Epoch {
     /// Reno's window (W_est).
     reno_cwnd: u32,
 }
+
+packs!(Epoch {
+    start_tick,
+    k,
+    origin,
+    delivered,
+    reno_cwnd
+});
 
 impl Cubic {
     pub(super) const fn new(hystart: bool) -> Self {

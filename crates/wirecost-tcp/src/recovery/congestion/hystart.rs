@@ -1,6 +1,8 @@
 //! HyStart: slow start ends when a train of acknowledgments lasts half a round trip, or when delays grow (S. Ha, I. Rhee,
 //! "Taming the Elephants", 2011; RFC 9406 descends from it). With the constants of Linux: `hystart_update`.
 
+use crate::packed::packs;
+
 use super::AckSample;
 use super::window::{Window, ends_round};
 
@@ -26,6 +28,15 @@ pub(crate) struct HyStart {
     least_rtt_micros: u64,
     samples: u8,
 }
+
+packs!(HyStart {
+    found,
+    round_start_micros,
+    round_end,
+    last_ack_micros,
+    least_rtt_micros,
+    samples
+});
 
 impl HyStart {
     /// Before the first round trip.

@@ -10,6 +10,7 @@ pub(crate) mod hystart;
 pub(crate) mod new_reno;
 pub(crate) mod window;
 
+use crate::packed::packs;
 use crate::recovery::{CongestionControl, Pacing, TickClock};
 use cubic::Cubic;
 use window::Window;
@@ -35,6 +36,11 @@ pub(crate) enum Algorithm {
     NewReno,
     Cubic(Cubic),
 }
+
+packs!(enum Algorithm {
+    0 => NewReno {},
+    1 => Cubic { 0: cubic },
+});
 
 impl Algorithm {
     pub(crate) const fn new(control: CongestionControl) -> Self {

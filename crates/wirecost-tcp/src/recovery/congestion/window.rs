@@ -1,6 +1,7 @@
 //! The congestion window and its use.
 
 use super::AckSample;
+use crate::packed::packs;
 use crate::sequence::{is_after, is_before};
 
 /// The congestion window, in segments.
@@ -13,6 +14,14 @@ pub(crate) struct Window {
     acknowledged: u32,
     usage: Usage,
 }
+
+packs!(Window {
+    cwnd,
+    ssthresh,
+    cap,
+    acknowledged,
+    usage
+});
 
 /// The use of the window. (Linux: `tcp_cwnd_validate`)
 #[derive(Clone, Debug)]
@@ -28,6 +37,14 @@ struct Usage {
     /// When the window last limited the sender, grew or was validated.
     since_tick: u64,
 }
+
+packs!(Usage {
+    is_limiting,
+    most_outstanding,
+    round_end,
+    used,
+    since_tick
+});
 
 /// The outstanding data of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

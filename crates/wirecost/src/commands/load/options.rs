@@ -122,6 +122,7 @@ fn options(
         inflight: choice.inflight,
         sources: arguments.source.clone(),
         link: choice.link,
+        shard: arguments.shard,
         is_permitted: arguments.i_own_this_target,
         keys: !arguments.output.no_keys,
         ..LoadOptions::new(choice.stack, target.clone())

@@ -18,9 +18,17 @@ fn after(seconds: u64, answered: impl Fn(u64) -> bool) -> State {
         ..Announcement::default()
     });
     for second in 0..seconds {
-        state.add(&tick(second, seconds, &interval(second, answered(second))));
+        take(
+            &mut state,
+            &tick(second, seconds, &interval(second, answered(second))),
+        );
     }
     state
+}
+
+fn take(state: &mut State, tick: &Tick<'_>) {
+    state.add(tick);
+    state.judge(tick);
 }
 
 fn interval(second: u64, answered: bool) -> Interval {
@@ -97,15 +105,18 @@ fn times_of_a_late_generator_are_marked_while_it_is_late() {
     let shown = |kind| {
         let mut state = after(1, |_| true);
         let (counted, limits) = (interval(1, true), limits(kind));
-        state.add(&Tick {
-            limits: &limits,
-            ..tick(1, 3, &counted)
-        });
+        take(
+            &mut state,
+            &Tick {
+                limits: &limits,
+                ..tick(1, 3, &counted)
+            },
+        );
         let lines = block(&state, 100, Dress::new(false));
         assert!(lines.iter().all(|line| line.chars().count() <= 100), "{lines:?}");
         let both = [plain(&state), lines.join("\n")];
         // The next second is judged anew.
-        state.add(&tick(2, 3, &counted));
+        take(&mut state, &tick(2, 3, &counted));
         assert!(!plain(&state).contains("so far"));
         both
     };
@@ -128,9 +139,9 @@ fn connects_are_not_drawn_with_messages() {
     let mut state = after(0, |_| true);
     let mut connects = Interval::new(0, 0, false);
     connects.connects.established = 1_000_000;
-    state.add(&tick(0, 3, &connects));
+    take(&mut state, &tick(0, 3, &connects));
     assert_eq!(state.rates, [1_000_000.0]);
-    state.add(&tick(1, 3, &interval(1, true)));
+    take(&mut state, &tick(1, 3, &interval(1, true)));
     assert_eq!(state.rates, [990.0]);
     assert_eq!(state.tails.len(), 1);
 }
