@@ -146,7 +146,7 @@ pub struct ChooseArguments {
     pub start: Vec<Start>,
 
     /// Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
-    #[arg(long)]
+    #[arg(long, help_heading = "Readings", hide_short_help = true)]
     pub pipelined_connect: bool,
 
     /// What the best stack has least of
