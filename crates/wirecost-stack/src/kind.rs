@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_coap::parameters::TransmissionParameters;
 use wirecost_mqtt::sn;
 use wirecost_proto::bare::Transport;
 use wirecost_store::Store;
@@ -75,6 +76,83 @@ impl Application {
             | Self::Http1
             | Self::Store(_) => Transport::Stream,
             Self::Udp | Self::MqttSn(_) | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
+        }
+    }
+
+    /// The largest number of unanswered messages that the protocol allows.
+    pub const fn most_in_flight(self) -> u32 {
+        match self {
+            // RFC 9112, section 9.3.2: requests that change something are not pipelined. RFC 7252, section 4.7: NSTART.
+            // MQTT-SN 1.2, section 6.6: one message of QoS 1 or 2.
+            Self::Http1 | Self::MqttSn(1..) | Self::CoapCon => 1,
+            // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
+            Self::Mqtt311(1..) | Self::Mqtt5(1..) => 65_535,
+            // RFC 8323, section 3.3: tokens tell requests apart, and wirecost's have 2 B.
+            Self::CoapTcp => 65_535,
+            Self::Http3 => 100,
+            // There are no answers, or the AMQP window limits the unanswered messages. A database takes any number of commands and
+            // answers in their order.
+            Self::Tcp
+            | Self::Udp
+            | Self::Mqtt311(0)
+            | Self::Mqtt5(0)
+            | Self::MqttSn(..=0)
+            | Self::CoapNon
+            | Self::AmqpSettled
+            | Self::AmqpUnsettled
+            | Self::Store(_) => u32::MAX,
+        }
+    }
+
+    /// Whether all devices share what the server keeps: sessions and subscriptions, queues, or a table.
+    pub const fn has_broker(self) -> bool {
+        match self {
+            Self::Mqtt311(_) | Self::Mqtt5(_) | Self::MqttSn(_) => true,
+            Self::AmqpSettled | Self::AmqpUnsettled | Self::Store(_) => true,
+            Self::Tcp
+            | Self::Udp
+            | Self::CoapNon
+            | Self::CoapCon
+            | Self::CoapTcp
+            | Self::Http1
+            | Self::Http3 => false,
+        }
+    }
+
+    /// The QoS of a subscription to MQTT's messages of this stack; 0 of others.
+    pub const fn subscription_qos(self) -> u8 {
+        match self {
+            Self::Mqtt311(qos) | Self::Mqtt5(qos) => qos,
+            Self::Tcp
+            | Self::Udp
+            | Self::MqttSn(_)
+            | Self::CoapNon
+            | Self::CoapCon
+            | Self::CoapTcp
+            | Self::AmqpSettled
+            | Self::AmqpUnsettled
+            | Self::Http1
+            | Self::Http3
+            | Self::Store(_) => 0,
+        }
+    }
+
+    /// How long a message id of CoAP stays taken (RFC 7252, section 4.8.2); of others that of a confirmable message.
+    pub fn message_id_lifetime(self, parameters: &TransmissionParameters) -> Duration {
+        match self {
+            Self::CoapNon => parameters.non_lifetime(),
+            Self::CoapCon
+            | Self::CoapTcp
+            | Self::Tcp
+            | Self::Udp
+            | Self::Mqtt311(_)
+            | Self::Mqtt5(_)
+            | Self::MqttSn(_)
+            | Self::AmqpSettled
+            | Self::AmqpUnsettled
+            | Self::Http1
+            | Self::Http3
+            | Self::Store(_) => parameters.exchange_lifetime(),
         }
     }
 }

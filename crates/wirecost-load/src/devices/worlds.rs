@@ -5,7 +5,7 @@ use std::thread;
 use wirecost_link::{DirectionConfig, LinkConfig};
 use wirecost_results::load::Worlds;
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
-use wirecost_stack::{Application, Channel};
+use wirecost_stack::Channel;
 
 /// The devices of one world, where a load can have several.
 const DEVICES: u32 = 50_000;
@@ -46,19 +46,8 @@ pub fn cpus(options: &LoadOptions) -> u32 {
 
 /// What all devices of a load in virtual time share, so that they are one world; `None` if nothing.
 fn shared_by_all(options: &LoadOptions) -> Option<&'static str> {
-    let broker = match options.stack.application {
-        Application::Mqtt311(_) | Application::Mqtt5(_) | Application::MqttSn(_) => true,
-        Application::AmqpSettled | Application::AmqpUnsettled | Application::Store(_) => true,
-        Application::Tcp
-        | Application::Udp
-        | Application::CoapNon
-        | Application::CoapCon
-        | Application::CoapTcp
-        | Application::Http1
-        | Application::Http3 => false,
-    };
     let shared = [
-        (broker, "a broker"),
+        (options.stack.application.has_broker(), "a broker"),
         (options.sites.is_some(), "sites"),
         (options.receivers() > 0, "what devices publish"),
         (options.service_time.is_some(), "the workers of a server"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wirecost_proto::units::{counted, plural};
 use wirecost_results::summary::Times;
-use wirecost_scenario::options::load::{LoadOptions, most_in_flight};
+use wirecost_scenario::options::load::LoadOptions;
 
 use super::{Evidence, Offered};
 
@@ -52,7 +52,7 @@ fn of_phase(evidence: &Evidence<'_>, phase: &Offered<'_>) -> Option<String> {
 impl Ceiling {
     /// The ceiling of devices with a known window; `None` if messages wait elsewhere.
     fn of(options: &LoadOptions, service: &Times, rtt: Option<Duration>) -> Option<Self> {
-        let most = most_in_flight(options.stack.application);
+        let most = options.stack.application.most_in_flight();
         let window = options.inflight.unwrap_or(most).min(most);
         let rtt_s = rtt.map_or(0.0, |rtt| rtt.as_secs_f64());
         let (median_ns, mean_s) = (service.p50? as f64, service.mean / 1e9);
@@ -97,7 +97,7 @@ impl Ceiling {
 
 /// What to change: more devices, and more messages in flight if the protocol allows them.
 fn way_out(options: &LoadOptions, window: u32) -> String {
-    let most = most_in_flight(options.stack.application);
+    let most = options.stack.application.most_in_flight();
     if window < most {
         return "for more, raise --inflight or --clients".to_owned();
     }

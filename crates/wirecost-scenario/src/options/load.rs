@@ -300,28 +300,3 @@ impl fmt::Display for LoadTarget {
 
 /// The default time-out of a connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The largest number of unanswered messages that a protocol allows.
-pub const fn most_in_flight(application: Application) -> u32 {
-    match application {
-        // RFC 9112, section 9.3.2: requests that change something are not pipelined. RFC 7252, section 4.7: NSTART.
-        // MQTT-SN 1.2, section 6.6: one message of QoS 1 or 2.
-        Application::Http1 | Application::MqttSn(1..) | Application::CoapCon => 1,
-        // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
-        Application::Mqtt311(1..) | Application::Mqtt5(1..) => 65_535,
-        // RFC 8323, section 3.3: tokens tell requests apart, and wirecost's have 2 B.
-        Application::CoapTcp => 65_535,
-        Application::Http3 => 100,
-        // There are no answers, or the AMQP window limits the unanswered messages. A database takes any number of commands and
-        // answers in their order.
-        Application::Tcp
-        | Application::Udp
-        | Application::Mqtt311(0)
-        | Application::Mqtt5(0)
-        | Application::MqttSn(..=0)
-        | Application::CoapNon
-        | Application::AmqpSettled
-        | Application::AmqpUnsettled
-        | Application::Store(_) => u32::MAX,
-    }
-}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::Rng;
 use wirecost_scenario::expected::{Matching, retained_before};
 use wirecost_scenario::link::forgotten_after;
-use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who, most_in_flight};
+use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who};
 use wirecost_scenario::options::sending::Connection;
 use wirecost_security::Start;
 
@@ -142,7 +142,7 @@ impl Share {
     fn publish(&self, index: u32, offer: &Offer, kind: Kind) -> Box<dyn Activity> {
         let closed = matches!(offer.arrivals, Arrivals::Closed);
         let per_message = self.options.connection == Connection::PerMessage;
-        let at_most = most_in_flight(self.options.stack.application);
+        let at_most = self.options.stack.application.most_in_flight();
         let asked = self.options.inflight.unwrap_or(if closed { 1 } else { u32::MAX });
         Box::new(Publish::new(Publishing {
             offer: *offer,

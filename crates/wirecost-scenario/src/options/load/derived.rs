@@ -10,7 +10,7 @@ use wirecost_results::load::LoopKind;
 use wirecost_results::setting;
 use wirecost_wire::ipv6;
 
-use super::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, most_in_flight, shared};
+use super::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, shared};
 use crate::options::compare::below_ipv6;
 use crate::options::sending;
 
@@ -123,7 +123,7 @@ impl LoadOptions {
             LoopKind::None
         } else if offers().any(is_open) {
             LoopKind::Open
-        } else if inflight.min(most_in_flight(self.stack.application)) > 1 {
+        } else if inflight.min(self.stack.application.most_in_flight()) > 1 {
             LoopKind::Saturation
         } else {
             LoopKind::Closed

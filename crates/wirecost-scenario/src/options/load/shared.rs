@@ -48,21 +48,7 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
     };
     let Offer { duration, count, .. } = offer;
     let parameters = TransmissionParameters::default();
-    let lifetime = match options.stack.application {
-        Application::CoapNon => parameters.non_lifetime(),
-        Application::CoapCon
-        | Application::CoapTcp
-        | Application::Tcp
-        | Application::Udp
-        | Application::Mqtt311(_)
-        | Application::Mqtt5(_)
-        | Application::MqttSn(_)
-        | Application::AmqpSettled
-        | Application::AmqpUnsettled
-        | Application::Http1
-        | Application::Http3
-        | Application::Store(_) => parameters.exchange_lifetime(),
-    };
+    let lifetime = options.stack.application.message_id_lifetime(&parameters);
     let time = duration.map_or(lifetime, |duration| duration.min(lifetime));
     let rate = offer.rate(options.emulated()).unwrap_or(f64::INFINITY);
     let by_rate = rate * time.max(Duration::from_secs(1)).as_secs_f64();

@@ -6,7 +6,6 @@ use wirecost_load::devices::roles::phases::{Shape, phases};
 use wirecost_scenario::load::MESSAGES;
 use wirecost_scenario::options::load::resources::filter_of;
 use wirecost_scenario::options::load::{Backoff, LoadOptions, Payload, Subscribers, Will};
-use wirecost_stack::Application;
 
 use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
@@ -60,20 +59,7 @@ fn shape(arguments: &LoadArguments, choice: &Choice) -> Shape {
 }
 
 fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscribers> {
-    let of_stack = match options.stack.application {
-        Application::Mqtt311(qos) | Application::Mqtt5(qos) => qos,
-        Application::Tcp
-        | Application::Udp
-        | Application::MqttSn(_)
-        | Application::CoapNon
-        | Application::CoapCon
-        | Application::CoapTcp
-        | Application::AmqpSettled
-        | Application::AmqpUnsettled
-        | Application::Http1
-        | Application::Http3
-        | Application::Store(_) => 0,
-    };
+    let of_stack = options.stack.application.subscription_qos();
     Some(Subscribers {
         devices: asked.subscribers?,
         filter: match (&asked.filter, asked.poll) {
