@@ -285,6 +285,7 @@ def choose(
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
     start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
+    pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
     within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its wai
     delivery: Values | None = None,  # What the stack must guarantee
@@ -305,7 +306,6 @@ def choose(
     tariff: Values | None = None,  # Data plan or broker whose price is computed: a name, or a file
     devices: Values | None = None,  # Number of devices on the data plan: bytes and money of all  [default: 1]
     per: Values | None = None,  # Time that bytes and money are of  [default: month]
-    pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
     link: Values | None = None,  # Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
     link_rate: Values | None = None,  # Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
     rtt: Values | None = None,  # Round-trip time; half of it in each direction [default: 25ms]

@@ -134,7 +134,8 @@ pub(crate) use keys;
 macro_rules! defined {
     ($($scope:vis $kind:ident $name:literal $holds:expr => $help:literal $(, $example:literal)*;)*) => {
         $(
-            #[doc = $help]
+            // A code span: the brackets of a form are no links.
+            #[doc = concat!("In the words of the schema: `", $help, "`")]
             $scope const $kind: $crate::key::Defined = $crate::key::Defined {
                 name: $name,
                 help: $help,
