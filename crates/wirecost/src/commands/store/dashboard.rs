@@ -61,6 +61,7 @@ struct Shared {
     board: Mutex<Board>,
     /// Listeners that have come since the last tick.
     arrived: Mutex<Vec<Listener>>,
+    /// How many listeners there are, with those that have just come.
     listeners: AtomicUsize,
     is_over: AtomicBool,
     is_loopback: bool,
@@ -169,6 +170,7 @@ impl Shared {
             let news = (!listeners.is_empty()).then(|| stream::event("news", &json(&news)));
             let all = all.map(|news| stream::event("all", &self.all(&news)));
             let mut wants = wants.into_iter();
+            let told = listeners.len();
             listeners.retain_mut(|listener| {
                 let told = match wants.next() {
                     Some(Ok(Wants::All)) => all.as_ref().map_or(Ok(()), |all| listener.tell(all)),
@@ -182,7 +184,8 @@ impl Shared {
                 };
                 told.is_ok()
             });
-            self.listeners.store(listeners.len(), Ordering::Relaxed);
+            let gone = told - listeners.len();
+            self.listeners.fetch_sub(gone, Ordering::Relaxed);
             if is_over {
                 let end = stream::event("end", "{}");
                 for listener in &mut listeners {
@@ -234,12 +237,20 @@ impl Shared {
                 })
             }
             ("GET", "/events") => {
-                let waiting = self.arrived().len();
-                if self.listeners.load(Ordering::Relaxed) + waiting >= CONNECTIONS {
+                // Counted and taken at once: two that come together cannot both be the last.
+                let taken = self
+                    .listeners
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |there| {
+                        (there < CONNECTIONS).then_some(there + 1)
+                    });
+                if taken.is_err() {
                     let words = "the dashboard has as many listeners as it takes\n";
                     return request.answer(&Response::plain("503 Service Unavailable", words));
                 }
-                let listener = Listener::new(request.begin(stream::HEAD)?)?;
+                let begun = request.begin(stream::HEAD).and_then(Listener::new);
+                let listener = begun.inspect_err(|_| {
+                    self.listeners.fetch_sub(1, Ordering::Relaxed);
+                })?;
                 self.arrived().push(listener);
                 Ok(())
             }
