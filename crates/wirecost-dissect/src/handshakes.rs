@@ -7,10 +7,10 @@ use wirecost_proto::PeerText;
 use wirecost_proto::shown::grouped;
 use wirecost_security::certificate::sent::SentChain;
 
-/// The most kinds of handshakes of a group that are told apart. Each one beyond counts as the last.
+/// The most kinds of handshakes of a server that are told apart. Those beyond are counted together.
 const MAX_KINDS: usize = 16;
 
-/// What a handshake had, as far as the capture shows it.
+/// What a handshake had, as far as the capture shows it. With `is_further` it says nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TlsHandshake {
     /// The cipher suite by its registered name; `None` where the library does not know it.
@@ -21,6 +21,8 @@ pub struct TlsHandshake {
     pub is_retried: bool,
     /// Whether it continued an earlier session.
     pub is_resumed: bool,
+    /// Whether it is of any further kind: a server has more of them than are told apart.
+    pub is_further: bool,
     /// The server's certificates. None are known where the session was resumed, and where TLS 1.3 encrypts them and the secrets are not
     /// there.
     #[serde(serialize_with = "write_chain")]
@@ -44,7 +46,7 @@ struct Certificate<'a> {
     is_root: bool,
 }
 
-/// TlsHandshakes of one kind, with the bytes of the security layer until the client may send.
+/// Handshakes of one kind, with the bytes of the security layer until the client may send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TlsHandshakes {
     /// What each of them had.
@@ -61,10 +63,15 @@ pub struct TlsHandshakes {
 impl TlsHandshakes {
     /// Adds a handshake to those of its kind.
     pub(crate) fn add(all: &mut Vec<Self>, of: TlsHandshake, [up, down]: [u64; 2]) {
-        let is_full = all.len() >= MAX_KINDS;
-        let place = all.iter().position(|one| one.of == of);
-        let place = place.or_else(|| is_full.then(|| all.len() - 1));
-        match place.and_then(|place| all.get_mut(place)) {
+        let is_told_apart = all.len() < MAX_KINDS || all.iter().any(|one| one.of == of);
+        let of = match is_told_apart {
+            true => of,
+            false => TlsHandshake {
+                is_further: true,
+                ..TlsHandshake::default()
+            },
+        };
+        match all.iter_mut().find(|one| one.of == of) {
             Some(one) => {
                 one.handshakes += 1;
                 one.security_bytes_up += up;
@@ -91,8 +98,13 @@ impl TlsHandshakes {
             group,
             is_retried,
             is_resumed,
+            is_further,
             certificates,
         } = &self.of;
+        if *is_further {
+            let [up, down] = self.each().map(grouped);
+            return format!("{} of further kinds: {up} + {down} B", grouped(self.handshakes));
+        }
         let mut words: Vec<String> = vec![
             suite
                 .clone()
@@ -132,7 +144,9 @@ pub(crate) fn lines(server: &str, kinds: &[TlsHandshakes], text: &mut String) {
 
 /// What a resumed handshake saves beside the first full one of its group.
 fn saved(one: &TlsHandshakes, all: &[TlsHandshakes]) -> String {
-    let full = all.iter().find(|other| !other.of.is_resumed);
+    let full = all
+        .iter()
+        .find(|other| !other.of.is_resumed && !other.of.is_further);
     let Some(full) = full.filter(|_| one.of.is_resumed) else {
         return String::new();
     };
@@ -140,5 +154,32 @@ fn saved(one: &TlsHandshakes, all: &[TlsHandshakes]) -> String {
     match sum(full).checked_sub(sum(one)) {
         Some(less) => format!("; {} B less than a full one", grouped(less)),
         None => format!("; {} B more than a full one", grouped(sum(one) - sum(full))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_beyond_the_most_are_counted_together() {
+        let mut all = Vec::new();
+        for kind in 0..40 {
+            let of = TlsHandshake {
+                suite: Some(format!("SUITE_{kind}")),
+                ..TlsHandshake::default()
+            };
+            TlsHandshakes::add(&mut all, of.clone(), [kind, 10]);
+            TlsHandshakes::add(&mut all, of, [kind, 10]);
+        }
+        assert_eq!(all.len(), MAX_KINDS + 1);
+        assert!(all[..MAX_KINDS].iter().all(|one| one.handshakes == 2));
+        let further = &all[MAX_KINDS];
+        assert_eq!((further.handshakes, further.security_bytes_down), (48, 480));
+        assert!(
+            further.words().starts_with("48 of further kinds: "),
+            "{}",
+            further.words()
+        );
     }
 }

@@ -150,6 +150,7 @@ impl Session {
             suite: suite_name(hello.suite),
             group: hello.group.or(self.seen.group).map(group_name),
             is_retried: self.seen.is_retried,
+            is_further: false,
             is_resumed,
             certificates: self.seen.certificates.clone().unwrap_or_default(),
         })

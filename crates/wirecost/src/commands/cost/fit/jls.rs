@@ -25,6 +25,10 @@ const HEADER: usize = 32;
 /// The most bytes of a chunk that is read: thirty times the usual ones.
 const MOST_PAYLOAD: u32 = 1 << 24;
 
+/// The most signals of a file, and the most bytes of their names that are kept.
+const MOST_SIGNALS: usize = 256;
+const MOST_NAME: usize = 256;
+
 /// The most changes of a marker.
 const MOST_EDGES: usize = 1 << 20;
 
@@ -202,6 +206,7 @@ fn signals(file: impl Read) -> Result<Vec<Signal>, JlsFault> {
     // A recorder describes all signals before their samples, but need not.
     while let Some(chunk) = chunks.next(|chunk| chunk.tag == SIGNAL)? {
         found.extend(signal(&chunk, &chunks.payload));
+        found.truncate(MOST_SIGNALS);
     }
     Ok(found)
 }
@@ -214,7 +219,7 @@ fn signal(chunk: &Chunk, payload: &[u8]) -> Option<Signal> {
     let mut text = || {
         let text = texts.next()?;
         let text = text.strip_prefix(&[0x1f]).unwrap_or(text);
-        Some(String::from_utf8_lossy(text).into_owned())
+        Some(String::from_utf8_lossy(&text[..text.len().min(MOST_NAME)]).into_owned())
     };
     let rate = number(8).filter(|rate| *rate > 0)?;
     Some(Signal {
