@@ -106,15 +106,15 @@ const BACKLOG_TIME: Duration = Duration::from_millis(5);
 const ARRIVED_TIME: Duration = Duration::from_millis(10);
 /// One read of [`FEW_BYTES`] and the handling of some messages.
 const LEAST_TURN_TIME: Duration = Duration::from_micros(20);
-/// The most bytes of a read where so many connections wait that their turns are shorter than [`TURN_TIME`]: what a short turn leaves
-/// of a read takes memory until the next one.
+/// The most bytes that one read takes in a turn shorter than [`TURN_TIME`]. What the turn does not handle of them takes memory until the
+/// connection's next turn.
 const FEW_BYTES: usize = 8_192;
 /// The default number of peers that a datagram service remembers.
 const MAX_PEERS: usize = 65_536;
 /// The default time that a client may leave its side open after the server has closed.
 const LINGER: Duration = Duration::from_secs(60);
 
-/// The turn of each of so many connections.
+/// How long the turn of each connection is when `connections` of them have news.
 fn turn_of(connections: usize) -> Duration {
     let share = ARRIVED_TIME / u32::try_from(connections.max(1)).unwrap_or(u32::MAX);
     share.clamp(LEAST_TURN_TIME, TURN_TIME)
