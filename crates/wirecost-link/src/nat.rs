@@ -65,7 +65,7 @@ impl NatTimeouts {
         self.udp.filter(|_| self.port == NatPort::New)
     }
 
-    const fn of(&self, transport: Transport) -> Option<Duration> {
+    const fn get(&self, transport: Transport) -> Option<Duration> {
         match transport {
             Transport::Stream => self.tcp,
             Transport::Datagram => self.udp,
@@ -111,7 +111,7 @@ impl Nat {
         port: u16,
         now: Instant,
     ) -> Option<u16> {
-        let Some(timeout) = self.timeouts.of(transport) else {
+        let Some(timeout) = self.timeouts.get(transport) else {
             return Some(port);
         };
         let key = (transport == Transport::Datagram, address, port);

@@ -265,7 +265,12 @@ mod tests {
         let figures = Study::named("public-figures").expect("it is compiled in").claims;
         assert!(figures.names().len() >= 20, "{:?}", figures.names());
         for claim in &figures.claims {
-            assert!(claim.place.contains('.') && claim.place.contains(','), "{}: {}", claim.id, claim.place);
+            assert!(
+                claim.place.contains('.') && claim.place.contains(','),
+                "{}: {}",
+                claim.id,
+                claim.place
+            );
         }
     }
 

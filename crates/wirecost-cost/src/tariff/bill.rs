@@ -277,7 +277,7 @@ impl TariffRule {
             (true, false) => (quantity * shared.devices, shared.devices),
             (false, _) => (quantity, 1.0),
         };
-        self.price.of(all, shared.days) / devices
+        self.price.charge(all, shared.days) / devices
     }
 
     /// The nearest lower step of the rule, for one device in a month.
@@ -336,7 +336,7 @@ impl TariffRule {
 
 impl Price {
     /// The money of a quantity of some days.
-    fn of(&self, quantity: f64, days: f64) -> f64 {
+    fn charge(&self, quantity: f64, days: f64) -> f64 {
         match self {
             Self::Tiers { tiers, per } => {
                 let mut from = 0.0;

@@ -67,12 +67,12 @@ struct Place {
 
 impl HeatMaps {
     /// The maps of every pair of axes that vary.
-    pub(super) fn of(sweep: &Sweep<'_>) -> Self {
+    pub(super) fn from_sweep(sweep: &Sweep<'_>) -> Self {
         let axes = axes(sweep);
         let maps: Vec<HeatMap> = axes
             .iter()
             .enumerate()
-            .map(|(number, axes)| HeatMap::of(sweep, *axes, number))
+            .map(|(number, axes)| HeatMap::from_sweep(sweep, *axes, number))
             .collect();
         let contender =
             |(number, name): (usize, &String)| (letter(number), ends::class(number), name.clone());
@@ -123,13 +123,13 @@ fn kinds(sweep: &Sweep<'_>) -> &'static [Kind] {
 }
 
 impl HeatMap {
-    fn of(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
+    fn from_sweep(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
         let [down, across] = axes;
         let fixed = sweep.varied_besides(&axes);
         let metrics = metric::all();
         let figures: Vec<Figures<'_>> = metrics
             .iter()
-            .map(|metric| Figures::of(sweep, metric))
+            .map(|metric| Figures::from_sweep(sweep, metric))
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
         let kinds = kinds(sweep);
@@ -148,7 +148,7 @@ impl HeatMap {
                     let place = [place];
                     let last = if kinds.len() > 1 { &place[..] } else { &[] };
                     let classes = [&[metric], slice.chosen.as_slice(), last].concat();
-                    Panel::of((slice, *kind), sweep, figures, axes, panel_classes(&classes))
+                    Panel::from_slice((slice, *kind), sweep, figures, axes, panel_classes(&classes))
                 };
                 kinds.iter().enumerate().map(of_kind).collect()
             };
@@ -169,9 +169,9 @@ struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    fn of(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
+    fn from_sweep(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
         let of_cell = |(index, cell): &(usize, &Cell)| {
-            let estimate = metric.of(cell)?;
+            let estimate = metric.read(cell)?;
             Some((*index, estimate))
         };
         Self {
@@ -182,7 +182,7 @@ impl<'a> Figures<'a> {
 }
 
 impl Panel {
-    fn of(
+    fn from_slice(
         (slice, kind): (&Slice<'_>, Kind),
         sweep: &Sweep<'_>,
         figures: &Figures<'_>,
@@ -194,7 +194,7 @@ impl Panel {
         let mut contests: BTreeMap<(Value, Value), Vec<Standing>> = BTreeMap::new();
         for (index, cell) in slice.cells.iter().filter(|(_, cell)| kind.holds(cell)) {
             if let Some(estimate) = figures.by_cell.get(index) {
-                let [down, across] = axes.map(|dimension| dimension.of(cell));
+                let [down, across] = axes.map(|dimension| dimension.read(cell));
                 let standing = Standing {
                     contender: sweep.contender(cell),
                     estimate: *estimate,
@@ -205,7 +205,7 @@ impl Panel {
         let mut data = header(axes, metric);
         let mut row = |down: &Value| {
             let mut place = |across: &Value| {
-                let contest = Contest::of(
+                let contest = Contest::from_standings(
                     contests
                         .remove(&(down.clone(), across.clone()))
                         .unwrap_or_default(),
@@ -269,7 +269,7 @@ impl Answer<'_> {
 }
 
 impl Contest {
-    fn of(mut standings: Vec<Standing>) -> Self {
+    fn from_standings(mut standings: Vec<Standing>) -> Self {
         standings.sort_by(|a, b| a.estimate.value.total_cmp(&b.estimate.value));
         Self(standings)
     }

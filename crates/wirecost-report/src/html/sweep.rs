@@ -53,7 +53,7 @@ impl Dimension {
     }
 
     /// The value of the cell.
-    pub(super) fn of(self, cell: &Cell) -> Value {
+    pub(super) fn read(self, cell: &Cell) -> Value {
         let (link, size) = (&cell.link, cell.payload_bytes);
         // Shares as parts in 10^12. A link without a rate is faster than any with one.
         let share = |share: f64| (share * 1e12) as u64;
@@ -107,8 +107,8 @@ pub(super) struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     /// The cells of the engine with more valid figures; live cells if both have equally many.
-    pub(super) fn of(summary: &'a Summary) -> Self {
-        let names = Names::of(summary);
+    pub(super) fn from_summary(summary: &'a Summary) -> Self {
+        let names = Names::from_summary(summary);
         let ran = |cell: &Cell| cell.valid && cell.message.is_some();
         let of_engine = |modelled: bool| -> Vec<(usize, &Cell)> {
             let cells = summary.cells.iter().enumerate();
@@ -158,7 +158,7 @@ impl<'a> Sweep<'a> {
         let mut by_choice: BTreeMap<Vec<usize>, Vec<(usize, &Cell)>> = BTreeMap::new();
         for (index, cell) in &self.cells {
             let choose = |(dimension, values): &&Varied| {
-                let value = dimension.of(cell);
+                let value = dimension.read(cell);
                 values.iter().position(|other| *other == value).unwrap_or(0)
             };
             let chosen = fixed.iter().map(choose).collect();
@@ -234,7 +234,7 @@ pub(super) struct Slice<'a> {
 }
 
 fn values(cells: &[(usize, &Cell)], dimension: Dimension) -> Vec<Value> {
-    let mut values: Vec<Value> = cells.iter().map(|(_, cell)| dimension.of(cell)).collect();
+    let mut values: Vec<Value> = cells.iter().map(|(_, cell)| dimension.read(cell)).collect();
     values.sort_unstable();
     values.dedup();
     values

@@ -133,7 +133,7 @@ struct Phases {
 
 impl Phases {
     fn note(&mut self, number: u64, phase: Phase) {
-        let before = self.of(number);
+        let before = self.find(number);
         if before != Some(phase) {
             // Higher packet numbers that arrived earlier keep their phase.
             if let (Some(before), true) = (before, number < self.largest) {
@@ -147,7 +147,7 @@ impl Phases {
         }
     }
 
-    fn of(&self, number: u64) -> Option<Phase> {
+    fn find(&self, number: u64) -> Option<Phase> {
         self.from.range(..=number).next_back().map(|(_, phase)| *phase)
     }
 }
@@ -155,7 +155,7 @@ impl Phases {
 fn describe(packet: &Packet, mine: &mut OneWay, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
     let space = packet.kind.space();
     let acknowledged = packet.frames.iter().find_map(|frame| match frame.kind {
-        Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.of(largest)),
+        Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.find(largest)),
         _ => None,
     });
     let default = if space == Space::Application {
@@ -307,7 +307,7 @@ pub(crate) fn cover_datagram(
     // Bytes after the last packet: a sender may append anything after the last long header packet (RFC 9000 section
     // 12.2).
     let rest = datagram.get(covered..).unwrap_or_default();
-    let phase = phase_unopened(Type::of(rest.first().copied().unwrap_or_default()));
+    let phase = phase_unopened(Type::from_first(rest.first().copied().unwrap_or_default()));
     out.cover(rest.len(), Layer::Transport, phase, Cause::Original);
 }
 

@@ -71,7 +71,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     cell.keep_alive = untimed(bytes(totals, Phase::KeepAlive, u64::from(options.samples)));
     let closed = counted.connects.established - counted.connects.lost;
     cell.close = untimed(bytes(totals, Phase::Close, closed));
-    cell.all_in = AllIn::of(&cell);
+    cell.all_in = AllIn::from_cell(&cell);
     cell.outcomes = counted.outcomes;
     let some = |times: Option<&Histogram>| times.filter(|times| !times.is_empty()).cloned();
     let times = CellTimes {

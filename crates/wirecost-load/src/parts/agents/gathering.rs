@@ -151,7 +151,7 @@ impl Gathering {
         let secret = Secret::generate()?;
         let file = JoinFile {
             coordinator: coordinator.map_or_else(|| address.to_string(), str::to_owned),
-            pin: Pin::of(&identity),
+            pin: Pin::from_identity(&identity),
             secret: secret.clone(),
         };
         let entrance = Arc::new(Entrance {

@@ -31,8 +31,8 @@ pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
     ];
     let count = columns.len() - usize::from(!any_again);
     let rows = run(summary).filter(|cell| has_exception(cell));
-    let rows = rows.map(|cell| (name.of(cell), cell));
-    Grid::of("How the offered messages ended", "cell", &columns[..count], rows)
+    let rows = rows.map(|cell| (name.tell(cell), cell));
+    Grid::from_rows("How the offered messages ended", "cell", &columns[..count], rows)
 }
 
 /// The messages of cells without a row.

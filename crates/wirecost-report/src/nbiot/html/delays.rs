@@ -86,7 +86,7 @@ struct Series {
 }
 
 impl Series {
-    fn of(curve: &Curve<'_>, load: f64, level: Level) -> Option<Self> {
+    fn from_curve(curve: &Curve<'_>, load: f64, level: Level) -> Option<Self> {
         let point = curve.at(load)?;
         let measured = level.measured(point);
         let mut arrived = 0;
@@ -128,7 +128,7 @@ impl Series {
 
 impl Delays {
     /// The delays of the first choice of curves: those of the network as given.
-    pub(super) fn of(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Self {
+    pub(super) fn from_summary(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Self {
         let choice = &choices[0];
         let mut controls = Controls::new("delay", 0);
         let loads = choice.loads();
@@ -145,7 +145,7 @@ impl Delays {
             for (column, level) in levels.iter().enumerate() {
                 let series = choice.curves.iter();
                 let series: Vec<Series> = series
-                    .filter_map(|curve| Series::of(curve, *load, *level))
+                    .filter_map(|curve| Series::from_curve(curve, *load, *level))
                     .collect();
                 let level_words = match level {
                     Level::All => "all coverage levels".to_owned(),
@@ -198,7 +198,7 @@ fn chart(series: &[Series], name: &str, deadline_s: f64) -> LineChart {
         let steps = series.steps.iter().map(|[delay, share]| (*delay, share * 100.0));
         Line {
             title: series.told(),
-            ..Line::of(series.label.clone(), series.number, steps.chain(last))
+            ..Line::from_points(series.label.clone(), series.number, steps.chain(last))
         }
     };
     let across = Axis::new(
