@@ -138,6 +138,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         intervals: outcome.intervals,
         usage: Vec::new(),
         source_addresses: vec![format!("{DEVICES_V4}/16")],
+        // A simulated server is of this program, whose version the summary has anyway.
         server: None,
         traffic,
     }))

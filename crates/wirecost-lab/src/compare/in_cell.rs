@@ -120,6 +120,7 @@ impl<'a> InCell<'a> {
     ) -> Result<Self, ConfigError> {
         let (mut cells, ue) = cells_of(link, cell, rng)?;
         cells.network_mut().record(ue);
+        // The load is given per cell, and devices choose among all cells.
         let rate = cell.load * cells.network().cells() as f64;
         let background = (rate > 0.0).then(|| Background::new(rate, rng.purpose(key_of("other devices"))));
         Ok(Self {
@@ -166,6 +167,7 @@ impl<'a> InCell<'a> {
         let Some(facts) = self.cells.network().ue_facts(self.ue, at) else {
             return;
         };
+        // The cell counts state times since the beginning; a connection has what was added since the last one ended.
         let (now, before) = (facts.states, self.accounted);
         let since = |now: Duration, before: Duration| {
             now.saturating_sub(before)
@@ -202,6 +204,7 @@ impl<'a> InCell<'a> {
             },
             CellEvent::Released { host: DEVICE, at } => {
                 self.connection_ends(at);
+                // Without a random moment each step would meet the same phase of the cell's repeated channels, in every sample.
                 self.free_at = at + moment(&mut self.moments);
                 return;
             }

@@ -140,6 +140,7 @@ impl<'a> Sweep<'a> {
         store: &mut Store<'_>,
         progress: &mut dyn SweepProgress,
     ) -> Result<(), RunError> {
+        // Cells that an earlier run left are not run again.
         let cells = store.missing(plan, "sim");
         let taker = RefCell::new(Taker {
             plan,
@@ -269,6 +270,7 @@ impl Measured<'_> {
     pub fn write(mut self, before: &Before, command: String) -> Result<Outcome, RunError> {
         let (options, plan) = (self.options, &self.plan);
         let simulated = plan.cells.iter().map(|cell| identity::key(options, cell, "sim"));
+        // One capture per cell is written while threads work side by side; a reader wants one file in the order of the plan.
         let capture = captures::merge(self.folder, simulated);
         let cut_short = |error| format!("the capture of virtual time is cut short: {error}");
         let failure = self.live.failure.take().or_else(|| capture.err().map(cut_short));

@@ -104,6 +104,7 @@ impl Coordinator<'_> {
         if phase.offer().is_some() {
             generator.add_offer(looks);
         }
+        // A target that ended before this phase has left no newer reading, and nothing of it is known in this phase.
         if let (Some(used), Some(last)) = (&before.target, &self.last_target)
             && last.at > before.looked[1]
         {

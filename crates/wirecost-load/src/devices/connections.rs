@@ -284,6 +284,7 @@ impl Connections {
         if before == State::Down {
             return before;
         }
+        // A server that accepts and closes at once would reset the back-off each time, and so be asked without a pause.
         let of_use = match before {
             State::Connecting | State::Down => false,
             State::Up => connection.is_proven || now >= connection.since + OF_USE,
@@ -357,6 +358,7 @@ impl Connections {
         }
         while let Some(Reverse((at, device))) = self.timers.peek().copied() {
             let device = device as usize;
+            // A timer that was moved or cancelled leaves its old entry in the heap: taking it out would need a search.
             let is_set = self.connections[device].timer == Some(at);
             if is_set && at > now {
                 return None;

@@ -272,6 +272,7 @@ impl Devices {
     /// A connection has ended, or a connect has failed. `reason` is `None` if the device closed it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
         let state = self.part.connections.went_down(device, now);
+        // An abort of our own and the socket's error report the same end: the second report must not count.
         if state == State::Down {
             return;
         }

@@ -110,6 +110,7 @@ impl Share {
         keys.add(KeyLines::from_log(&of_observed));
         let is_enabled = of_all.is_enabled() || of_observed.is_enabled();
         let all_keys = is_enabled.then_some(FromPart::AllKeys);
+        // Keys go first: after the last message of a part nobody listens to it.
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
         for word in words.chain([last]) {
             // A coordinator that has gone needs no message.

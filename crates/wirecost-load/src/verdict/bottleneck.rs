@@ -22,6 +22,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let with_cpu = |why: String| format!("{why}; {cpu}");
     let timeout = evidence.options.timeout;
     let late = || evidence.offered().find_map(|phase| phase.lag_that_tells(timeout));
+    // What was seen to fail comes first: a busy CPU or a full link may be its consequence.
     let (who, why) = if let Some(why) = phase::lacking(evidence.phases) {
         ("generator", why)
     } else if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {

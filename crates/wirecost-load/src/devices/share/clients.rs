@@ -62,6 +62,7 @@ impl Share {
             start: options.start,
             pipelined_connect: options.pipelined_connect,
             amqp_frame_size: frame_bytes(options.amqp_frame_size),
+            // A load counts messages, not the bytes of each layer: to describe received bytes would only cost CPU time.
             describes_received: false,
             polls: prefix == SUBSCRIBER && options.poll().is_some(),
             session: identities.session(device, entry, options).map(Box::new),

@@ -136,6 +136,7 @@ fn enter(
             Ok(entered) => return Ok(entered),
             // The interruption ended the attempt.
             Err(_) if (context.interrupted)() => return Ok(None),
+            // A cut connection may only have made room for others (at most 64 enter at once); a refusal is final and is not tried again.
             Err(Failed::Cut(_)) if began.elapsed() + pause < PATIENCE => {}
             Err(Failed::Cut(reason)) => return Err(unreachable(file, &reason)),
             Err(Failed::Final(error)) => return Err(error),
@@ -199,11 +200,13 @@ fn join(
     Entropy::system()
         .fill(&mut bytes)
         .map_err(|error| Failed::Final(error.into()))?;
+    // A new nonce for each attempt: the coordinator lets none in twice, so that a recorded first message is worth nothing.
     let nonce: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let proof = file.secret.proof(&nonce);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let join = Join {
         version: context.version.to_owned(),
+        // The secret itself never leaves the agent: only who has it can make the proof of this nonce.
         proof,
         nonce,
         name: context.name.clone(),
@@ -318,6 +321,7 @@ impl Agent {
             at_ns,
             shift_ns,
         } = message
+            // The order comes once for each part; the first one is enough to tell how late the order reached this agent.
             && running.inboxes.keys().next() == Some(&part)
         {
             let own_ns = at_ns.saturating_add_signed(running.offset_ns.saturating_add(shift_ns));
@@ -353,6 +357,7 @@ impl Agent {
         let (outbox, heard) = channel();
         let (inboxes, threads) =
             worker::start(shares.collect(), &outbox).map_err(|error| error.to_string())?;
+        // Each part has its own end of the channel: with this one left open, the passing thread would never see the last one close.
         drop(outbox);
         let channel = Arc::clone(&self.channel);
         let passing = thread::Builder::new().name("parts".into());
@@ -362,6 +367,7 @@ impl Agent {
             threads,
             passing: passing.map_err(|error| error.to_string())?,
             awake: KeepAwake::hold(),
+            // What other programs used is the difference to this reading.
             before: MachineLoad::read(),
             offset_ns,
         })

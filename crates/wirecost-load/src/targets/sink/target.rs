@@ -80,6 +80,7 @@ pub fn serve(commands: impl BufRead, mut answers: impl Write) -> Result<(), Serv
         }
     };
     for command in commands {
+        // An ended server would answer reports with its last counts, and look alive.
         if target.serving.is_finished() {
             return Err(target.end());
         }
@@ -112,6 +113,7 @@ struct Target {
 fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
     let options = &shard.options;
     let stack: Stack = options.stack.parse()?;
+    // The soft limit is usually 1,024; each connection needs a file descriptor.
     OpenFiles::raise()?;
     if let Some(cpu) = options.cpu {
         priority::keep_to_cpu(cpu).map_err(|source| ServeError::Cpu { cpu, source })?;
