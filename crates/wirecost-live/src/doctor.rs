@@ -64,6 +64,7 @@ pub fn examine() -> Vec<Finding> {
         either(tun, &veth, "not for this user: veth carries the same bytes"),
         veth,
         tried("real servers", || {
+            // Servers start in the same user namespace as those of a run, where it may be that only root is mapped.
             topology::prepare()?;
             ServerUser::described()
         }),
@@ -145,6 +146,7 @@ fn finding(what: &'static str, answer: &[u8]) -> Finding {
         return Finding {
             what,
             verdict: Verdict::Missing,
+            // Each try runs in a process of its own; one that is killed, as by a seccomp filter, answers nothing.
             detail: "the try itself failed".into(),
             advice: None,
         };

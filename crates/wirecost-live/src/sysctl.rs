@@ -101,10 +101,12 @@ pub fn apply(overrides: &Settings) -> Applied {
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
+    // Last, so that what the user asks for stands instead of our own value.
     wanted.extend(overrides.clone());
     let mut applied = Applied::default();
     for (name, value) in &wanted {
         let outcome = write(name, value);
+        // The kernel may refuse or round a value: only what is read back is true.
         match read(name) {
             Ok(found) => {
                 if found != *value {

@@ -30,11 +30,13 @@ pub fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     let slowest = [link.up.rate, link.down.rate].into_iter().flatten().min();
     let interval = slowest.map_or(ECHO_INTERVAL, |rate| ECHO_INTERVAL.max(rate.time_for(bytes) * 10));
     let reach = variation::reach(link);
+    // A packet that keeps its order waits for a delayed one before it: echoes must be so far apart that none delays the next.
     let interval = interval.max(reach.min(VARYING_INTERVAL));
     let budget = if reach.is_zero() { BUDGET } else { VARYING_BUDGET };
     let affordable = budget.as_nanos() / interval.as_nanos().max(1);
     let count = u16::try_from(affordable)
         .unwrap_or(u16::MAX)
+        // Ten at least, however slow the link is: a median of fewer says little.
         .clamp(10, ECHO_COUNT);
     let patience = link.rtt() * 2 + reach.min(link.rtt()) + Duration::from_millis(200);
     EchoPlan {

@@ -89,6 +89,7 @@ pub fn means(link: &LinkConfig, ipv6: bool) -> Means {
         let direction = link.direction(way);
         let mtu = usize::from(direction.mtu);
         match direction.rate {
+            // At a rate, packets leave one after the other.
             Some(rate) => later(link, way, mtu, (1, rate.time_for(mtu as u64))),
             None => later(link, way, mtu, (WINDOW, reach(link))),
         }
@@ -119,6 +120,7 @@ fn later(link: &LinkConfig, way: Direction, bytes: usize, (train, gap): (u32, Du
     let mut sum = Duration::ZERO;
     for number in 0..PACKETS {
         let sent = Instant::START + gap * (number / train);
+        // The same random numbers in both, so that the difference is that of the order alone.
         let [kept, free] = links.each_mut().map(|link| first_intact(link, way, bytes, sent));
         if let (Some(kept), Some(free)) = (kept, free) {
             sum += kept.saturating_since(free);

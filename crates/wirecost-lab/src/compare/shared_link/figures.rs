@@ -52,6 +52,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     let (counted, totals) = (counted(&played.outcome), &played.totals);
     let connects = counted.connect_time.as_ref();
     let link = &options.links[planned.link];
+    // No echoes: the link is the model itself, and its counters say what it did.
     cell.link.achieved = Some(achieved(&[], link, &played.counters));
     cell.warnings = warnings(&counted, played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
@@ -69,6 +70,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     });
     cell.message = Some(message(planned, &counted, played));
     cell.keep_alive = untimed(bytes(totals, Phase::KeepAlive, u64::from(options.samples)));
+    // A connection that was lost was never closed.
     let closed = counted.connects.established - counted.connects.lost;
     cell.close = untimed(bytes(totals, Phase::Close, closed));
     cell.all_in = AllIn::of(&cell);

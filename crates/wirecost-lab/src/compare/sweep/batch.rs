@@ -84,6 +84,7 @@ pub(super) fn figures(
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
     let keys = run.key_log.text();
+    // With offload the packets are as the host handed them over, larger than the MTU: a reader of the capture must know that.
     let about = match options.sending.offload {
         true => BEHIND_OFFLOAD,
         false => AT_ENTRY,

@@ -108,7 +108,10 @@ where
         match readable {
             Readable::Bytes(len) => {
                 self.received(index, &buffer[..len]);
+                // The bytes may have made the endpoint close the connection.
                 self.drop_closed(index);
+                // A read that did not fill the buffer has emptied the socket: a further one would only return EAGAIN. After the end of the
+                // connection nothing more is reported, so that everything is read.
                 len == buffer.len() || to_the_end
             }
             Readable::Nothing => false,
