@@ -344,7 +344,7 @@ impl<L: Links + Send> Forwarder<L> {
         let head_start = self.activity.head_start();
         for copy in 0..self.deliveries.len() {
             let Delivery { at, flip_bit } = self.deliveries[copy];
-            // The path itself takes `head_start`, so that a packet which leaves so much earlier arrives when it should (docs/decisions/0009).
+            // The path itself takes `head_start`: a packet that leaves so much earlier arrives when it should (docs/decisions/0009).
             let at = now + at.saturating_since(now).saturating_sub(head_start);
             self.schedule(to, record, Delivery { at, flip_bit }, bytes);
         }

@@ -139,6 +139,7 @@ impl RunFolder {
                 rest.push(path);
             }
         }
+        // Anything else is a result or an explanation, and is kept.
         if rest.iter().all(|path| is_of_start(path)) {
             rest.iter().for_each(|path| drop(std::fs::remove_file(path)));
             drop(std::fs::remove_dir(self.path()));

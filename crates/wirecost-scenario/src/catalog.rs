@@ -158,6 +158,7 @@ fn add(key: &str, node: &Node, sources: &Figures, values: &mut Vec<SourcedValue>
     match (&node.value, node.get("value").and_then(Node::scalar)) {
         (Value::Table(_), Some(value)) => {
             let name = node.get("source").and_then(Node::scalar);
+            // A figure without a source is one that nobody measured (docs/models/energy.md).
             let source = name.and_then(|name| sources.text(&name)).unwrap_or(ASSUMED);
             values.push(SourcedValue {
                 key: key.to_owned(),

@@ -35,6 +35,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     row::read(&table, &mut options)?;
     matrix(&table, &mut options, inputs.folder)?;
     super::sending::read(&table, &mut options, inputs)?;
+    // Before the target: a modelled cell decides for virtual time, a server that runs already only where nothing else decided.
     options.settle_engine();
     target(&table, &mut options)?;
     options.shared_link = shared_link(&table)?;
@@ -44,6 +45,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
         set(&mut options.record_hosts, own.one("hosts", whole)?);
     }
     options.exclude = exclude(&table)?;
+    // Counted before they are made: lists of a few lines may have billions of combinations.
     let cells = everything(&options);
     if cells > MAX_CELLS {
         let message = format!("there are {cells} cells, more than {MAX_CELLS}: shorten the lists");
@@ -82,6 +84,7 @@ fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
     } else {
         ServerPath::Real
     });
+    // The real path has its own delay and loss: the default link of 25 ms would be added to it.
     if path == ServerPath::Real && !has_link {
         options.links = vec![LinkConfig::default()];
     }

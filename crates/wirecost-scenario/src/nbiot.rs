@@ -42,6 +42,7 @@ pub fn take_varied(root: &mut Node, flags: &mut Vec<String>) -> Result<Vec<Varie
         let place = Place::Flag(format!("--vary {flag}").into());
         let one = VariedParameter::new(key.trim(), split_values(values));
         let one = one.map_err(|error| at(&place, &error))?;
+        // A flag stands instead of the same key of the file, given or varied.
         forget(root, one.path);
         varied.push(one);
     }
@@ -64,6 +65,7 @@ pub fn take_varied(root: &mut Node, flags: &mut Vec<String>) -> Result<Vec<Varie
             ScenarioError::new(&node.place, message)
         })?;
         let one = VariedParameter::new(&key.name, values).map_err(|error| at(&key.place, &error))?;
+        // The flag `--vary` of the same parameter was first, and stands instead of the file.
         if varied.iter().any(|other| other.path == one.path) {
             continue;
         }
@@ -142,6 +144,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     row::read(&table, &mut options)?;
     options.warm_up = table.one("warm_up", time)?;
     options.what_ifs = table.many("what_if", parsed)?;
+    // Both together would multiply to thousands of points, of which nobody could say what each shows.
     if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
         return Err(table.error(
             "sensitivity",
@@ -150,6 +153,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     }
     options.validate().map_err(|refusal| refusal.in_file(root))?;
     let networks = options.networks();
+    // Each network is tried before anything runs: one that cannot be would otherwise end a run of hours.
     networks.map_err(|error| at(&place_of(root, &error), &error))?;
     let points = options.points();
     if points > MAX_POINTS {

@@ -253,6 +253,7 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
         _ => return Err(wrong()),
     };
     let (number, factor) = scaled(number.trim());
+    // Rust also reads `inf`, `NaN` and `1e9`, which no rate is.
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let rate = number
         .parse::<f64>()

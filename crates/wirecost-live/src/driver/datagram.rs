@@ -128,7 +128,7 @@ impl Batch {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     next += 1;
-                    // sendmmsg(2) fails at the first datagram that it cannot send: that one is skipped, those behind it are not lost with it.
+                    // sendmmsg(2) fails at the first datagram that it cannot send: only that one is lost, and those behind it are sent.
                     sent.dropped += 1;
                     sent.refusal = sent.refusal.or((!is_out_of_room(&error)).then_some(error));
                 }

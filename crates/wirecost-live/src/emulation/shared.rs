@@ -142,7 +142,6 @@ impl Path for MeteredLink {
             return Fate::Lost;
         };
         self.meter.pass_mark(now);
-        // The link counts what enters it in its own way, such as with an overhead per packet: the difference is what this packet counts.
         let before = link.counters(direction).offered.bytes;
         let fate = link.offer(direction, wire_bytes, now, deliveries);
         let counters = link.counters(direction);

@@ -62,15 +62,20 @@ impl Options {
         lives.engine = Engine::Sim;
         lives.target = Target::Builtin;
         lives.running = None;
+        // Options of live runs say nothing in virtual time, and `validate` would refuse them.
         lives.medium = None;
         lives.shared_link = None;
         lives.shard = None;
+        // Nothing is captured.
         lives.keys = false;
         lives.sending.offload = false;
+        // Years of a battery must not follow the settle time of a measurement (docs/decisions/0050).
         lives.settle = Self::new(Vec::new()).settle;
         lives.schedules = Schedule::lives(asked.interval, asked.session);
         lives.samples = match self.loses() {
+            // Where packets are lost lives differ, and a mean needs more of them.
             true => DEVICES_UNDER_LOSS,
+            // Without loss lives differ by little, and each takes long.
             false => self.samples.min(DEVICES),
         };
         if let Some(keep_alive) = asked.keep_alive {

@@ -242,6 +242,7 @@ impl NbiotOptions {
         let load = self
             .loads
             .iter()
+            // Written so that NaN, which is neither above nor below, is refused too.
             .find(|load| !(**load > 0.0 && **load <= MOST_LOAD));
         let size = self
             .sizes

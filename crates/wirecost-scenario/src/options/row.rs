@@ -356,11 +356,14 @@ impl<O: Rows> Row<O> {
         if kind == Kind::Flag {
             return Some(argument.action(clap::ArgAction::SetTrue));
         }
+        // The same reader as for files: a value means the same in both.
         let parser = move |text: &str| self.checked(text);
         let argument = argument
             .value_name(self.spec.placeholder.unwrap_or_else(|| kind.placeholder()))
+            // A negative value would be taken for a flag, and the error would be about that.
             .allow_hyphen_values(true)
             .value_parser(parser);
+        // A default that the text explains would be printed twice.
         Some(match self.default_text().filter(|_| !self.spec.is_default_said) {
             Some(default) => argument.default_value(default),
             None => argument,

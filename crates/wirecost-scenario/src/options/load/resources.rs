@@ -75,6 +75,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
     let with = |key: &'static str, resource: &str, topics: Option<Arc<[String]>>| {
         let pool = MessagePool::new(PoolConfig {
             stack: options.stack,
+            // A name that is no pattern has its error already.
             resource: resource.parse().ok()?,
             authority: SERVER_NAME.to_owned(),
             requests: Requests::default(),
