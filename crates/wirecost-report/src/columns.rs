@@ -181,6 +181,7 @@ impl Column {
             (rank == Rank::Alike, ALIKE),
             (self.is_low_n(cell), LOW_N),
             (
+                // The mark of low n says it already.
                 rank == Rank::TooFew && self.has_interval() && !self.is_low_n(cell),
                 TOO_FEW,
             ),

@@ -31,6 +31,7 @@ pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
         let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| format!("{what}: {}{why}", told.join(", ")))
     };
+    // A reader asks why anything was retransmitted on a link without loss.
     let early = if cells.iter().all(is_lossless) {
         "; the link lost nothing: they left before the answer could arrive"
     } else {

@@ -61,6 +61,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let mut environment = environment()?;
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
     let all = Group::all(&results.summary);
+    // A sweep of thousands of cells would make a page that no browser opens.
     let selection = Selection::of(&all);
     let samples = Samples::of(&results.samples);
     let sweep = Sweep::of(&results.summary);

@@ -103,6 +103,7 @@ fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {
     for (load, entry) in summary.loads.iter().enumerate() {
         for phase in 0..entry.phases.len() {
             for kind in CurveKind::ALL {
+                // Only times that a phase has are written.
                 let Ok(text) = folder.read_text(&kind.file(load, phase)) else {
                     continue;
                 };

@@ -65,6 +65,7 @@ pub fn figures(page: &str) -> Vec<Figure> {
              role=\"img\" aria-label=\"{name}\">\n<style>{style}</style>\n{body}{END}\n"
         );
         match found.iter_mut().find(|(known, ..)| known == name) {
+            // A page has each figure for a desktop and for a phone.
             Some(known) if known.1 < wide => (known.1, known.2) = (wide, svg),
             Some(_) => {}
             None => found.push((name.to_owned(), wide, svg)),

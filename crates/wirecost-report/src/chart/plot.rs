@@ -96,6 +96,7 @@ impl Plot {
         let widest = ticks.iter().map(|(_, text)| text_width(text, FONT));
         let left = widest.fold(24.0, f64::max) + 8.0;
         let top = ABOVE[usize::from(!bands.is_empty())];
+        // Names at the ends of many curves need more height than the curves.
         let bottom = top + height.max(names.len() as f64 * ends::LINE);
         let right = match names.is_empty() {
             true => width - BESIDE,

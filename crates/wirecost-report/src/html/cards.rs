@@ -53,6 +53,7 @@ fn together(cards: Vec<Card>) -> Option<Card> {
     let (title, nothing) = cards.first().map(|card| (card.title, card.nothing))?;
     if cards.len() == 1 {
         let mut only = cards.into_iter().next()?;
+        // "All stacks" and "those with answers" often have the same winner: once is enough.
         only.verdicts.dedup_by(|b, a| a.winners == b.winners);
         return Some(only);
     }

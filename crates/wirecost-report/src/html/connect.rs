@@ -83,6 +83,7 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
     let cpu = cell.cpu.client.and_then(|side| side.connect_ns);
     let cpu = match (is_modelled(cell), cell.early_message) {
         (true, _) => "simulated: no CPU".to_owned(),
+        // Early data leaves with the first flight: no reading of the CPU time lies between both.
         (false, true) => "CPU counted with its message".to_owned(),
         (false, false) => format!("{} µs of CPU", number::optional(cpu, number::micros)),
     };

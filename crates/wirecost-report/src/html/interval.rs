@@ -197,6 +197,7 @@ impl Quantity {
             } else {
                 String::new()
             };
+            // Without a connection the number of messages on it changes nothing: one line stands for all.
             (connects || kept).then(|| Line {
                 label: sweep.contenders.get(*contender).cloned().unwrap_or_default() + &times,
                 contender: *contender,
@@ -246,6 +247,7 @@ impl Quantity {
             .iter()
             .flat_map(|line| &line.points)
             .map(|(_, cost)| cost.value);
+        // A kept connection shares its handshake among its messages: costs differ by factors.
         let up = Axis::new(Scale::logarithmic_around(costs), self.unit);
         LineChart {
             curves: lines.iter().map(curve).collect(),

@@ -205,6 +205,7 @@ fn numbers(svg: &mut Svg, axis: &Frame, ladder: &Ladder) {
     let mut free = f64::NEG_INFINITY;
     for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {
         let flight = (packet.flight, phase(packet));
+        // An acknowledgement alone rarely is what a flight is about.
         if written.contains(&flight) || (is_pure_ack(packet) && !is_alone(packet, ladder)) {
             continue;
         }

@@ -103,7 +103,7 @@ impl Roster {
             rows.push(Registered {
                 user: field(0).unwrap_or_default(),
                 password: field(1).unwrap_or_default(),
-                // An empty cell means the identifier that all others have; a device without any would be refused (MQTT 3.1.1, section 3.1.3.1).
+                // An empty cell means the identifier by the common pattern: a server may refuse a device without any (MQTT 3.1.1, 3.1.3.1).
                 client_id: field(2).filter(|id| !id.is_empty()),
                 topic: field(3),
             });
