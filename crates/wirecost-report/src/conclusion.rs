@@ -292,7 +292,7 @@ impl Basis {
             Contest::TooFew(_) => return format!("{}: {TOO_FEW_SAMPLES} which takes the fewest", range()),
             Contest::Best(best) => best,
         };
-        // A stack without acknowledgements saves bytes by not knowing whether the message arrived: the cheapest that knows is named beside it.
+        // Without acknowledgements a stack saves bytes by not knowing whether the message arrived: the cheapest that knows is named too.
         let is_unanswered = ends_with_arrival(fewest.0);
         let alike = |cells: &[&Cell], answers: bool| {
             let alike = cells.iter().filter(|cell| ends_with_arrival(cell) != answers);

@@ -30,6 +30,7 @@ where
             thread::sleep(NO_CONNECTION);
             continue;
         };
+        // The peer has gone already.
         let Ok(place) = entrance.enter(&stream) else {
             continue;
         };
@@ -37,6 +38,7 @@ where
         let body = move || {
             // A peer that leaves early does no harm.
             drop(answer(stream));
+            // Only now another connection may take it: the answer is written.
             drop(place);
         };
         // Without a thread, the end of the connection is the answer.

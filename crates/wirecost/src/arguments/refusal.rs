@@ -99,6 +99,7 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
         ContextValue::Strings(names) if !names.is_empty() => Some(names.join(" or ")),
         _ => None,
     });
+    // clap suggests options that have little in common with what was written.
     let meant = meant.filter(|name| match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) if name.starts_with('-') => is_near(given, name),
         _ => true,

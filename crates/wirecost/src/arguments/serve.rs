@@ -232,6 +232,7 @@ fn parse_oscore(text: &str) -> Result<Parameters, CredentialError> {
             "at most CLIENT_ID:SERVER_ID:SECRET:SALT:ID_CONTEXT",
         ));
     }
+    // Keys that derive from nothing are known to everybody who knows the identifiers.
     if master_secret.is_empty() {
         return Err(CredentialError::EmptySecret);
     }

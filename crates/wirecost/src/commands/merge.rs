@@ -27,6 +27,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
+    // A folder with figures stays, whatever failed behind them.
     if made.is_err() && !into.file("summary.json").exists() {
         into.remove_if_nothing_measured();
     }

@@ -34,8 +34,10 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
         || serde_json::to_string_pretty(&probe.report),
         || table::table(&probe.report),
     );
+    // Also after a failure: the packets of a failed step are what one wants to see.
     write_capture(arguments, &probe)?;
     save_chain(arguments, &probe)?;
+    // A closed pipe must not keep the files from being written.
     printed?;
     for warning in &probe.report.warnings {
         output::note(format_args!("warning: {warning}"));
@@ -77,6 +79,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
     let size = usize::try_from(arguments.size.bytes());
     let size = size.map_err(|_| Failure::usage(format!("--size {} is too large", arguments.size)))?;
     let options = Options {
+        // Printable, so that a subscriber that somebody watches shows what it is.
         payload: vec![b'x'; size],
         qos: arguments.qos,
         mqtt_version: match arguments.mqtt {

@@ -30,6 +30,7 @@ pub fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<ExitCode, Fa
     let Work::Program(options) = &scenario.work else {
         return Err(Failure::internal("the scenario is of another kind"));
     };
+    // A scenario file of a stranger must not run commands by itself.
     allowed(options, arguments.allow_programs)?;
     program_run::check(options).map_err(|error| {
         Failure::usage(format!("program: {error}")).with_hint("write the command as for a shell")
@@ -39,6 +40,7 @@ pub fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<ExitCode, Fa
     let folder = &run.folder;
     let before = Before::look();
     let cell = match CellFile::read(folder, &options.key()) {
+        // A run that is continued keeps a program's measurement, and tries again what failed.
         Ok(earlier) if earlier.cell.not_run.is_none() => earlier.cell,
         Ok(_) | Err(_) => measure(options, folder, arguments.output.quiet)?,
     };

@@ -23,6 +23,7 @@ use crate::output;
 /// Runs the command. Reads every file before the first run.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let scenarios = arguments.files.iter().map(|path| read(path, arguments));
+    // A mistake in the last file is told before the first one runs for an hour.
     let scenarios = scenarios.collect::<Result<Vec<Scenario>, Failure>>()?;
     if arguments.print_resolved {
         let texts: Vec<String> = scenarios.iter().map(Scenario::to_yaml).collect();
@@ -66,10 +67,12 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     for scenario in &scenarios {
         let code = match run_one(scenario, arguments, interrupt) {
             Ok(code) => code,
+            // One failed scenario must not keep the others from running.
             Err(failure) if scenarios.len() > 1 => failure.print(),
             Err(failure) => return Err(failure),
         };
         worst = worse(worst, code);
+        // Ctrl-C means all of them.
         if code == exit::INTERRUPTED {
             break;
         }
