@@ -24,6 +24,7 @@ pub(super) fn table(decisions: &[Decision<'_>], width: usize) -> String {
     let mut notes: Vec<String> = Vec::new();
     for decision in decisions {
         for note in table::basis(&decision.inputs) {
+            // Most use cases rest on the same assumptions.
             if !notes.contains(&note) {
                 notes.push(note);
             }

@@ -77,6 +77,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
         let readings = content.batch().map_or(1, |batch| batch.readings);
         content.payload(arguments.seed).bytes.len() as f64 / f64::from(readings)
     });
+    // The smallest of the encodings: only if even that is too much, nothing can meet it.
     let payload = each.reduce(f64::min)? * Period::Month.times(every.as_secs_f64());
     let most = arguments
         .monthly_bytes
@@ -137,6 +138,7 @@ pub fn refusals(arguments: &ChooseArguments, stack: Stack) -> Vec<String> {
     if !arguments.reach.is_empty() && !reached.any(|reach| name.starts_with(protocol(*reach))) {
         refusals.push("reach: the other side does not speak it".to_owned());
     }
+    // HTTP/3 has TLS within QUIC, and no suffix says so.
     let is_heavy = name.contains("+tls") || name.starts_with("http") || name.starts_with("amqp");
     if arguments.device_class == Some(1) && is_heavy {
         refusals.push(
