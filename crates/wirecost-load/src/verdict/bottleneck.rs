@@ -135,6 +135,7 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let was_stopped = outcome.interrupted || outcome.aborted.is_some();
     let last = evidence.phases.len() - 1;
     let mut phases = evidence.phases.iter().enumerate();
+    // Connections that come when a load is stopped are not the target's failure.
     let short =
         phases.find_map(|(index, figures)| missing_connections(figures, was_stopped && index == last));
     let generator = outcome.generator.telling_share.unwrap_or(0.0);

@@ -87,6 +87,7 @@ fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let lost = figures.connects.lost;
     let devices = devices(options);
     let is_foreign = matches!(options.target, LoadTarget::Url(_));
+    // Its own server knows the devices of the load alone; at a foreign one others may use the same identifiers [MQTT-3.1.4-3].
     let known = match options.stack.is_mqtt() && is_foreign {
         true => {
             ": a broker ends one where another client comes with the same identifier (--client-id, client_id)"

@@ -60,6 +60,7 @@ impl Ladders {
     pub(super) fn of(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
         let places = places(groups);
         let place = |ladder: &Ladder| ladder.cell.and_then(|cell| places.get(&cell).copied());
+        // Folders of older versions name no cell: what cannot be placed is drawn rather than lost.
         let is_charted = |ladder: &&Ladder| ladder.cell.is_none() || place(ladder).is_some();
         let ladders: Vec<&Ladder> = ladders.iter().filter(is_charted).collect();
         let groups = by_group(&ladders, place);
@@ -161,6 +162,7 @@ fn draw(ladder: &Ladder, axis: &Frame) -> String {
         "panel",
         Anchor::Start,
         [0.0, 14.0],
+        // The width is fixed: a longer name would run into the number of packets at the right.
         &number::clipped(&(stack.clone() + &start), 36),
     );
     svg.text(
