@@ -192,6 +192,7 @@ fn link_options(
 /// A program or a server that is not there is a reason of the cell; everything else ends the run.
 fn missing(options: &ProgramOptions, error: LinkError) -> Unmeasured {
     match error {
+        // A program that is not installed is the usual case on another machine; the other cells are still worth their run.
         LinkError::Program { program, source } if source.kind() == ErrorKind::NotFound => {
             Unmeasured::Told(format!("{} is not installed", visible(&program)))
         }
@@ -214,11 +215,13 @@ fn failed(options: &ProgramOptions, summary: &link_run::LinkSummary, log: &Path)
         (None, 0) => return None,
         (None, code) => format!("ended with exit code {code}"),
     };
+    // Its last line is most often the reason; the exit code of most programs is 1 whatever went wrong.
     let said = match Input::Log.lossy_text(log) {
         Err(_) => "and said more than can be read".to_owned(),
         Ok(said) => match said.lines().rev().find(|line| !line.trim().is_empty()) {
             None => "and said nothing".to_owned(),
             Some(line) => {
+                // Programs repeat their arguments in errors, and this goes into a page that is passed on.
                 let line = PeerText::new(&without_passwords(line.trim()));
                 format!("and said {:?}", line.as_str())
             }

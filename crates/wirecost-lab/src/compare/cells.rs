@@ -188,6 +188,7 @@ pub fn times(planned: &PlannedCell, devices: &[&DeviceMeasurement], timeout: Dur
     if planned.not_run.is_some() || start_refused(devices).is_some() {
         return CellTimes::default();
     }
+    // A device whose handshake was not resumed measured another question.
     let devices = &started_as_asked(devices);
     let histogram = |nanos: Vec<Vec<u64>>| {
         let mut times = Histogram::new();
@@ -304,6 +305,7 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
             .foreign_cpu
             .map(Some)
             .ok_or("the server could no longer be asked"),
+        // The kernel counts CPU time by process, and the process serves all cells at once.
         (false, _) => Err("a foreign server's CPU cannot be told apart while cells overlap"),
     }
 }

@@ -157,6 +157,7 @@ fn environment(assembly: &Assembly<'_>) -> Environment {
 
 /// How the emulator kept its deadlines in a run; `None` without an emulated link.
 pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
+    // On a real path nothing is delayed here, so that nothing can be late.
     let worked = run.seen.forwarder.as_ref()?;
     let sample = Sample::new(analysis.lateness_ns.clone())?;
     let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);

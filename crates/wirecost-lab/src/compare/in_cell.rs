@@ -148,6 +148,7 @@ impl<'a> InCell<'a> {
     /// device's own end: what is on the air until then is in the times of the connection alone.
     pub fn end(mut self) -> (AirRecorder, Vec<AirConnection>) {
         let recorder = std::mem::take(&mut self.recorder);
+        // Bounded: a background that never rests keeps the cell busy without end.
         let latest = self.next_event().map(|at| at + LONGEST_RELEASE);
         let mut last = None;
         while !self.cells.is_idle(DEVICE)
@@ -223,6 +224,7 @@ impl<'a> InCell<'a> {
 
     fn count(&mut self, decision: Decision) {
         let is_it = |packet: &Offered| packet.number == decision.number;
+        // Packets of the background are decided here too, and are no packets of the device.
         let Some(place) = self.on_their_way.iter().position(is_it) else {
             return;
         };

@@ -138,6 +138,7 @@ fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
         packet.direction == Direction::Down
             && packet
                 .delivered
+                // Only what arrived before the client was ready can have allowed it to send.
                 .is_some_and(|at| steps.ready.is_none_or(|ready| at <= ready))
     };
     let before = flights.iter().zip(connect).filter(|(_, packet)| arrived(packet));

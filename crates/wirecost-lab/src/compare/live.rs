@@ -412,6 +412,7 @@ fn messages(
     let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
         (Some(_), _) => Ok(None),
         (None, Some(reached)) => {
+            // A server of others may answer several names, and looks for this one in the request.
             let authority = reached.authority();
             Message::to_host(cell.stack, &options.resource, &authority, &cell.payload).map(Some)
         }

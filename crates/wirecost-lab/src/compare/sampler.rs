@@ -308,6 +308,7 @@ impl Sampler {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
             },
+            // Twice the time-out: an answer behind the time-out is late and not lost, and is told apart only if it may still come.
             (true, true) => State::Draining {
                 until: now + self.timing.timeout * 2,
             },
@@ -368,12 +369,14 @@ impl Sampler {
     fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
         let started = context.now;
         self.is_ahead = false;
+        // Figures of the connect are those of the first one; later ones are the price of connections that do not last.
         if self.notes.connect_started.is_some() {
             self.notes.reconnects.push(Reconnect {
                 intended,
                 started,
                 ready: None,
             });
+        // The connection that only fetches a ticket is none that is measured.
         } else if !self.before_ticket {
             self.notes.connect_started = Some((intended, started));
             self.notes.cpu_before_connect = context.cpu;
@@ -450,6 +453,7 @@ impl Sampler {
                 again,
                 granted: start,
             };
+            // A full handshake in the place of a resumed one would be counted as the cost of resumption.
             self.break_off(why, now);
         }
     }

@@ -278,6 +278,7 @@ impl Figures {
             one_way_delay_ns: self.one_way_delay,
             round_trips: self.round_trips,
             goodput_bps: self.goodput_bps,
+            // An empty message has no ratio: everything is header.
             header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
             wire_ci95: bytes.wire_ci95,
             up: bytes.up,
@@ -296,6 +297,7 @@ fn each(devices: &[Vec<&BothWays<Traffic>>], enough: u64) -> SectionBytes {
         let values = samples.iter().map(|traffic| of(&traffic[way]));
         let sum = values.clone().sum::<u64>();
         Count {
+            // Without samples it is zero and not NaN, which JSON cannot say.
             mean: sum as f64 / samples.len().max(1) as f64,
             sum,
             min: values.clone().min().unwrap_or(0),

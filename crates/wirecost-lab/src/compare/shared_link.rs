@@ -111,6 +111,7 @@ pub fn simulate(
     let stop = || {
         let stopped = stop();
         if stopped {
+            // Cells look at the pace alone, in the middle of their run, which may be long.
             pace.stop();
         }
         stopped

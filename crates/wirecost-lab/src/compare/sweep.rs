@@ -250,7 +250,9 @@ impl<'a> Sweep<'a> {
         progress: &mut dyn SweepProgress,
     ) -> Result<LiveFacts, RunError> {
         let (options, part) = plan.part(self.options, cells);
+        // Before the network is built: a batch that fails halfway would have to be run again as a whole.
         batch::check_open_files(&options, &part)?;
+        // The network's namespaces can be made while there is one thread only.
         batch::wait_until_alone();
         let run = live::run(&options, part, self.folder, reached, progress)?;
         let capture = store.next_capture();
@@ -308,6 +310,7 @@ fn analysed<T: Send>(
 ) -> Result<T, RunError> {
     const TICK: Duration = Duration::from_millis(20);
     thread::scope(|scope| {
+        // The display and the signal of an interrupt stay alive while a long recording is analysed.
         let analysis = scope.spawn(work);
         while !analysis.is_finished() {
             thread::sleep(TICK);

@@ -242,11 +242,13 @@ fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<Opt
     loop {
         let now = emulation.clock.now();
         let quiet_at = emulation.activity.last(RESIDENT) + quiet_for;
+        // A server that sends by itself, such as one that polls, keeps the link busy for ever.
         if now >= quiet_at.min(give_up) {
             return Ok(None);
         }
         let pause = quiet_at.min(give_up).saturating_since(now);
         let caught = relay
+            // At least a millisecond: a pause that rounds to none would spin.
             .next(pause.min(TICK).max(Duration::from_millis(1)))
             .map_err(doing("take signals"))?;
         if matches!(caught, Some(Caught::Asked { .. })) {

@@ -223,6 +223,7 @@ impl Watch {
             .found
             .iter()
             .any(|listener| listener.serves(self.server, self.port));
+        // Without a named port any listener counts, and a server may open several, one after the other.
         let enough = if self.port.is_some() { 0 } else { STEADY_LOOKS };
         if serves && self.agreed >= enough {
             Readiness::Ready

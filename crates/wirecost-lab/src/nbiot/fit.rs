@@ -129,8 +129,10 @@ impl TriedSetting {
     ) -> Self {
         let each = points.iter().zip(&measured);
         let misses = each.map(|(point, found)| found.map(|found| point.miss(found)));
+        // A setting that was given up before all points has no miss: one point less would make it look nearer.
         let misses = misses.collect::<Option<Vec<f64>>>();
         Self {
+            // The worst point: a mean would let one that is far off hide behind the others.
             miss: misses.map(|misses| misses.into_iter().fold(0.0, f64::max)),
             values,
             measured,

@@ -125,6 +125,7 @@ fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Opti
             found = Some(to);
         }
     }
+    // With fewer bytes a part is still on its way: an arrival before the last one would be too early.
     found.filter(|_| payload == payload_bytes)
 }
 

@@ -226,6 +226,7 @@ impl<'env> Stage<'env> {
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
+            // Before the links are checked, so that the checks are made with the compensation that the run has.
             activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
             plans
                 .iter()
@@ -359,6 +360,7 @@ impl<'env> Stage<'env> {
         while !clients.thread.is_finished() {
             thread::sleep(TICK);
             progress.tick(clients.done.load(Ordering::Relaxed), total);
+            // The first failure is the cause; later ones follow from it.
             failure = failure.or_else(|| self.failure());
             interrupted |= progress.is_interrupted();
             if interrupted || failure.is_some() {

@@ -94,9 +94,11 @@ fn frame(options: &Options, planned: &PlannedCell, counters: BothWays<Counters>)
         target: Target::Builtin.to_string(),
         counters,
         round_trips: &[],
+        // The simulated link drops what its configuration says, and nothing for want of a buffer.
         dropped_packets: 0,
         lateness: Duration::ZERO,
         cpu: &|_| Cpu {
+            // The reason is said: an empty column would look like a fault of the run.
             reason: Some(NO_CPU_TIME.into()),
             ..Cpu::default()
         },
@@ -136,6 +138,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
         .sum();
     if unattributed > 0 {
         let text = format!("no endpoint described {}", units::counted(unattributed, "byte"));
+        // Bytes that nobody described are in no layer: the sum of the layers is wrong.
         warnings.push(warning(WarningKind::UnattributedBytes, text, true));
     }
     let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;
@@ -145,6 +148,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
             "{} failed; most often: {why}",
             units::counted(failed, "connection")
         );
+        // On a shared link that is too narrow some fail as they should: that is the answer, no fault.
         warnings.push(warning(WarningKind::DevicesFailed, text, false));
     }
     let missed = outcomes.late + outcomes.unknown;
