@@ -188,6 +188,7 @@ impl<'a> Coordinator<'a> {
             }
             if self.now() >= until {
                 let failure = GeneratorError::NotReady(READY_PATIENCE);
+                // The first failure is the cause; what follows from it must not take its place.
                 self.outcome.failure.get_or_insert(failure);
                 return;
             }
@@ -413,9 +414,11 @@ impl<'a> Coordinator<'a> {
 
     /// Settles the messages of parts that have died: their outcomes are unknown.
     fn settle_accounts(&mut self) {
+        // While all parts live, a message without an end is a fault of the counting, and must show.
         if self.outcome.failure.is_none() && self.outcome.lost.is_empty() {
             return;
         }
+        // Offered and not ended, for ever: without this the outcomes would not add up to what was offered.
         for interval in self.counted.all() {
             let known = interval.outcomes.ended();
             let missing = interval.outcomes.offered.saturating_sub(known);

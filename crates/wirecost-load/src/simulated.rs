@@ -288,12 +288,14 @@ fn settled<T: Tap>(
     meter: &Meter,
     mut outcome: LoadOutcome,
 ) -> Simulated<T> {
+    // The last acknowledgements are on their way: without them the bytes of the link would be fewer than those of the sockets.
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
     outcome.keys = KeyLines::from_log(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
         let failure = GeneratorError::Server(error.to_string());
+        // An error of the server that came after another failure follows from it.
         outcome.failure.get_or_insert(failure);
     }
     Simulated {

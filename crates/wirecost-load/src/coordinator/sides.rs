@@ -70,6 +70,7 @@ impl Coordinator<'_> {
         let began = self.now();
         let (generator, target) = ((self.context.used)(), self.context.target.used());
         let reading = Reading {
+            // Reading /proc of many processes takes a while: the CPU time lies between both.
             looked: [began, self.now()],
             generator,
             target,

@@ -23,6 +23,7 @@ impl Coordinator<'_> {
     /// Ends the load after a phase that has shown that no server is running.
     pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
         let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+        // Cut off, even a server that runs may have answered nothing yet.
         if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
             return;
         }
@@ -30,6 +31,7 @@ impl Coordinator<'_> {
         let intervals = self.counted.in_phase(index);
         let found = match connects {
             true => unconnected(intervals),
+            // Its connect phase has been judged already: here messages that are not answered are no sign of an absent server.
             false if takes_exchange => None,
             false => unanswered(intervals),
         };

@@ -323,6 +323,7 @@ impl Connections {
     fn next_in_turn(&mut self, now: Instant) -> Option<usize> {
         while let Some(device) = self.turns.waiting.front().copied() {
             let is_in_turn = self.connections[device as usize].is_in_turn;
+            // A device that has left the queue by itself takes no turn from those behind it.
             if is_in_turn && !self.turns.take_next(now) {
                 return None;
             }
@@ -341,13 +342,17 @@ impl Connections {
         if failures == 0 {
             return Duration::ZERO;
         }
+        // Bounded, because a shift by the width of the number panics.
         let doubled = backoff.first.saturating_mul(1 << u32::from(failures - 1).min(30));
         let longest = doubled.min(backoff.max);
         if !backoff.full_jitter {
             return longest;
         }
+        // By device and failure, so that the wait is the same however the devices are divided among parts.
         let drawn = self.rng.host(device as u64).at(u64::from(failures));
+        // 53 bits are what a float holds: more would round up to one.
         let share = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
+        // Never zero, which is the wait of a device that has not failed.
         longest.mul_f64(share).max(Duration::from_nanos(1))
     }
 

@@ -77,6 +77,7 @@ impl Share {
     /// The share of one part: its number, from 0, of how many.
     pub fn of_part(options: &Arc<LoadOptions>, destination: &Destination, [number, parts]: [u32; 2]) -> Self {
         let range = |all: u32| {
+            // From bounds and not from sizes: the ranges of all parts meet without a gap, whatever remains of the division.
             let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(parts)) as u32;
             upto(number)..upto(number + 1)
         };
@@ -230,6 +231,7 @@ impl Share {
             .devices
             .clone()
             .chain(subscribers)
+            // Beyond them devices share an address, and differ by their ports.
             .map(|number| number % HOSTS);
         let addresses = hosts.filter_map(|host| device_address(host, self.options.ipv6));
         let sources = Sources::new(addresses.collect());

@@ -128,6 +128,7 @@ impl Share {
                 },
             ),
         ];
+        // Each group is named by the choice that leaves it out.
         let groups = groups.into_iter().filter(|(without, _)| *without != who);
         let groups: Vec<Group> = groups.map(|(_, group)| group).collect();
         let of = match who {

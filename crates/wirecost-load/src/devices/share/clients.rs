@@ -109,6 +109,7 @@ impl Identities {
         };
         let of_entry = entry.map(|entry| (entry.user.clone(), entry.password.clone()));
         let session = Session {
+            // A device of the roster has its own user, which stands above one for all.
             login: of_entry.or_else(of_pattern),
             will: self.will.as_ref().map(|(topic, payload)| Will {
                 topic: of_device(topic),

@@ -204,6 +204,7 @@ impl MessageTracker {
             intended: message.intended,
             message: 0,
         };
+        // Its wait was that for a busy device, which is no lateness of the generator.
         if !message.held_back {
             let interval = self.intervals.interval(message.interval);
             record(&mut interval.schedule_lag, now.saturating_since(message.intended));

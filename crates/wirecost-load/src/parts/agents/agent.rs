@@ -103,6 +103,7 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
         return Ok(Ended::Interrupted);
     };
     (context.note)(&format!("agent {number} of the load at {}", file.coordinator));
+    // Until it was let in, an agent reads short lines only: anybody may have answered at that address.
     lines.trust();
     let mut agent = Agent {
         channel,
@@ -110,6 +111,7 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
     };
     let ended = agent.serve(&mut lines, context.interrupted);
     agent.channel.close();
+    // Also after an error: the devices of a coordinator that is gone would go on with their load.
     agent.end_job();
     ended.map_err(|error| AgentError::Gone {
         coordinator: file.coordinator.clone(),
@@ -263,6 +265,7 @@ impl Agent {
                 return Ok(Ended::Interrupted);
             }
             let Some((line, received_ns)) = lines.next(LOOK)? else {
+                // The coordinator asks for the clock all the time: silence is a network that is gone, which TCP reports much later.
                 if lines.silence() >= SILENCE {
                     return Err(ChannelError::Silent(SILENCE));
                 }

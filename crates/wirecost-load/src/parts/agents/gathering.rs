@@ -256,6 +256,7 @@ impl Gathering {
         for refused in inside.refused.drain(..) {
             note(&refused);
         }
+        // One that has gone must not be counted: the load would wait for its part.
         inside.members.retain(|member| {
             let loss = member.loss();
             if let Some(loss) = &loss {
