@@ -162,10 +162,12 @@ impl Probe {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             };
+            // The kernel's time stamp leaves out how late this thread was woken.
             let arrived = stamp.map_or(clock.now(), |stamp| arrival(clock, stamp));
             if let Some(sequence) = self.reply(&buffer[..len])
                 && let Some((_, answered)) = self.sent.get_mut(usize::from(sequence))
             {
+                // A link that duplicates packets brings a reply twice: the first one is the round trip.
                 answered.get_or_insert(arrived);
             }
         }

@@ -153,6 +153,7 @@ pub(crate) fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
         libc::SO_RCVBUFFORCE,
         RECEIVE_BUFFER_BYTES,
     )
+    // Without the privilege the kernel cuts the size down to its limit by itself.
     .or_else(|_| {
         sys::set_option(
             fd.as_fd(),

@@ -78,6 +78,7 @@ pub(crate) fn of_loads() -> Settings {
         .map(|name| format!("{FOLDER}.{name}"))
         .chain(FURTHER.map(str::to_owned));
     let mut settings: Settings = names
+        // Some are for root alone, or can only be written.
         .filter_map(|name| Some((name.clone(), read(&name).ok()?)))
         .collect();
     let (name, value) = UNPRIVILEGED_PORTS;

@@ -373,6 +373,7 @@ fn escape(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(escape),
         Value::Object(table) => {
             let entries = std::mem::take(table).into_iter();
+            // Keys as well: they may be names that a file or a server has given.
             table.extend(entries.map(|(key, mut value)| {
                 escape(&mut value);
                 (visible(&key).into_owned(), value)

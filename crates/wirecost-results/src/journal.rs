@@ -166,6 +166,7 @@ impl Entry {
         let whole = samples * cell.messages_per_connection;
         let state = match &cell.not_run {
             Some(_) => "not-run",
+            // A partial cell is run again on --resume.
             None if cell.outcomes.offered < whole => "partial",
             None => "finished",
         };

@@ -67,6 +67,7 @@ impl OpenRun {
         start: &RunStart,
         entry: &Entry,
     ) -> Result<Self, ResultsError> {
+        // First: two runs that write at the same time spoil each other's journal.
         let lock = folder.lock()?;
         folder.restore(start.folders)?;
         journal::append(&folder, entry)?;

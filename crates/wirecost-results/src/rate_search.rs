@@ -266,6 +266,7 @@ impl RateSearch {
     /// The trial loss ratio at a rate that only the share of the goal exceed ratio exceeds; missing trials count as lost.
     fn loss_ratio_at(&self, rate: f64, goal: &Goal) -> f64 {
         let of_rate = self.trials.iter().filter(|trial| trial.rate == rate);
+        // A trial that has no ratio did not hold, and must not count as one without loss.
         let mut ratios: Vec<f64> = of_rate.map(|trial| trial.loss_ratio.unwrap_or(1.0)).collect();
         ratios.sort_by(f64::total_cmp);
         let each = goal.final_trial_duration_s;

@@ -166,6 +166,7 @@ fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<Str
             items.map(words).collect::<Vec<_>>().join(", ")
         };
         return Some(match (beyond(is, was), beyond(was, is)) {
+            // The order decides which cell has which number, so that it is a difference too.
             (come, gone) if gone.is_empty() && come.is_empty() => format!("{name} has another order"),
             (come, gone) if gone.is_empty() => format!("{name} now has {come}"),
             (come, gone) if come.is_empty() => format!("{name} no longer has {gone}"),

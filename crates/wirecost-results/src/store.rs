@@ -130,10 +130,12 @@ impl<'a> LoadStore<'a> {
         let index = self.keys.iter().position(|key| *key == file.load.key);
         let entry = Entry::of_load(index.unwrap_or_default(), &file.load);
         let is_of = |derived: &Derived| derived.load.key == file.load.key;
+        // It was run again, on --resume: its earlier figures would stand in the tables as well.
         if self.derived.iter().any(is_of) {
             self.forget()?;
         }
         file.write(self.folder)?;
+        // Behind the file: a journal that names a load whose file is cut off would make --resume skip it.
         journal::append(self.folder, &entry)?;
         if entry.is_finished() {
             self.finished.insert(file.load.key.clone());

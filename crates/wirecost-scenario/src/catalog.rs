@@ -53,6 +53,7 @@ impl Catalog {
         let bare = bare(&lower);
         let exact = self.files.iter().find(|(known, _)| *known == lower);
         let mut alike = self.files.iter().filter(|(known, _)| self::bare(known) == bare);
+        // Two names that differ in hyphens alone are both right: taking the first would be a guess.
         let only = alike.next().filter(|_| alike.next().is_none());
         if let Some(found) = exact {
             return Ok(Some(*found));

@@ -120,6 +120,7 @@ fn everything(options: &Options) -> usize {
 /// The stacks: under `stack`, or under `stacks` in the resolved form.
 fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
     let stacks = match (table.get("stack"), table.get("stacks")) {
+        // Two keys for one thing: the later of them would win without a word.
         (Some(_), Some(_)) => return Err(table.error("stacks", "stack says the same: leave out one of them")),
         (Some(_), None) => table.many("stack", parsed)?,
         (None, _) => table.many("stacks", parsed)?,
@@ -225,6 +226,7 @@ fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioErr
     };
     let cells = plan::labels(&everything);
     let is_idle = |one: &&Selector| !cells.iter().any(|(_, labels)| one.matches(labels));
+    // Most often a value with a typing error: the cells that were meant would be run, and nobody would notice.
     if let Some(idle) = options.exclude.iter().find(is_idle) {
         return Err(table.error("exclude", format!("nothing of this run is {idle}")));
     }

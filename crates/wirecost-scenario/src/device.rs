@@ -63,6 +63,7 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let table = versioned(&file, "device", "wirecost_device", &names(shape::FILE))?;
     let figures = Figures::new(&file)?;
     let reader = Reader {
+        // First: currents of all states become powers by it.
         volts: figures.required(&table, ("", "supply"), voltage)?.value,
         figures,
     };

@@ -176,6 +176,7 @@ impl Filters {
     fn new(filter: &Pattern, subscribers: &Subscribers) -> Self {
         if filter.is_constant() {
             let times = match subscribers.shared {
+                // A shared subscription delivers a message to one of its members (MQTT 5.0, section 4.8.2).
                 Some(_) => 1,
                 None => subscribers.devices,
             };

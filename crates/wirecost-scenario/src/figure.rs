@@ -102,6 +102,7 @@ impl Figures {
             (inner.required("value", read)?, self.source(&inner)?, spread)
         };
         let is_sourced = source.is_some();
+        // An assumed figure is less sure than one with a source, also where nobody says by how much.
         let spread = spread.map_or(SPREADS[usize::from(!is_sourced)], Probability::value);
         self.provenance.borrow_mut().push(Provenance {
             key: format!("{prefix}{key}"),

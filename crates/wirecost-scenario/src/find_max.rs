@@ -93,6 +93,7 @@ impl FindMax {
     /// The load at another rate. A repeated load has a seed of its own.
     pub fn load_at(options: &LoadOptions, per_second: f64, repeat: u32) -> LoadOptions {
         let mut load = options.clone();
+        // With the same seed a trial would repeat the same arrivals and losses, and confirm only itself.
         load.seed = options.seed.wrapping_add(u64::from(repeat));
         let clients = f64::from(options.clients);
         for phase in load.phases.iter_mut().filter(|phase| is_searched(phase)) {

@@ -355,6 +355,7 @@ fn searched(node: &Node, work: &Work, thresholds: Option<&Thresholds>) -> Result
         .scalar()
         .ok_or_else(|| at(&"a condition is expected, e.g. \"p(99)<50ms\""))?;
     let find_max = FindMax::read(&text).map_err(|error| at(&error))?;
+    // A threshold would judge trials that the search needs to fail.
     if thresholds.is_some() {
         return Err(at(&"a search has one condition: leave out the thresholds"));
     }
@@ -417,6 +418,7 @@ fn check_keys(root: &Node, kind: Kind) -> Result<(), ScenarioError> {
         if keys.contains(&name) {
             continue;
         }
+        // Before the guess at a misspelt key: such a name is right, and only its time has not come.
         if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
             return Err(
                 ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
@@ -576,6 +578,7 @@ fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
 /// Adds the implied phases: devices connect first, and close last.
 fn complete(phases: &mut Vec<Phase>) {
     let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+    // Devices that were never connected would send nothing, without an error.
     if !phases.iter().any(connects) {
         phases.insert(
             0,

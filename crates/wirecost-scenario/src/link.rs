@@ -186,6 +186,7 @@ impl LinkLists {
         }
         for named in &self.link {
             links.extend(self.over(&named.settings).combinations()?);
+            // In the loop: each named link multiplies with all lists, and the next could fill the memory.
             if links.len() > MAX_LIST {
                 return Err(LinkError::TooMany(MAX_LIST));
             }

@@ -123,6 +123,7 @@ pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
 /// The stack: the named one, or that of the scheme of a URL.
 fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
     match (table.one::<Stack>("stack", parsed)?, target) {
+        // A load of another protocol than the URL's would be refused by the server, with a reason that leads astray.
         (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
             let (scheme, own) = (url.scheme, url.scheme.stack());
             Err(table.error(
@@ -343,6 +344,7 @@ fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {
     let byte = |pair: &[u8; 2]| {
         let two = std::str::from_utf8(pair)
             .ok()
+            // from_str_radix takes a sign: "+f" would pass as a byte.
             .filter(|two| !two.starts_with('+'))?;
         u8::from_str_radix(two, 16).ok()
     };

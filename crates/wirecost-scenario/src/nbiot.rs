@@ -96,6 +96,7 @@ fn forget(root: &mut Node, path: &str) {
     if let Some(Value::Table(entries)) = place.map(|node| &mut node.value) {
         entries.retain(|(key, _)| key.name != name);
     }
+    // A flag stands above the file, also where the file varies the same parameter.
     if let Some(Value::Table(entries)) = root.get_mut("vary").map(|vary| &mut vary.value) {
         entries.retain(|(key, _)| key.name.trim_start_matches("nbiot.") != path);
     }
@@ -107,6 +108,7 @@ pub fn split_values(text: &str) -> Vec<String> {
     for letter in text.chars() {
         match letter {
             '[' => depth += 1,
+            // A bracket too many is an error of the value, which says it better than a panic.
             ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -207,6 +209,7 @@ fn set_below(
         ScenarioError::new(&node.place, message)
     })?;
     options.network = parameter::set(&options.network, path, &value).map_err(|error| match error {
+        // The fault is in the name here, and in the value below: each has its own line.
         ParameterError::Unknown { .. } => at(place, &error),
         error => at(&node.place, &error),
     })?;

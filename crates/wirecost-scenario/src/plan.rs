@@ -371,6 +371,7 @@ fn conditions(options: &Options, link: usize, schedule: Schedule) -> String {
 fn link_words(options: &Options, link: usize) -> String {
     let all: Vec<_> = options.links.iter().map(labels_of_link).collect();
     let own = &all[link];
+    // Labels leave out some settings, such as the queue: links that differ in these alone need all their words.
     if all.iter().filter(|labels| *labels == own).count() > 1 {
         return format!(", {}", LinkText(options.links[link]));
     }

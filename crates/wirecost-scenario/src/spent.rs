@@ -195,6 +195,7 @@ fn is_the_mean(ladder: &Ladder, cell: &Cell) -> bool {
     let is_near = |section: Option<&Section>, phase: &str| {
         section.is_none_or(|section| {
             let mean = wire(&section.up) + wire(&section.down);
+            // The ladder is one device: with losses it may be far from the mean, and its energy too.
             (kept(phase) - mean).abs() <= MAX_DISTANCE * mean
         })
     };

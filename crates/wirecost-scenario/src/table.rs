@@ -99,6 +99,7 @@ impl<'a> Table<'a> {
             Some(Node {
                 value: Value::List(nodes),
                 ..
+            // An empty list would be nothing to run, or the default: each reader expects another one.
             }) if nodes.is_empty() => Err(self.error(key, "the list is empty")),
             Some(Node {
                 value: Value::List(nodes),

@@ -247,6 +247,7 @@ where
                 }
             }
         }
+        // Not done: it asks again at once, after the sockets had their turn.
         self.asked_at = Some(self.now);
     }
 

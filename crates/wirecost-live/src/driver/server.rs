@@ -404,6 +404,7 @@ where
         let (service, peer) = (flow.service, flow.peer);
         if let Listener::Udp(_, batch) = &mut self.services[service].listener {
             batch.push_to(out.bytes(), peer);
+            // On a link each datagram has a time of its own; elsewhere one system call sends many.
             if self.on_link || batch.len() >= MOST_WAITING {
                 self.send_datagrams(service);
             }

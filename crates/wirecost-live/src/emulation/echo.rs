@@ -84,6 +84,7 @@ pub fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
 
 fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<String> {
     let asked = config.direction(way);
+    // Without either, nothing is left to chance or to a queue that could be checked.
     if asked.loss.rate() == 0.0 && asked.rate.is_none() {
         return None;
     }
@@ -93,6 +94,7 @@ fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<
     for _ in 0..DECISIONS {
         deliveries.clear();
         link.offer(way, packet, now, &mut deliveries);
+        // One packet after the other at exactly the rate: faster, a queue would drop some, and the loss would look too high.
         now += asked
             .rate
             .map_or(Duration::from_millis(1), |rate| rate.time_for(packet as u64));

@@ -62,6 +62,7 @@ pub fn expected(link: &LinkConfig, ipv6: bool) -> Option<Expected> {
     let plan = echo::plan(link, 0, ipv6);
     let medians: Vec<f64> = (0..CHECKS)
         .filter_map(|check| {
+            // A seed of its own: what is expected must not depend on the seed of the run that is judged by it.
             let mut link = Link::new(*link, Rng::new(SEED).host(check));
             let mut found = round_trips(&mut link, &plan, ipv6);
             found.sort_unstable();

@@ -88,6 +88,7 @@ fn php() -> Result<PathBuf, EnvironmentError> {
         let name = entry.file_name().into_string().ok()?;
         let version = name.strip_prefix("libphp")?.strip_suffix(".so")?;
         let (major, minor) = version.split_once('.')?;
+        // As numbers: as texts 8.9 is newer than 8.10.
         let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
         Some((version, entry.path()))
     });

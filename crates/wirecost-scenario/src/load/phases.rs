@@ -81,6 +81,7 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
 fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError> {
     let duration = table.one("duration", positive)?;
     let count = table.one("count", count)?;
+    // It would go on for ever.
     if duration.is_none() && count.is_none() {
         return Err(table.error(
             "duration",

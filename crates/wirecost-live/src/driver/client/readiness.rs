@@ -176,6 +176,7 @@ where
     /// Receives on a shared socket and passes each datagram to its device.
     pub(super) fn receive_shared(&mut self, shared: usize) {
         let mut received = self.received.take().unwrap_or_default();
+        // A socket that is never empty would keep the timers and all other devices waiting.
         let is_unread = (0..READS_PER_TURN).all(|_| {
             let filled = received.fill(&self.shared[shared].socket);
             let (count, is_full) = filled.unwrap_or_else(|error| {
@@ -233,6 +234,7 @@ where
             match stream.read(&mut buffer) {
                 Readable::Bytes(len) => self.received(index, &buffer[..len]),
                 Readable::Reset(reason) => break reason,
+                // The write failed first, and its reason is the better one: the end of the data is only its consequence.
                 Readable::Nothing | Readable::PeerClosed => break refusal,
             }
         };

@@ -400,6 +400,7 @@ where
             }
             self.lingering.pop_front();
             match self.flows.connection_mut(flow) {
+                // It still takes bytes, slowly: a long answer over a slow link is no reason to cut it.
                 Some(connection) if connection.stream.unsent() < unsent => self.linger(flow),
                 Some(_) => self.lost(flow, ResetReason::TimedOut)?,
                 None => {}

@@ -265,7 +265,7 @@ impl Agent {
                 return Ok(Ended::Interrupted);
             }
             let Some((line, received_ns)) = lines.next(LOOK)? else {
-                // The coordinator asks for the clock all the time: silence is a network that is gone, which TCP reports much later.
+                // The coordinator asks for the clock every second: silence is a network that is gone, which TCP reports much later.
                 if lines.silence() >= SILENCE {
                     return Err(ChannelError::Silent(SILENCE));
                 }
