@@ -279,6 +279,7 @@ fn figure(metric: Metric, cell: &Cell) -> Option<Estimate> {
     };
     Some(match metric.is_constant(cell) {
         true => Estimate::exact(value),
+        // A figure without samples of its own has no interval: ranked as if it were exact, noise would win.
         false => Estimate::unknown(value),
     })
 }

@@ -20,6 +20,7 @@ const LISTED: usize = 3;
 /// the sentences about kept connections.
 pub(crate) fn sentences(summary: &Summary, per: Per, policies: Vec<String>) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary);
+    // Plain stacks are always cheaper: in one sentence they would hide which secured one is.
     let has_both = groups.iter().any(Group::has_both_protections);
     let sentence = |secured: bool| {
         let cells = groups.iter().map(|group| comparable(group, secured));

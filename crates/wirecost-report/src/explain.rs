@@ -65,6 +65,7 @@ fn share_of_cause(cell: &Cell, cause: &str) -> Option<Reason> {
             (size, format!("{caused} of {} of {what}", whole_bytes(all)))
         })
     };
+    // Of one connection, as the connect is: a device that has connected again has several closes.
     let close = cell.close_of_a_connection();
     let parts = [
         of([&cell.connect, &close], "the connection"),

@@ -109,6 +109,7 @@ pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
     let range = |bytes: &Bytes, direction: &str| {
         let Count { min, max, .. } = bytes.wire;
+        // With losses the size varies by what was sent again, which is no news.
         (min != max && !cell.is_lossy()).then(|| format!("{min} to {max} B {direction}"))
     };
     let ranges = [range(&connect.up, "up"), range(&connect.down, "down")];

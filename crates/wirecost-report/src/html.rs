@@ -248,6 +248,7 @@ fn asked(results: &Results) -> String {
     let scenario = &summary.scenario;
     let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.sizes().len() {
+        // Without sizes the messages carry readings.
         0 => batches(summary),
         1..=NAMED => scenario.sizes().join(" or "),
         sizes => format!("{sizes} sizes"),

@@ -59,6 +59,7 @@ impl LoadResults {
     /// missing.
     pub fn read(folder: &RunFolder) -> Result<Self, ReportError> {
         let summary: LoadSummary = folder.read_json("summary.json")?;
+        // Folders of older versions have none.
         let usage = match folder.file("usage.csv").exists() {
             true => rows(folder, "usage.csv")?,
             false => Vec::new(),

@@ -69,6 +69,7 @@ pub fn names_this_machine(host: &str) -> bool {
     };
     let is_port =
         port.is_empty() || port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    // An address cannot be made to lead elsewhere by a name server, which is the attack (DNS rebinding).
     is_port && (is_address || !host.starts_with('[') && name.eq_ignore_ascii_case("localhost"))
 }
 

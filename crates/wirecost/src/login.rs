@@ -95,6 +95,7 @@ fn typed(user: &str) -> Result<String, Failure> {
         return answer
             .ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
     }
+    // In a script the password comes through a pipe, where a prompt would wait for nobody.
     let line = Lines::new(std::io::stdin()).next().transpose();
     Ok(line
         .map_err(|fault| unreadable(fault.into()))?

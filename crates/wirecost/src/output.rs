@@ -40,6 +40,7 @@ pub fn text(text: impl Display) {
     if !lines().is_terminal() {
         return data(visible(&text));
     }
+    // Colours are our own, and everything else that begins so may come from a server and move the cursor.
     let mut parts = text.split("\x1b[");
     let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
     for part in parts {

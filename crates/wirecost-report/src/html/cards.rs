@@ -109,6 +109,7 @@ fn of_group(group: &Group<'_>) -> Vec<Card> {
     let names = &group.names;
     let cells = group.iter();
     let cells: Vec<&Cell> = cells.filter(|cell| cell.not_run.is_none()).collect();
+    // Plain and secured stacks are no rivals: security has a price by its nature.
     let kinds: &[Kind] = if group.has_both_protections() {
         &[Kind::Plain, Kind::Secured]
     } else {

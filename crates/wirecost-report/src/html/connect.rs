@@ -65,6 +65,7 @@ fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {
         ..Entry::default()
     };
     match cell {
+        // An empty field would look as if the cell had failed.
         None => because("not asked for"),
         Some(cell) => match (&cell.not_run, &cell.connect) {
             (Some(reason), _) => because(&format!("not run: {reason}")),

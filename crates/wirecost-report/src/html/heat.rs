@@ -289,6 +289,7 @@ impl Contest {
         let alike = judged(&[Judgement::Alike]);
         let equal = judged(&[Judgement::Equal]);
         let answer = match () {
+            // First: while one is not told from the best, nobody is the winner.
             () if !unknown.is_empty() => Answer::TooFew(unknown),
             () if !alike.is_empty() => Answer::Alike(judged(&[Judgement::Alike, Judgement::Equal])),
             () if !equal.is_empty() => Answer::Equal(equal),

@@ -86,6 +86,7 @@ pub(super) fn millis(cell: &Cell) -> Option<Estimate> {
             value: times.mean,
             interval: times.ci95,
         };
+        // Each message bears its share of the connects that all of them needed.
         mean.scaled(times.n as f64 / messages)
     });
     Some(response.plus(&connect).scaled(1e-6))
@@ -100,6 +101,7 @@ impl Intervals {
     /// The lines of a run; `None` if the interval does not vary.
     pub(super) fn of(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
         let intervals: Vec<u64> = intervals(sweep);
+        // One point is no curve.
         if intervals.len() < 2 {
             return None;
         }

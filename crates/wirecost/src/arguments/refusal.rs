@@ -45,6 +45,7 @@ fn flag(command: &str, key: &str) -> Option<String> {
     let has = |option: &&clap::Arg| {
         option.get_id() == key
             || option.get_long() == Some(&long)
+            // A key of a scenario may be the old name of a flag.
             || option.get_all_aliases().is_some_and(|all| all.contains(&&*long))
     };
     let found = command.get_arguments().find(has)?.get_long();

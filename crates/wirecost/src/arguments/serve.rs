@@ -207,6 +207,7 @@ pub(super) fn parse_psk(text: &str) -> Result<Psk, CredentialError> {
         None => key.as_bytes().to_vec(),
     };
     if key.is_empty() {
+        // An empty key protects nothing: whoever knows the identity has it.
         return Err(CredentialError::EmptyKey);
     }
     Ok(Psk {

@@ -192,6 +192,7 @@ fn ranked(
 ) -> Result<Option<Vec<Row>>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
+    // Half of the stacks ranked is a wrong answer: the best may be among the others.
     if summary.interrupted {
         return Ok(None);
     }

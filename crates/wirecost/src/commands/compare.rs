@@ -182,6 +182,7 @@ pub fn verdict(summary: &Summary) -> u8 {
         return exit::CELLS_FAILED;
     }
     let is_spoiled = |cell: &Cell| cell.warnings.iter().any(Warning::spoils_figures);
+    // Before what failed: an invalid figure says nothing, also not that something failed.
     if ran(summary).any(is_spoiled) {
         return exit::INVALID;
     }

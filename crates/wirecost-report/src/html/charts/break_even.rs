@@ -181,6 +181,7 @@ impl Cost {
         let alike = summary.cells.iter().filter(is_alike);
         let mut points: Vec<(u64, Estimate)> = alike.filter_map(of_life).collect();
         points.sort_by_key(|(n, _)| *n);
+        // Both engines may have lived the same life: two points above one another draw a vertical line.
         points.dedup_by_key(|(n, _)| *n);
         (!points.is_empty()).then_some(Self::Lives(points))
     }
