@@ -94,6 +94,7 @@ fn all_is_used(table: &Table<'_>) -> Result<(), ScenarioError> {
         };
     };
     let is_unused = |(key, _): &&(Key, Node)| each().all(|link| link.get(&key.name).is_some());
+    // A value that never applies was meant for something: nobody would notice that it does not.
     match entries.iter().find(is_unused) {
         None => Ok(()),
         Some((key, _)) => {
@@ -204,6 +205,7 @@ fn completed(own: &Node, shared: Option<&Node>) -> Node {
         return own.clone();
     };
     match (&own.value, &shared.value) {
+        // A link without anything behind its name: all of it comes from the shared one.
         (Value::Null, _) => shared.clone(),
         (Value::Table(entries), Value::Table(all)) => {
             let is_said = |name: &str| entries.iter().any(|(key, _)| key.name == name);

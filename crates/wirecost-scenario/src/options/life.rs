@@ -38,7 +38,9 @@ impl Schedule {
             keep_alive: None,
         };
         let readings = |seconds: f64| (seconds / interval.as_secs_f64()) as u64;
+        // At least two: a connection with one reading is the other way.
         let day = readings(DAY_SECONDS).clamp(2, MOST_READINGS);
+        // A session shorter than two intervals ends before the second reading: then no connection is kept.
         let kept = session.map_or(day, |session| readings(session.as_secs_f64()).clamp(1, day));
         match kept {
             1 => vec![of(1)],

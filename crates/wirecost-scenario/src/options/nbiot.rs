@@ -200,6 +200,7 @@ impl NbiotOptions {
                 .pointer_mut(&pointer)
                 .and_then(|group| group.as_object_mut())
             {
+                // A varied parameter has no value of its own: in the resolved file it stands under `vary` alone.
                 group.remove(name);
             }
         }

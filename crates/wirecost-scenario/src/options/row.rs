@@ -414,6 +414,7 @@ pub(crate) fn read<O: Rows>(table: &Table<'_>, options: &mut O) -> Result<(), Sc
             .flatten()
             .filter(|name| table.get(name).is_some());
         let Some(name) = given.next() else { continue };
+        // Two names of one option with two values: none of them is the right one.
         if let Some(other) = given.next() {
             return Err(table.error(other, format!("{name} says the same: leave out one of them")));
         }

@@ -147,6 +147,7 @@ fn named_this_machine(command: &[String]) -> Option<&'static str> {
     ["localhost", "127.0.0.1", "[::1]", "::1"]
         .into_iter()
         .find(|name| {
+            // The name may stand in a URL, an option or a list: any sign that no host name has ends it.
             let ends =
                 |letter: char| !(letter.is_alphanumeric() || matches!(letter, '.' | '-' | ':' | '[' | ']'));
             let is_host = |part: &str| match part.strip_prefix(name) {

@@ -125,6 +125,7 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
     if arguments.insecure {
         return Ok(Trust::Anyone);
     }
+    // No certificate is checked in either case: the system's list need not be there.
     if !arguments.url.scheme.is_secure() || arguments.psk.is_some() {
         return Ok(Trust::Authorities(Vec::new()));
     }
@@ -154,6 +155,7 @@ fn save_chain(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> 
     let Some(path) = arguments.save_chain.as_deref() else {
         return Ok(());
     };
+    // An empty file would be taken for a chain that the server has sent.
     if probe.chain.is_empty() {
         output::note(format_args!(
             "warning: {} is not written: no certificate of the server was accepted; --insecure takes any",

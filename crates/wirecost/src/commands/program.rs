@@ -77,6 +77,7 @@ fn measure(options: &ProgramOptions, folder: &RunFolder, is_quiet: bool) -> Resu
     let cell = measured.map_err(|error| super::link::failed(error, folder))?;
     let file = CellFile::new(cell, CellTimes::default(), &[], None);
     file.write(folder)?;
+    // Behind the file, so that the journal names no cell that is not there.
     journal::append(folder, &Entry::of_cell(0, &file.cell, options.samples.into()))?;
     Ok(file.cell)
 }
@@ -144,6 +145,7 @@ fn asked(options: &ProgramOptions) -> Asked {
     asked.set("stacks", Tree::List(vec![Tree::text(options.name())]));
     asked.set(
         "program",
+        // Results are passed on, and programs take passwords as arguments.
         Tree::text(wirecost_stack::secret::without_passwords(&options.command)),
     );
     asked

@@ -124,6 +124,7 @@ fn stack_for(arguments: &ServeArguments) -> Result<Stack, Failure> {
 fn address(arguments: &ServeArguments, stack: Stack) -> Result<SocketAddr, Failure> {
     let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
     let address = arguments.listen.unwrap_or(loopback);
+    // Whoever reaches an open broker can read and write all topics: that has to be asked for.
     if address.ip().is_loopback() || arguments.open || security::asks_clients(arguments) {
         return Ok(address);
     }

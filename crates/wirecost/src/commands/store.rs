@@ -69,6 +69,7 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     let mut first = Way::of(Place::First, arguments, clock)?;
     let behind = behind.map(|arguments| Way::of(Place::Behind, &arguments, clock));
+    // Both before either runs: a mistake in the second must not be found when the first has taken readings.
     let behind = behind.transpose()?;
     let dashboard = dashboard(arguments, clock)?;
     first.director.shown = dashboard.as_ref().map(Dashboard::shown);
@@ -242,6 +243,7 @@ fn trust(arguments: &StoreArguments) -> Result<tls::Trust, Failure> {
         .map_err(|error| Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM"))?;
     match trusted {
         None => Ok(tls::Trust::Anyone),
+        // Without a list every server would be refused, and the reason would be looked for at the server.
         Some(authorities) if authorities.is_empty() => Err(Failure::usage(
             "this system has no list of CA certificates to trust",
         )

@@ -160,6 +160,7 @@ fn restrict(study: &mut Study, ids: &[String]) -> Result<(), Failure> {
     let is_known = |id: &&String| claims.iter().any(|claim| claim.is_named(id));
     if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
         let mut all: Vec<&str> = claims.iter().map(Claim::group).collect();
+        // Parts of a claim stand one after the other and have one name.
         all.dedup();
         return Err(Failure::usage(format!(
             "the study {} has no claim {unknown:?}",
@@ -279,6 +280,7 @@ fn is_complete(folder: &Path) -> Result<Result<(), String>, Failure> {
 /// Writes the files of studies that are compiled in.
 fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
     for name in names {
+        // The files of all studies have the same names.
         let folder = if names.len() > 1 {
             into.join(name)
         } else {

@@ -86,6 +86,7 @@ impl Options {
             ("timeout", self.timeout, LONGEST_WAIT),
         ];
         let longest = match self.engine {
+            // Virtual time waits for nothing, so that a month is no wait.
             Engine::Sim => LONGEST_SIMULATED_INTERVAL,
             Engine::Auto | Engine::Live => LONGEST_WAIT,
         };
@@ -249,6 +250,7 @@ impl Options {
                 .or_else(|| self.sending.refuses(stack))
                 .or_else(|| self.handshake.refuses(stack));
             match refusal {
+                // One is enough: the others become cells that say why they were not run.
                 None => return Ok(()),
                 Some(reason) => refusals.push(reason),
             }

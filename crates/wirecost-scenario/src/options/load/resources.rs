@@ -41,6 +41,7 @@ impl LoadOptions {
                 .map(|(user, password)| (tag.fill(user), tag.fill(password))),
             payload: match &self.payload {
                 Payload::Template(text) => Payload::Template(tag.fill(text).into()),
+                // Bytes are sent as they are: %x in a file is data.
                 other @ (Payload::Size(_) | Payload::File(_) | Payload::Readings(_)) => other.clone(),
             },
             ..self.clone()

@@ -237,6 +237,7 @@ fn merged(lines: &[Line]) -> Vec<Line> {
         let kind = |line: &Line| (line.phase, line.cause, line.direction, line.bytes, line.is_lost);
         match kinds
             .iter_mut()
+            // A short life is shown packet by packet, which explains more.
             .find(|other| !is_short && kind(other) == kind(line))
         {
             Some(other) => {

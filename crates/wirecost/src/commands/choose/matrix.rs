@@ -49,6 +49,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
     let next = rows.iter().filter(|row| row.is_met()).nth(1);
     let (answer, its) = match (best, rows.first()) {
         (Some(best), _) => (named(best), figures(best)),
+        // "none" alone helps nobody: what the nearest lacks says which requirement to drop.
         (None, Some(nearest)) => (
             "none".to_owned(),
             format!("nearest {}: {}", named(nearest), nearest.fails.join("; ")),

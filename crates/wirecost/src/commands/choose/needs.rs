@@ -36,6 +36,7 @@ pub fn contradiction(arguments: &ChooseArguments, link: &LinkConfig) -> Option<F
                 .with_hint("write the time within which a reading must have arrived, e.g. 2s"),
         );
     }
+    // NaN and inf are numbers to the parser of floats.
     let is_number = |years: f64| years > 0.0 && years.is_finite();
     if arguments.battery_years.is_some_and(|years| !is_number(years)) {
         return Some(
@@ -96,6 +97,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
 /// The failure of requirements of which no stack meets all.
 pub fn no_stack(arguments: &ChooseArguments) -> Failure {
     let mut named = Vec::new();
+    // The default is not named: the user has not asked for it.
     if arguments.delivery != Delivery::AtLeastOnce || arguments.reach.is_empty() {
         named.push(format!("--delivery {}", word(arguments.delivery)));
     }
