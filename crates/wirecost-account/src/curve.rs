@@ -39,7 +39,7 @@ pub struct Sent {
 
 impl Curve {
     /// The second one of some readings, or the only one.
-    fn of(readings: &[&[Packet]], device: &Device) -> Option<Self> {
+    fn from_readings(readings: &[&[Packet]], device: &Device) -> Option<Self> {
         // The first reading may have the way into a connection: the second one is what repeats.
         let index = usize::from(readings.len() > 1);
         let (reading, next) = (readings.get(index)?, readings.get(index + 1));
@@ -184,7 +184,8 @@ impl Packets {
     /// apart: a message half of it after the begin of a reading begins the next one. `None` without packets, or with more than can be
     /// drawn.
     pub fn reading(&self, device: &Device, interval: Duration) -> Option<Curve> {
-        Curve::of(&self.apart(interval / 2), device).filter(|curve| curve.packets.len() <= MOST_PACKETS)
+        Curve::from_readings(&self.apart(interval / 2), device)
+            .filter(|curve| curve.packets.len() <= MOST_PACKETS)
     }
 
     /// The first day of a device that lives so again `every` so often. `None` without packets, or with more than can be drawn.

@@ -99,11 +99,11 @@ pub fn of_mean_device(label: String, cell: &Cell, lives: &[Cycle], device: Optio
     Traffic {
         label,
         stack: Some(cell.stack.clone()),
-        way: Way::of(cell),
+        way: Way::from_cell(cell),
         interval: cell.interval_ns.unwrap_or_default() as f64 / 1e9,
         keep_alive: None,
         cycles: vec![Cycle::mean(lives, lives.len())],
-        time: ReadingTime::of(cell, device),
+        time: ReadingTime::from_cell(cell, device),
         activity: None,
     }
 }

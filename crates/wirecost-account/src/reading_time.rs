@@ -37,7 +37,7 @@ pub struct ReadingTime {
 
 impl ReadingTime {
     /// The time of the readings of a cell; `None` where none arrived, and without an interval, which decides whether a device rests.
-    pub fn of(cell: &Cell, device: Option<&Device>) -> Option<Self> {
+    pub fn from_cell(cell: &Cell, device: Option<&Device>) -> Option<Self> {
         let section = cell.message.as_ref()?;
         let between = Duration::from_nanos(cell.interval_ns?);
         let alone = section.response_time_ns.as_ref();
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_connect_is_what_the_first_message_takes_longer() {
-        let time = ReadingTime::of(&cell(), None).expect("it arrived");
+        let time = ReadingTime::from_cell(&cell(), None).expect("it arrived");
         let millis = |millis| Duration::from_millis(millis);
         assert_eq!(
             (time.wait, time.wake, time.connect, time.message),
@@ -172,18 +172,18 @@ mod tests {
             }),
             ..cell()
         };
-        let time = ReadingTime::of(&batch, None).expect("it arrived");
+        let time = ReadingTime::from_cell(&batch, None).expect("it arrived");
         assert_eq!(time.wait, Duration::from_secs(75));
         assert_eq!(time.total(), Duration::from_millis(75_300));
     }
 
     #[test]
     fn a_reading_that_did_not_arrive_has_no_time() {
-        assert_eq!(ReadingTime::of(&Cell::default(), None), None);
+        assert_eq!(ReadingTime::from_cell(&Cell::default(), None), None);
         let without_interval = Cell {
             interval_ns: None,
             ..cell()
         };
-        assert_eq!(ReadingTime::of(&without_interval, None), None);
+        assert_eq!(ReadingTime::from_cell(&without_interval, None), None);
     }
 }

@@ -13,12 +13,12 @@ pub struct Spread {
 
 impl Spread {
     /// The spread of a figure; `None` without a device.
-    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+    pub fn from_values(values: impl Iterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.collect();
         let least = values.iter().copied().reduce(f64::min)?;
         let most = values.iter().copied().fold(least, f64::max);
         Some(Self {
-            mean: MeanInterval::of(&values)?,
+            mean: MeanInterval::from_values(&values)?,
             range: [least, most],
         })
     }

@@ -84,7 +84,7 @@ pub struct Activity {
 
 impl Activity {
     /// What the device did.
-    pub fn of(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Self {
+    pub fn observe(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Self {
         let mut observers = (Meter::new(device), (UsageMeter::default(), FirstTimes::default()));
         tell(&mut observers);
         let (meter, (usage, FirstTimes { first, first_up })) = observers;

@@ -34,7 +34,7 @@ pub enum Way {
 
 impl Way {
     /// How a cell with an interval uses its connections.
-    pub const fn of(cell: &Cell) -> Self {
+    pub const fn from_cell(cell: &Cell) -> Self {
         match (cell.connect.is_some(), cell.messages_per_connection) {
             (false, _) => Self::NoConnection,
             (true, 1) => Self::Each { renewed: false },

@@ -54,7 +54,7 @@ impl Kind {
     }
 
     /// The kind of `repr` without context; an RST counts as the answer to a ping.
-    pub(crate) fn of(repr: &Repr<'_>) -> Self {
+    pub(crate) fn from_repr(repr: &Repr<'_>) -> Self {
         match repr.kind {
             Type::Confirmable if repr.code == Code::EMPTY => Self::PING,
             Type::Confirmable | Type::NonConfirmable => Self::ORIGINAL,
@@ -107,7 +107,7 @@ impl Kind {
 /// ```
 pub fn describe(datagram: &[u8], out: &mut Buffer) {
     let (kind, layout) = match Repr::parse(datagram) {
-        Ok(repr) => (Kind::of(&repr), Layout::visible(&repr, datagram.len())),
+        Ok(repr) => (Kind::from_repr(&repr), Layout::visible(&repr, datagram.len())),
         Err(_) => (Kind::ORIGINAL, Layout::plain(datagram.len(), 0)),
     };
     kind.cover(&layout, out);
@@ -117,7 +117,7 @@ pub fn describe(datagram: &[u8], out: &mut Buffer) {
 pub fn describe_stream(message: &[u8], out: &mut Buffer) {
     let (kind, layout) = match Repr::parse_stream(message) {
         Ok(repr) => {
-            let layout = Layout::of(&repr, message.len());
+            let layout = Layout::from_repr(&repr, message.len());
             (Kind::of_code(repr.code, layout.payload), layout)
         }
         Err(_) => (Kind::ORIGINAL, Layout::plain(message.len(), 0)),

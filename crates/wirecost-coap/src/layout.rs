@@ -34,7 +34,7 @@ impl Layout {
     }
 
     /// The layout of `repr`, an unprotected message of `len` bytes.
-    pub(crate) fn of(repr: &Repr<'_>, len: usize) -> Self {
+    pub(crate) fn from_repr(repr: &Repr<'_>, len: usize) -> Self {
         Self::plain(len, repr.payload.len())
     }
 

@@ -50,7 +50,7 @@ impl<E> Outbox<E> {
     pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
-        let layout = Layout::of(repr, self.bytes.len() - start);
+        let layout = Layout::from_repr(repr, self.bytes.len() - start);
         self.transmit(flow, (layout, kind), None, None);
     }
 
@@ -60,7 +60,7 @@ impl<E> Outbox<E> {
         emit(&mut self.bytes);
         let message = self.bytes.get(start..).unwrap_or_default();
         let layout = Repr::parse_stream(message).map_or(Layout::plain(message.len(), 0), |repr| {
-            Layout::of(&repr, message.len())
+            Layout::from_repr(&repr, message.len())
         });
         let kind = kind_of(message, layout);
         self.transmit(flow, (layout, kind), None, None);

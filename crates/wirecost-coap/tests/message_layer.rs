@@ -286,7 +286,7 @@ fn events_of_the_server_name_the_resource() {
         method: wirecost_coap::code::Method::Put,
         path: "/test",
         payload_bytes: 4,
-        front: Front::of(&pattern(4)),
+        front: Front::from_payload(&pattern(4)),
         duplicate: false,
     };
     assert_eq!(pair.server_events, [(Instant::START + DELAY, expected)]);

@@ -34,7 +34,7 @@ pub enum Class {
 
 impl Class {
     /// The class of a point that can be judged; `None` where no model of this crate has such a point.
-    pub fn of(point: &Point) -> Option<Self> {
+    pub fn from_point(point: &Point) -> Option<Self> {
         use crate::measurement::Use;
         let settings = &point.settings;
         match (point.usage, point.radio) {
@@ -112,7 +112,7 @@ pub fn by_class(rows: &[Row]) -> Vec<Errors> {
     keys.dedup();
     let of = |(class, held): (Class, Held)| {
         let own = rows.iter().filter(|row| (row.class, row.held) == (class, held));
-        Errors::of(class, held, own)
+        Errors::from_rows(class, held, own)
     };
     keys.into_iter().map(of).collect()
 }

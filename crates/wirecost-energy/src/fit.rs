@@ -166,7 +166,7 @@ pub fn fit(
     base: &Device,
     clock: Clocks<'_>,
 ) -> Result<Fitted, NotFitted> {
-    let sums = Sums::of(bins);
+    let sums = Sums::from_bins(bins);
     let groups = bursts::groups(packets, base);
     // Two bursts meet any trace at some shift.
     if groups.len() < FEWEST_BURSTS {

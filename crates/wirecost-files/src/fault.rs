@@ -66,7 +66,7 @@ pub enum Special {
 
 impl Special {
     /// What a file type is; `None` for a regular file.
-    pub(crate) fn of(kind: FileType) -> Option<Self> {
+    pub(crate) fn from_kind(kind: FileType) -> Option<Self> {
         if kind.is_file() {
             return None;
         }
@@ -102,7 +102,7 @@ impl FileFault {
         let is_link = error.raw_os_error() == Some(libc::ELOOP)
             && found.as_ref().is_some_and(|found| found.file_type().is_symlink());
         // A socket and a pipe that nobody reads cannot be opened (ENXIO), a folder not to write.
-        let special = found.and_then(|found| Special::of(found.file_type()));
+        let special = found.and_then(|found| Special::from_kind(found.file_type()));
         match (special, error.raw_os_error()) {
             _ if is_link => Self::Link,
             (Some(special), Some(libc::ENXIO | libc::EISDIR)) => Self::Kind(special),

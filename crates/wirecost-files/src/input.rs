@@ -116,7 +116,7 @@ impl Input {
         let file = options().open(path);
         let file = file.map_err(|error| FileFault::of_open(error, std::fs::metadata(path).ok()))?;
         let found = file.metadata()?;
-        match Special::of(found.file_type()) {
+        match Special::from_kind(found.file_type()) {
             None if found.len() > self.bound() => Err(self.too_long()),
             // A regular file is never waited for, so that O_NONBLOCK means nothing to it.
             None => Ok(file),

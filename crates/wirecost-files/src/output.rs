@@ -54,7 +54,7 @@ pub fn own(path: &Path, existing: Existing, mode: u32) -> Result<File, FileFault
     let file = options
         .open(path)
         .map_err(|error| FileFault::of_open(error, fs::symlink_metadata(path).ok()))?;
-    if let Some(special) = Special::of(file.metadata()?.file_type()) {
+    if let Some(special) = Special::from_kind(file.metadata()?.file_type()) {
         return Err(FileFault::Kind(special));
     }
     if existing == Existing::Replaced {
@@ -77,7 +77,7 @@ pub fn named(path: &Path, existing: Existing) -> Result<File, FileFault> {
     let file = options
         .open(path)
         .map_err(|error| FileFault::of_open(error, fs::metadata(path).ok()))?;
-    match Special::of(file.metadata()?.file_type()) {
+    match Special::from_kind(file.metadata()?.file_type()) {
         None if existing == Existing::Replaced => file.set_len(0)?,
         None => {}
         Some(Special::Device) => return again(path),

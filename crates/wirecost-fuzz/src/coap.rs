@@ -153,7 +153,7 @@ fn stream_message(bytes: &[u8]) -> bool {
     let Ok(repr) = Repr::parse_stream(bytes) else {
         return false;
     };
-    if let Ok(Some(outline)) = Outline::of(bytes) {
+    if let Ok(Some(outline)) = Outline::from_bytes(bytes) {
         assert_eq!(outline.payload_bytes, repr.payload.len() as u64);
         assert_eq!(outline.head_bytes + repr.payload.len(), bytes.len());
     }

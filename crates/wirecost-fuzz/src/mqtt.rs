@@ -29,13 +29,13 @@ pub fn packet(bytes: &[u8]) -> bool {
 fn decodes(frame: Frame<'_>, version: Version) -> bool {
     let _ = (frame.packet_type(), frame.flags(), frame.body());
     let mut out = Buffer::new();
-    Footprint::of(frame, None).cover(&mut out);
+    Footprint::from_frame(frame, None).cover(&mut out);
     assert_eq!(out.covered(), frame.bytes().len() as u64);
     let Ok(packet) = Packet::decode(frame, version) else {
         return false;
     };
     out.clear();
-    Footprint::of(frame, Some(&packet)).cover(&mut out);
+    Footprint::from_frame(frame, Some(&packet)).cover(&mut out);
     assert_eq!(out.covered(), frame.bytes().len() as u64);
     out.clear();
     packet.emit(version, &mut out).expect("a packet that came in one");

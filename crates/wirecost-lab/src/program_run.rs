@@ -314,7 +314,7 @@ fn measured(options: &ProgramOptions, samples: &[Sample], warnings: Vec<Warning>
         ..named(options)
     };
     Cell {
-        all_in: AllIn::of(&cell),
+        all_in: AllIn::from_cell(&cell),
         ..cell
     }
 }

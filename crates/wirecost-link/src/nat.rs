@@ -65,7 +65,7 @@ impl NatTimeouts {
         self.udp.filter(|_| self.port == NatPort::New)
     }
 
-    const fn of(&self, transport: Transport) -> Option<Duration> {
+    const fn get(&self, transport: Transport) -> Option<Duration> {
         match transport {
             Transport::Stream => self.tcp,
             Transport::Datagram => self.udp,

@@ -166,7 +166,7 @@ fn store_of(target: Target, setup: &Setup) -> Option<Setup> {
         return None;
     }
     let connections = setup.value(apache_settings::STORE_CONNECTIONS).to_owned();
-    let mut store = Setup::of(Target::Mariadb);
+    let mut store = Setup::from_target(Target::Mariadb);
     store.settings.insert("max_connections".to_owned(), connections);
     Some(store)
 }

@@ -106,7 +106,7 @@ pub(crate) struct Decided {
 
 impl Decided {
     /// From the decisions and the echoes of each link, in the order of [`LoadOptions::hops`].
-    pub(crate) fn of(
+    pub(crate) fn from_options(
         options: &LoadOptions,
         counters: &[BothWays<Counters>],
         echoes: &[Vec<Duration>],
@@ -366,7 +366,7 @@ impl LoadLink {
                 Ok(capture::write(path, &mut left, capture_keys, &|at| labels.at(at))?.cut_short)
             })
         });
-        let decided = Decided::of(options, &counters, &self.round_trips);
+        let decided = Decided::from_options(options, &counters, &self.round_trips);
         Ok(LinkReport {
             figures: LinkFigures {
                 link: link_of(

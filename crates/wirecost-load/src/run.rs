@@ -184,7 +184,7 @@ fn conduct(
 ) -> LoadOutcome {
     context
         .watcher
-        .begin(&Announcement::of(options, context.position));
+        .begin(&Announcement::from_options(options, context.position));
     let coordinator_context = CoordinatorContext {
         clock: LoadClock::Live(clock),
         target: server,
@@ -241,7 +241,7 @@ fn end(
         return Ok(None);
     };
     let meter = link.meter();
-    let labels = PhaseLabels::of(options, outcome);
+    let labels = PhaseLabels::from_options(options, outcome);
     let times = outcome.times();
     let report = link.stop(options, &outcome.keys, oscore_contexts.as_deref(), &labels, times)?;
     // After the end of both: packets that were on their way belong to the last phase.

@@ -79,7 +79,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         folder,
         ..
     } = context;
-    watcher.begin(&Announcement::of(options, position));
+    watcher.begin(&Announcement::from_options(options, position));
     let spool = options.capture.then(|| Spool::create(folder)).transpose();
     let spool = spool.map_err(EmulationError::doing("record packets"))?;
     let kept = Rc::new(RefCell::new(Kept::default()));
@@ -167,7 +167,7 @@ fn capture(
     destination: &Destination,
 ) -> Result<Captured, LoadError> {
     let contexts = keys::oscore_contexts(options, destination);
-    let labels = PhaseLabels::of(options, outcome);
+    let labels = PhaseLabels::from_options(options, outcome);
     let write = |path: &Path| {
         let utc_ns = Origin::simulated().utc_ns;
         let label = |at| labels.at(at);
@@ -178,7 +178,7 @@ fn capture(
 
 /// The report of the link, which keeps every deadline.
 fn link_report(options: &LoadOptions, config: LinkConfig, counters: &[BothWays<Counters>]) -> LinkReport {
-    let decided = Decided::of(options, counters, &[]);
+    let decided = Decided::from_options(options, counters, &[]);
     LinkReport {
         config,
         counters: decided.of_senders,
@@ -222,7 +222,7 @@ pub fn simulate<T: Tap + 'static>(
 ) -> Result<Simulated<T>, PartError> {
     simulate_world(
         options,
-        Place::of(options, [0, 1]),
+        Place::from_options(options, [0, 1]),
         watcher,
         interrupted,
         demands,

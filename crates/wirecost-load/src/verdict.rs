@@ -98,7 +98,7 @@ fn offered<'a>(options: &LoadOptions, phase: &Phase, figures: &'a PhaseFigures) 
         open,
         saturating: options.loop_kind() == LoopKind::Saturation,
         is_answered: !is_message || options.is_answered(),
-        away: Away::of(options, figures),
+        away: Away::from_options(options, figures),
     })
 }
 

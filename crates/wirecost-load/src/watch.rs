@@ -50,7 +50,7 @@ pub struct Announcement {
 
 impl Announcement {
     /// The announcement of the load at `position`.
-    pub fn of(options: &LoadOptions, position: [usize; 2]) -> Self {
+    pub fn from_options(options: &LoadOptions, position: [usize; 2]) -> Self {
         let clients = options.own_clients();
         let rate = options.phases.iter().find_map(|phase| options.own_rate(phase));
         let rate = match (rate, options.loop_kind()) {

@@ -151,7 +151,7 @@ impl World {
         let options = options(stack, shares_socket);
         let credentials = Credentials::simulated(1).expect("credentials");
         let channels = ClientChannels::new(&credentials, ChannelOptions::default());
-        let endpoints = SharedEndpoints::of(&options, DEVICES, Rng::new(4));
+        let endpoints = SharedEndpoints::from_options(&options, DEVICES, Rng::new(4));
         let client = |host: u32| {
             let config = ClientConfig {
                 host,

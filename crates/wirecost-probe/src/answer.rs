@@ -33,7 +33,7 @@ const SHOWN_BYTES: usize = 8;
 
 impl Answer {
     /// The protocol that `bytes` begin.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         match bytes {
             [] => Self::Nothing,
             // RFC 8446, section 5.1: alert is 21, the other types are 20, 22 and 23; the major version is 3.
@@ -142,7 +142,7 @@ mod tests {
 
     fn told(url: &str, bytes: &[u8]) -> Option<[String; 2]> {
         let url: Url = url.parse().expect(url);
-        of_another_protocol(&url, 29001, &Answer::of(bytes))
+        of_another_protocol(&url, 29001, &Answer::from_bytes(bytes))
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             (&[1, 2, 3], "something unknown that begins with 010203"),
         ];
         for (bytes, expected) in table {
-            assert_eq!(Answer::of(bytes).to_string(), expected);
+            assert_eq!(Answer::from_bytes(bytes).to_string(), expected);
         }
     }
 }

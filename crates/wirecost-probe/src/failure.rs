@@ -153,7 +153,7 @@ impl Diagnosis<'_> {
         if scheme.is_secure() && step != Step::Security {
             return None;
         }
-        let answer = Answer::of(&self.notes.first_bytes);
+        let answer = Answer::from_bytes(&self.notes.first_bytes);
         if answer == Answer::Nothing && (is_over || is_no_tls) {
             return Some(self.ended(step, trouble));
         }
@@ -342,7 +342,7 @@ impl Diagnosis<'_> {
             (None, _) if received == 0 => "; nothing came".to_owned(),
             (None, Transport::Stream) => format!("; {received} B came, and it was not in them, or not whole"),
             (None, Transport::Datagram) => {
-                let answer = Answer::of(&self.notes.first_bytes);
+                let answer = Answer::from_bytes(&self.notes.first_bytes);
                 let came = counted(received, "datagram");
                 let them = if received == 1 { "it" } else { "them" };
                 format!("; {came} came, and it was not in {them}, or not whole; the first is {answer}")

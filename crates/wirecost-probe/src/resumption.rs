@@ -54,7 +54,7 @@ pub(super) fn tried(
     clock: Clock,
     cold: &Report,
 ) -> Result<Fact, ProbeError> {
-    let cold_cost = Cost::of(&cold.steps, cold.captured);
+    let cold_cost = Cost::from_steps(&cold.steps, cold.captured);
     let resumed = trial(options, environment, remote, clock, Start::Resumed)?;
     // TLS 1.2 and DTLS 1.2 have no early data (RFC 8446, section 2.3).
     let early = match options.tls {
@@ -107,12 +107,12 @@ fn trial(
     let steps = report::steps(&attempt.notes, &account);
     Ok(Trial {
         granted: attempt.notes.start.filter(|_| attempt.notes.trouble.is_none()),
-        cost: Cost::of(&steps, is_captured),
+        cost: Cost::from_steps(&steps, is_captured),
     })
 }
 
 impl Cost {
-    fn of(steps: &[StepReport], is_captured: bool) -> Self {
+    fn from_steps(steps: &[StepReport], is_captured: bool) -> Self {
         let own = || {
             steps
                 .iter()

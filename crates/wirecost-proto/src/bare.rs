@@ -205,7 +205,7 @@ impl Server {
             self.output.push_back(ServerOutput::Event(ServerEvent::Message {
                 flow,
                 payload_bytes: bytes.len() as u64,
-                front: Front::of(bytes),
+                front: Front::from_payload(bytes),
             }));
             return;
         }

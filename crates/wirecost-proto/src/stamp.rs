@@ -19,7 +19,7 @@ impl Front {
     };
 
     /// The front of a whole payload.
-    pub fn of(payload: &[u8]) -> Self {
+    pub fn from_payload(payload: &[u8]) -> Self {
         let mut front = Self::EMPTY;
         front.extend(payload);
         front
@@ -155,7 +155,7 @@ mod tests {
         let mut payload = STAMP.to_bytes().to_vec();
         payload.extend([0xff; 20]);
         for cut in 0..payload.len() {
-            let mut front = Front::of(&payload[..cut]);
+            let mut front = Front::from_payload(&payload[..cut]);
             assert_eq!(front.stamp().is_some(), cut >= Stamp::BYTES);
             front.extend(&payload[cut..]);
             assert_eq!(front.stamp(), Some(STAMP), "cut at {cut}");

@@ -74,7 +74,7 @@ fn comparable<'a>(group: &Group<'a>, secured: bool) -> Vec<&'a Cell> {
 }
 
 fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
-    let basis = Basis::of(cells, per);
+    let basis = Basis::from_cells(cells, per);
     let bytes = match cells {
         [cell] => basis.in_full(cell, names),
         cells if cells.len() <= LISTED => basis.each(cells, names),
@@ -103,7 +103,7 @@ fn of_many_groups(groups: &[Vec<&Cell>], names: &Names, per: Per) -> String {
 
 /// The least and the most bytes of a stack that has no competitor.
 fn range(cells: &[&Cell], name: &str, per: Per) -> String {
-    let basis = Basis::of(cells, per);
+    let basis = Basis::from_cells(cells, per);
     match &basis.ascending(cells)[..] {
         [(_, least), .., (_, most)] if least != most => {
             format!("{name} takes {} to {}", basis.short(*least), basis.words(*most))
@@ -118,7 +118,7 @@ fn range(cells: &[&Cell], name: &str, per: Per) -> String {
 fn winners(groups: &[Vec<&Cell>], names: &Names, per: Per, competes: fn(&Cell) -> bool) -> String {
     let answer = |cells: &Vec<&Cell>| {
         let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
-        match Basis::of(&cells, per).column().contest(&cells) {
+        match Basis::from_cells(&cells, per).column().contest(&cells) {
             Contest::Nothing => None,
             Contest::Best(best) => {
                 let best: Vec<String> = best.iter().map(|cell| names.contender(cell)).collect();
@@ -160,7 +160,7 @@ enum Basis {
 }
 
 impl Basis {
-    fn of(cells: &[&Cell], per: Per) -> Self {
+    fn from_cells(cells: &[&Cell], per: Per) -> Self {
         let all_in = Column::AllIn(per);
         let has_values = cells.iter().any(|cell| all_in.value(cell).is_some());
         if has_values && shown(cells, per).contains(&all_in) {
@@ -224,7 +224,7 @@ impl Basis {
             );
         }
         let text = format!("{name} takes {}{}", self.words(bytes), self.connection(cell));
-        let Some(parts) = Parts::of(cell).filter(|_| self != Self::Message) else {
+        let Some(parts) = Parts::from_choices(cell).filter(|_| self != Self::Message) else {
             return text;
         };
         let shares = [

@@ -16,7 +16,7 @@ use crate::names::Names;
 pub(crate) struct ByLayer(pub(crate) [f64; 5]);
 
 impl ByLayer {
-    fn of(bytes: &Bytes) -> Self {
+    fn from_bytes(bytes: &Bytes) -> Self {
         Self(Layer::ALL.map(|layer| count(bytes, layer).mean))
     }
 
@@ -40,8 +40,8 @@ impl ByLayer {
 /// The bytes of a section.
 pub(crate) fn bytes_of(section: &Section) -> BothWays<ByLayer> {
     BothWays {
-        up: ByLayer::of(&section.up),
-        down: ByLayer::of(&section.down),
+        up: ByLayer::from_bytes(&section.up),
+        down: ByLayer::from_bytes(&section.down),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Group<'a> {
 impl<'a> Group<'a> {
     /// The groups of a run, in the order of their first cells.
     pub(crate) fn all(summary: &'a Summary) -> Vec<Self> {
-        let names = Rc::new(Names::of(summary));
+        let names = Rc::new(Names::from_summary(summary));
         let mut groups: Vec<Self> = Vec::new();
         for indexed in summary.cells.iter().enumerate() {
             match groups.iter_mut().find(|group| group.has_place_for(indexed.1)) {

@@ -62,14 +62,14 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
     let all = Group::all(&results.summary);
     // A sweep of thousands of cells would make a page that no browser opens.
-    let selection = Selection::of(&all);
-    let samples = Samples::of(&results.samples);
-    let sweep = Sweep::of(&results.summary);
-    let maps = HeatMaps::of(&sweep);
-    let intervals = Intervals::of(&results.summary, &sweep);
+    let selection = Selection::from_groups(&all);
+    let samples = Samples::from_rows(&results.samples);
+    let sweep = Sweep::from_summary(&results.summary);
+    let maps = HeatMaps::from_sweep(&sweep);
+    let intervals = Intervals::from_summary(&results.summary, &sweep);
     let drawn = selection.drawn.iter();
     let groups: Vec<GroupView> = drawn
-        .map(|group| GroupView::of(group, &results.summary, &samples))
+        .map(|group| GroupView::from_group(group, &results.summary, &samples))
         .collect();
     let page = Page {
         css: STYLE,
@@ -93,7 +93,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         differences: differences(&results.summary),
         readings: beside(&results.summary),
         is_long: results.summary.cells.len() > MANY,
-        ladders: Ladders::of(&results.ladders, &all),
+        ladders: Ladders::from_ladders(&results.ladders, &all),
         facts: facts::all(results),
         scenario: listing::write(&results.summary.scenario),
         layers: Layer::ALL.map(Layer::name),
@@ -103,7 +103,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
 
 /// What the tables do not say of readings, settings and programs.
 fn beside(summary: &Summary) -> Vec<String> {
-    let names = Names::of(summary);
+    let names = Names::from_summary(summary);
     let readings = readings::lines(&names, &summary.cells);
     readings
         .into_iter()
@@ -170,7 +170,7 @@ struct GroupView {
 }
 
 impl GroupView {
-    fn of<'a>(group: &Group<'a>, summary: &'a Summary, samples: &'a Samples<'a>) -> Self {
+    fn from_group<'a>(group: &Group<'a>, summary: &'a Summary, samples: &'a Samples<'a>) -> Self {
         let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
             (false, _) => "",
             (true, false) => "The figures show the measured cells; the simulated ones are in the table.",
@@ -180,7 +180,7 @@ impl GroupView {
         Self {
             heading: group.heading.clone(),
             engine,
-            connects: Matrix::of(&group),
+            connects: Matrix::from_group(&group),
             charts: shown::all(
                 CHARTS,
                 &OfGroup {
@@ -207,7 +207,7 @@ fn tables(groups: &[Group<'_>]) -> Vec<Grid> {
 fn differences(summary: &Summary) -> Vec<(String, String, String)> {
     /// The largest number of cells that are named.
     const NAMED: usize = 6;
-    let names = Names::of(summary);
+    let names = Names::from_summary(summary);
     let note = |(number, text, cells): (String, String, Vec<&Cell>)| {
         let named: Vec<String> = cells.iter().take(NAMED).map(|cell| names.label(cell)).collect();
         let beyond = match cells.len().saturating_sub(NAMED) {

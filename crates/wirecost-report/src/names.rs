@@ -48,7 +48,7 @@ impl Key {
 
 impl Names {
     /// The names of a run.
-    pub(crate) fn of(summary: &Summary) -> Self {
+    pub(crate) fn from_summary(summary: &Summary) -> Self {
         let any = |applies: fn(&Cell) -> bool| summary.cells.iter().any(applies);
         let keys = [
             (any(|cell| cell.start != COLD), Key::Start),

@@ -10,7 +10,7 @@ use crate::standalone;
 pub fn draw(points: &[[f64; 3]]) -> String {
     let curve = |label: &str, number, of: fn(&[f64; 3]) -> f64| {
         let each = points.iter().map(|point| (point[0], of(point)));
-        Curve::of(label.to_owned(), number, each)
+        Curve::from_points(label.to_owned(), number, each)
     };
     let curves = vec![
         curve("measured", 0, |point| point[1]),

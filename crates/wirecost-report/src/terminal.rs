@@ -113,7 +113,7 @@ fn cells(summary: &Summary, run: &Summary, options: &TableOptions, per: Per, sty
         })
         .collect();
     let rows = groups.iter().flat_map(|(_, rows)| rows);
-    let layout = Layout::fit(&Names::of(run), &columns, rows, options.width);
+    let layout = Layout::fit(&Names::from_summary(run), &columns, rows, options.width);
     let mut lines = Vec::new();
     for (group, rows) in &groups {
         lines.push(style.bold(&number::clipped(&heading(run, group), options.width)));
@@ -162,7 +162,7 @@ fn heading(summary: &Summary, group: &Group<'_>) -> String {
 fn rows(group: &Group<'_>, columns: &[Column]) -> Vec<Row> {
     let cells: Vec<&Cell> = group.iter().collect();
     let ranks: Vec<Vec<Rank>> = columns.iter().map(|column| column.ranks(&cells)).collect();
-    let scale = bar::Scale::of(&cells);
+    let scale = bar::Scale::from_cells(&cells);
     let row = |(index, cell): (usize, &&Cell)| {
         let ranked = columns.iter().zip(&ranks);
         let ranked = ranked.map(|(column, ranks)| (*column, ranks[index]));

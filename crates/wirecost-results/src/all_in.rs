@@ -15,7 +15,7 @@ pub struct Parts {
 
 impl AllIn {
     /// The all-in bytes from the sections of a cell; `None` where no message was sent.
-    pub fn of(cell: &Cell) -> Option<Self> {
+    pub fn from_cell(cell: &Cell) -> Option<Self> {
         let messages = messages(cell)?;
         let sum = |way: fn(&Section) -> &Bytes| {
             let bytes = sections(cell).map(|section| way(section).wire.sum);
@@ -41,7 +41,7 @@ impl AllIn {
 
 impl Parts {
     /// The parts of the all-in bytes of a cell; `None` where no message was sent.
-    pub fn of(cell: &Cell) -> Option<Self> {
+    pub fn from_cell(cell: &Cell) -> Option<Self> {
         let messages = messages(cell)? as f64;
         let share = |sections: &[&Option<Section>]| {
             let bytes = sections.iter().copied().flatten();
@@ -59,7 +59,7 @@ impl Parts {
 impl Cell {
     /// The all-in bytes: those that the summary holds, or, in a summary of an earlier version, those of its sections.
     pub fn all_in(&self) -> Option<AllIn> {
-        self.all_in.or_else(|| AllIn::of(self))
+        self.all_in.or_else(|| AllIn::from_cell(self))
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_connect_of_a_device_counts_and_the_subscriber_does_not() {
-        let all_in = AllIn::of(&cell()).expect("messages");
+        let all_in = AllIn::from_cell(&cell()).expect("messages");
         assert_eq!((all_in.messages, all_in.up, all_in.down), (4, 333.0, 83.0));
         assert_eq!((all_in.each(), all_in.sum()), (416.0, 1_664.0));
     }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_parts_add_up_to_the_whole() {
         let cell = cell();
-        let parts = Parts::of(&cell).expect("messages");
+        let parts = Parts::from_cell(&cell).expect("messages");
         assert_eq!(
             (parts.connection, parts.message, parts.keep_alive),
             (180.0, 210.0, 26.0)

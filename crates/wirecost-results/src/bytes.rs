@@ -24,7 +24,7 @@ pub fn mean_interval(devices: &[Vec<u64>], enough: u64) -> Option<[f64; 2]> {
     if (means.len() as u64) < enough {
         return None;
     }
-    let of_devices = MeanInterval::of(&means)?;
+    let of_devices = MeanInterval::from_values(&means)?;
     let of_samples = samples().sum::<u64>() as f64 / samples().count() as f64;
     // Devices that were cut short have fewer samples: the width is that of the devices' means, around the mean that is shown.
     Some([of_devices.low?, of_devices.high?].map(|end| end - of_devices.mean + of_samples))

@@ -167,8 +167,8 @@ impl MachineEnergy {
         let all = |of: fn(&PowerSamples) -> &Vec<f64>| -> Vec<f64> {
             parts.iter().flat_map(|part| of(part).iter().copied()).collect()
         };
-        let idle = MeanInterval::of(&all(|part| &part.idle_watts));
-        let active = MeanInterval::of(&all(|part| &part.active_watts));
+        let idle = MeanInterval::from_values(&all(|part| &part.idle_watts));
+        let active = MeanInterval::from_values(&all(|part| &part.active_watts));
         let seconds: f64 = parts.iter().map(|part| part.seconds).sum();
         let each = |watts: f64| watts * seconds / messages as f64;
         // Without messages there is nothing to divide by.

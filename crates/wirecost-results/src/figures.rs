@@ -366,7 +366,7 @@ fn nanos(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn of(response: u64, reason: &str) -> Interval {
+    fn make_interval(response: u64, reason: &str) -> Interval {
         let mut interval = Interval::new(1, 2, false);
         interval.outcomes.offered = 1;
         interval.outcomes.acknowledged = 1;
@@ -379,8 +379,8 @@ mod tests {
 
     #[test]
     fn intervals_add_up_after_serialization() {
-        let mut sum = of(1_000, "a");
-        let text = serde_json::to_string(&of(3_000, "b")).expect("a text");
+        let mut sum = make_interval(1_000, "a");
+        let text = serde_json::to_string(&make_interval(3_000, "b")).expect("a text");
         sum.add(&serde_json::from_str(&text).expect("an interval"));
         assert_eq!(sum.outcomes.offered, 2);
         assert_eq!(sum.reasons.len(), 2);

@@ -54,7 +54,7 @@ struct PhaseMetrics {
 impl Metrics {
     /// Adds load number `index`, which is over.
     pub fn add(&mut self, file: &LoadFile, index: usize) {
-        self.loads.push(LoadMetrics::of(index, file));
+        self.loads.push(LoadMetrics::from_number(index, file));
     }
 
     /// Adds the loads of others.
@@ -69,7 +69,7 @@ impl Metrics {
 }
 
 impl LoadMetrics {
-    fn of(number: usize, file: &LoadFile) -> Self {
+    fn from_number(number: usize, file: &LoadFile) -> Self {
         let load = &file.load;
         let mut metrics = Self {
             number: number.to_string(),

@@ -11,7 +11,7 @@ use crate::thresholds::in_unit;
 
 impl OverRuns {
     /// A figure over the same phase of each run; `None` if a run does not have it.
-    pub fn of(metric: Metric, aggregation: Aggregation, phases: &[&PhaseFigures]) -> Option<Self> {
+    pub fn from_phases(metric: Metric, aggregation: Aggregation, phases: &[&PhaseFigures]) -> Option<Self> {
         let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
         let runs = values.collect::<Option<Vec<f64>>>()?;
         let (mean, interval) = mean_over_runs(&runs)?;
@@ -92,7 +92,7 @@ fn phases(runs: &[&Load]) -> Vec<RepeatedPhase> {
             .filter(is_usable)
             .flat_map(|metric| {
                 let each = metric.aggregations().iter();
-                each.filter_map(|aggregation| OverRuns::of(metric, *aggregation, &phases))
+                each.filter_map(|aggregation| OverRuns::from_phases(metric, *aggregation, &phases))
                     .collect::<Vec<_>>()
             });
         RepeatedPhase {

@@ -33,7 +33,7 @@ pub enum Tree {
 
 impl Tree {
     /// The form in which a value is written.
-    pub fn of(value: &impl Serialize) -> Self {
+    pub fn from_value(value: &impl Serialize) -> Self {
         // Texts, numbers and lists: there is nothing that JSON cannot hold.
         let text = serde_json::to_string(value).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -187,8 +187,8 @@ fn complete<'de, D: Deserializer<'de>>(from: D) -> Result<Tree, D::Error> {
 
 impl Asked {
     /// What options ask for.
-    pub fn of(options: &impl Serialize) -> Self {
-        Self(Tree::of(options))
+    pub fn from_options(options: &impl Serialize) -> Self {
+        Self(Tree::from_value(options))
     }
 
     /// The value of a key; `None` if the folder does not have it.

@@ -62,7 +62,7 @@ pub struct SecondRow {
 
 impl SecondRow {
     /// The row of an interval of load number `load`, after all parts have been added.
-    pub fn of(load: u64, interval: &Interval) -> Self {
+    pub fn from_interval(load: u64, interval: &Interval) -> Self {
         let (response, service) = (times(&interval.response_time), times(&interval.service_time));
         let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
         Self {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_they_were() {
-        let rows = [SecondRow::of(0, &interval()), SecondRow::default()];
+        let rows = [SecondRow::from_interval(0, &interval()), SecondRow::default()];
         assert_eq!(
             [
                 rows[0].response_p50_ns,

@@ -199,7 +199,7 @@ impl<'a> LoadStore<'a> {
                 return self.derive();
             }
             distributions(self.folder, place, &file)?;
-            self.derived.push(Derived::of(self.folder, place, file)?);
+            self.derived.push(Derived::from_folder(self.folder, place, file)?);
             place += 1;
         }
         Ok(())
@@ -250,7 +250,7 @@ impl<'a> LoadStore<'a> {
 }
 
 impl Derived {
-    fn of(folder: &RunFolder, index: usize, file: LoadFile) -> Result<Self, ResultsError> {
+    fn from_folder(folder: &RunFolder, index: usize, file: LoadFile) -> Result<Self, ResultsError> {
         let mut metrics = Metrics::default();
         metrics.add(&file, index);
         let LoadFile {
@@ -276,7 +276,7 @@ impl Derived {
         Ok(Self {
             metrics,
             seconds: seconds
-                .map(|interval| SecondRow::of(index as u64, interval))
+                .map(|interval| SecondRow::from_interval(index as u64, interval))
                 .collect(),
             usage: usage.collect(),
             server: server.map(|version| (load.target.clone(), version)),

@@ -21,7 +21,7 @@ impl Times {
         let mut summary = Sample::new(nanos)?.summary();
         if devices.iter().any(|times| times.len() > 1) {
             let means: Vec<f64> = measured().map(|times| mean_of(times)).collect();
-            summary.mean = around(summary.mean, MeanInterval::of(&means)?);
+            summary.mean = around(summary.mean, MeanInterval::from_values(&means)?);
         }
         if is_too_few {
             summary.mean = summary.mean.without_interval();

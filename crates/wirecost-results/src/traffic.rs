@@ -86,7 +86,7 @@ pub struct AirConnection {
 
 impl Shape {
     /// The shape of a packet.
-    pub fn of(direction: Direction, phase: Phase, cause: Cause, spans: &[Span]) -> Self {
+    pub fn from_spans(direction: Direction, phase: Phase, cause: Cause, spans: &[Span]) -> Self {
         let span = |span: &Span| {
             let names = (span.layer.name(), span.phase.name(), span.cause.name());
             (
@@ -202,7 +202,7 @@ mod tests {
             phase: Phase::Message,
             cause: Cause::Original,
         };
-        Shape::of(Direction::Up, Phase::Message, Cause::Original, &[span])
+        Shape::from_spans(Direction::Up, Phase::Message, Cause::Original, &[span])
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_shape_is_read_as_it_was_written() {
         let (direction, phase, cause, spans) = shape(48).read().expect("known names");
-        assert_eq!(Shape::of(direction, phase, cause, &spans), shape(48));
+        assert_eq!(Shape::from_spans(direction, phase, cause, &spans), shape(48));
         let unknown = Shape {
             phase: "nap".to_owned(),
             ..shape(1)

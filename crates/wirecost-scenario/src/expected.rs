@@ -28,7 +28,7 @@ impl Matching {
     pub fn in_phase(options: &LoadOptions, senders: Range<u32>, phase: u32) -> Self {
         match &options.subscribers {
             Some(subscribers) if has_audience(options, phase) => {
-                Self::of(options, &options.resource, subscribers, senders)
+                Self::from_options(options, &options.resource, subscribers, senders)
             }
             _ => Self::Same(0),
         }
@@ -38,13 +38,18 @@ impl Matching {
     pub fn of_wills(options: &LoadOptions, senders: Range<u32>, phase: u32) -> Self {
         match (&options.subscribers, &options.will) {
             (Some(subscribers), Some(will)) if has_audience(options, phase) => {
-                Self::of(options, &will.topic, subscribers, senders)
+                Self::from_options(options, &will.topic, subscribers, senders)
             }
             _ => Self::Same(0),
         }
     }
 
-    fn of(options: &LoadOptions, topic: &str, subscribers: &Subscribers, senders: Range<u32>) -> Self {
+    fn from_options(
+        options: &LoadOptions,
+        topic: &str,
+        subscribers: &Subscribers,
+        senders: Range<u32>,
+    ) -> Self {
         let is_ours = matches!(options.target, LoadTarget::Started(Target::Builtin));
         if options.stack.is_mqtt() {
             Self::of_topics(topic, subscribers, senders)

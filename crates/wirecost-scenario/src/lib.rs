@@ -129,7 +129,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of a file, by its keys.
-    fn of(root: &Node) -> Self {
+    fn from_root(root: &Node) -> Self {
         match root {
             _ if root.get("nbiot").is_some() => Self::Nbiot,
             _ if root.get(selector::PROGRAM).is_some() => Self::Program,
@@ -247,7 +247,7 @@ impl Scenario {
     pub fn read(text: &str, edits: Edits<'_>, inputs: ScenarioInputs<'_>) -> Result<Self, ScenarioError> {
         let mut root = Node::parse(text)?;
         check_version(&root)?;
-        let kind = Kind::of(&root);
+        let kind = Kind::from_root(&root);
         let dimensions = kind.dimensions();
         if let Some(link) = root.get_mut("link") {
             // `link: nb-iot` becomes `link: {name: nb-iot}` first, so that a flag such as --set link.rtt finds a table.

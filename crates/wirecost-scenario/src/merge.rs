@@ -31,8 +31,8 @@ pub fn merge(
     command: String,
     ended: SystemTime,
 ) -> Result<Whole, MergeError> {
-    let checked = Sources::of(sources)?;
-    let demands = Demands::of(sources)?;
+    let checked = Sources::from_folders(sources)?;
+    let demands = Demands::from_sources(sources)?;
     let merged = checked.merge(into, command, &demands, ended)?;
     Ok(Whole {
         merged,
@@ -51,7 +51,7 @@ impl Demands {
     ///
     /// # Errors
     /// A folder has none.
-    fn of(sources: &[RunFolder]) -> Result<Self, ResultsError> {
+    fn from_sources(sources: &[RunFolder]) -> Result<Self, ResultsError> {
         let (mut scenarios, mut unread) = (Vec::new(), None);
         for text in scenario_texts(sources)? {
             match read(&text) {

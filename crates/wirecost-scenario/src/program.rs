@@ -113,7 +113,7 @@ impl ProgramOptions {
     /// The key of its cell: 16 hexadecimal digits.
     pub fn key(&self) -> String {
         // Strings, numbers and flags: there is nothing that JSON cannot hold.
-        let text = serde_json::to_string(&Resolved::of(self)).unwrap_or_default();
+        let text = serde_json::to_string(&Resolved::from_options(self)).unwrap_or_default();
         format!("{:016x}", key_of(&(text + env!("CARGO_PKG_VERSION"))))
     }
 }
@@ -219,7 +219,7 @@ fn samples(text: &str) -> Result<u32, ValueError> {
 
 impl Serialize for ProgramOptions {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Resolved::of(self).serialize(to)
+        Resolved::from_options(self).serialize(to)
     }
 }
 
@@ -249,7 +249,7 @@ struct Resolved {
 }
 
 impl Resolved {
-    fn of(options: &ProgramOptions) -> Self {
+    fn from_options(options: &ProgramOptions) -> Self {
         let (server, serve) = match &options.server {
             Some(ProgramServer::Command(line)) => (Some(line.clone()), None),
             Some(ProgramServer::Builtin(stack)) => (None, Some(stack.to_string())),

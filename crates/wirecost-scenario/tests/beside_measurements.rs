@@ -10,7 +10,7 @@ fn points() -> Vec<Point> {
     all.into_iter().flat_map(|one| one.points).collect()
 }
 
-fn of(name: &str, settings: &Settings) -> f64 {
+fn predict(name: &str, settings: &Settings) -> f64 {
     let (_, file) = device::BUILT_IN
         .iter()
         .find(|(known, _)| *known == name)
@@ -37,7 +37,7 @@ fn the_kept_association_takes_what_the_maker_measured_in_each_mode_and_at_each_d
                 dtim: point.settings.dtim,
                 ..Settings::default()
             };
-            let off = of(name, &settings) / point.current().expect("a current") - 1.0;
+            let off = predict(name, &settings) / point.current().expect("a current") - 1.0;
             assert!(off.abs() < 0.02, "{}: {off}", point.id);
             measured += 1;
         }
@@ -109,7 +109,7 @@ fn idle_with_edrx_takes_about_what_the_maker_measured() {
             ..Settings::default()
         };
         // The sleep of power saving is below that between two paging windows: 27 % of the least of these currents.
-        let off = of(name, &settings) / point.current().expect("a current") - 1.0;
+        let off = predict(name, &settings) / point.current().expect("a current") - 1.0;
         assert!(off < 0.0 && off > -0.3, "{id}: {off}");
     }
 }

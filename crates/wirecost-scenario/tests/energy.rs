@@ -50,7 +50,7 @@ fn kept(lives: &[Life]) -> CellTraffic {
     let mut collector = Collector::default();
     for (sample, life) in (0..).zip(lives) {
         tell(life, |packet| {
-            let shape = Shape::of(packet.direction, packet.phase, packet.cause, packet.spans);
+            let shape = Shape::from_spans(packet.direction, packet.phase, packet.cause, packet.spans);
             collector.packet(sample, packet.at, shape);
         });
     }

@@ -69,7 +69,7 @@ impl From<Error> for SessionError {
 
 impl Pin {
     /// The hash of the first certificate of `identity`.
-    pub fn of(identity: &Identity) -> Self {
+    pub fn from_identity(identity: &Identity) -> Self {
         Self::of_der(identity.certificate())
     }
 
@@ -321,7 +321,7 @@ mod tests {
     fn both_ends_say_long_texts_to_each_other() {
         let identity = identity();
         let mut server = Session::server(&identity).expect("a server");
-        let mut client = Session::client(Pin::of(&identity)).expect("a client");
+        let mut client = Session::client(Pin::from_identity(&identity)).expect("a client");
         shake(&mut client, &mut server).expect("a handshake");
         let text = vec![b'x'; 300_000];
         let bytes = client.put(&text);
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_client_speaks_to_no_other_server() {
         let mut server = Session::server(&identity()).expect("a server");
-        let mut client = Session::client(Pin::of(&identity())).expect("a client");
+        let mut client = Session::client(Pin::from_identity(&identity())).expect("a client");
         let refused = shake(&mut client, &mut server);
         assert_eq!(refused, Err(SessionError::OtherCertificate));
     }

@@ -179,7 +179,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(world: &World) -> Self {
+    fn write(world: &World) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: String| {
             let path = folder.path().join(name);
@@ -211,7 +211,7 @@ fn is_established<E>(events: &[Event<E>]) -> bool {
 #[ignore = "needs openssl"]
 fn our_client_talks_to_openssl_s_server() {
     let world = World::new();
-    let files = Files::of(&world);
+    let files = Files::write(&world);
     let port = own_port();
     let accept = port.to_string();
     let mut server = Program::start(
@@ -259,7 +259,7 @@ fn openssl_s_client_talks_to_our_server() {
 }
 
 fn openssl_talks_to(world: &World) {
-    let files = Files::of(world);
+    let files = Files::write(world);
     let endpoint = Server::new(world.server_config(), bare::Server::new(Transport::Datagram));
     let mut driver = Driver::new(endpoint, None);
     let connect = format!("127.0.0.1:{}", driver.port());
@@ -290,7 +290,7 @@ fn openssl_talks_to(world: &World) {
             let message = bare::ServerEvent::Message {
                 flow: FLOW,
                 payload_bytes: 13,
-                front: Front::of(b"from openssl\n"),
+                front: Front::from_payload(b"from openssl\n"),
             };
             events
                 .iter()
@@ -438,7 +438,7 @@ fn libcoap_clients_talk_to_our_server() {
             cookie,
             ..World::new()
         };
-        let files = Files::of(&world);
+        let files = Files::write(&world);
         put_by_libcoap(&world, program, &["-k", KEY, "-u", "wc"]);
         let certificates = [
             "-c",
@@ -483,7 +483,7 @@ fn put_to_libcoap(world: &World, version: Version, program: &str, credentials: &
 #[ignore = "needs libcoap3-bin"]
 fn our_client_talks_to_libcoap_servers() {
     let world = World::new();
-    let files = Files::of(&world);
+    let files = Files::write(&world);
     for program in ["coap-server-openssl", "coap-server-gnutls"] {
         put_to_libcoap(&world, Version::Dtls12Psk, program, &["-k", KEY]);
         let certificates = [

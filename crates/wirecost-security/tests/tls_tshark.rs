@@ -52,7 +52,7 @@ fn tshark_sees_the_same_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("tls.pcapng");
         std::fs::write(&file, capture(&pair.sent, &keys.text())).expect("a file");
-        let seen = Seen::of(&file);
+        let seen = Seen::from_file(&file);
         let of = |layers: &[Layer]| -> usize {
             let spans = pair.sent.iter().flat_map(|sent| &sent.spans);
             let these = spans.filter(|span| layers.contains(&span.layer));
@@ -161,7 +161,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(file: &Path) -> Self {
+    fn from_file(file: &Path) -> Self {
         let file = file.to_str().expect("a readable path");
         let fields = ["tls.record.length", "mqtt.len", "mqtt.msg"];
         let mut arguments = vec!["-r", file, "-T", "fields", "-E", "separator=|"];

@@ -184,7 +184,7 @@ impl Crowd {
             settings,
             (0..self.devices).map(member).collect(),
             vec![service(transport, server)],
-            OnlyLink::of(config),
+            OnlyLink::from_config(config),
             Tally::new(|_| 0),
             Counting::default(),
         );

@@ -34,7 +34,7 @@ impl Media {
     /// No Content-Format is registered for a gzip, Brotli or Zstandard coding of them: a compressed payload is
     /// application/octet-stream over CoAP. In MQTT 5 it is application/gzip (RFC 6713) or application/zstd (RFC 8878); Brotli has no
     /// media type, and the property is left out.
-    pub const fn of(batch: Batch) -> Self {
+    pub const fn from_batch(batch: Batch) -> Self {
         let (encoding, compression) = (batch.encoding, batch.compression);
         Self {
             content_type: encoding.media_type(),
@@ -105,7 +105,7 @@ mod tests {
     fn a_compressed_payload_has_no_content_format_of_its_own() {
         for encoding in Encoding::ALL {
             for compression in Compression::ALL {
-                let media = Media::of(Batch {
+                let media = Media::from_batch(Batch {
                     readings: 1,
                     encoding,
                     compression,

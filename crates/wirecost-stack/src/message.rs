@@ -106,7 +106,7 @@ pub(super) struct Address<'a> {
 
 impl<'a> Address<'a> {
     /// A resource of a server that wirecost starts.
-    pub(super) const fn of(resource: &'a str) -> Self {
+    pub(super) const fn from_resource(resource: &'a str) -> Self {
         Self {
             resource,
             authority: SERVER_NAME,
@@ -140,7 +140,7 @@ impl Message {
         }
         let to = Address {
             authority,
-            ..Address::of(resource)
+            ..Address::from_resource(resource)
         };
         let payload = payload.into();
         let template = template(stack, to, payload.media, payload.bytes.into())?;
@@ -194,7 +194,7 @@ impl Message {
         preset: fn(&mut Entropy) -> Result<Preset, SealError>,
     ) -> Result<Self, ClientError> {
         if !stack.object {
-            let to = Address::of(resource);
+            let to = Address::from_resource(resource);
             let template = template(stack, to, payload.media, payload.bytes.into())?;
             return Ok(Self::encoded(stack, resource, template));
         }
@@ -246,7 +246,12 @@ impl Message {
                 let sealed = preset.seal(payload, entropy);
                 let content = sealed.map_err(|error| StackError::from(error).with_stack(self.stack))?;
                 // A protected object hides the type of what is in it.
-                let template = template(self.stack, Address::of(&self.resource), Media::BYTES, content)?;
+                let template = template(
+                    self.stack,
+                    Address::from_resource(&self.resource),
+                    Media::BYTES,
+                    content,
+                )?;
                 Ok(template.in_form(self.requests))
             }
         }

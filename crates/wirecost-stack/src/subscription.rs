@@ -41,7 +41,7 @@ impl Subscription {
         } else if stack.is_http() {
             http(
                 http::Method::Get,
-                Address::of(&subscription.page(0)),
+                Address::from_resource(&subscription.page(0)),
                 Media::BYTES,
                 Vec::new().into(),
             )

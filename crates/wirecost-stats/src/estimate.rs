@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    const fn of(value: f64, low: f64, high: f64) -> Estimate {
+    const fn make_estimate(value: f64, low: f64, high: f64) -> Estimate {
         Estimate {
             value,
             interval: Some([low, high]),
@@ -186,23 +186,32 @@ mod tests {
 
     #[test]
     fn a_difference_is_of_note_where_its_interval_leaves_the_margin_on_one_side() {
-        let about_100 = of(100.0, 99.0, 101.0);
-        assert_eq!(about_100.against(&of(120.0, 118.0, 122.0)), Judgement::Less);
-        assert_eq!(of(120.0, 118.0, 122.0).against(&about_100), Judgement::More);
+        let about_100 = make_estimate(100.0, 99.0, 101.0);
+        assert_eq!(
+            about_100.against(&make_estimate(120.0, 118.0, 122.0)),
+            Judgement::Less
+        );
+        assert_eq!(
+            make_estimate(120.0, 118.0, 122.0).against(&about_100),
+            Judgement::More
+        );
         // The intervals do not overlap, but nobody would choose by one part in fifty.
-        assert_eq!(about_100.against(&of(102.5, 102.0, 103.0)), Judgement::Alike);
+        assert_eq!(
+            about_100.against(&make_estimate(102.5, 102.0, 103.0)),
+            Judgement::Alike
+        );
     }
 
     #[test]
     fn an_interval_that_could_hide_a_difference_says_nothing() {
-        let wide = of(285.0, 160.0, 410.0);
+        let wide = make_estimate(285.0, 160.0, 410.0);
         assert_eq!(Estimate::exact(166.0).against(&wide), Judgement::TooFew);
         assert_eq!(
             Estimate::exact(166.0).against(&Estimate::unknown(285.0)),
             Judgement::TooFew
         );
         assert_eq!(
-            of(100.0, 90.0, 110.0).against(&of(101.0, 91.0, 111.0)),
+            make_estimate(100.0, 90.0, 110.0).against(&make_estimate(101.0, 91.0, 111.0)),
             Judgement::TooFew
         );
     }
@@ -222,7 +231,7 @@ mod tests {
             one in (1.0..1e6f64, 0.0..1e3f64, 0.0..1e3f64),
             other in (1.0..1e6f64, 0.0..1e3f64, 0.0..1e3f64),
         ) {
-            let [one, other] = [one, other].map(|(value, below, above)| of(value, value - below, value + above));
+            let [one, other] = [one, other].map(|(value, below, above)| make_estimate(value, value - below, value + above));
             let turned = match other.against(&one) {
                 Judgement::Less => Judgement::More,
                 Judgement::More => Judgement::Less,
@@ -234,8 +243,8 @@ mod tests {
         #[test]
         fn more_samples_never_turn_an_answer_round(value in 1.0..1e3f64, other in 1.0..1e3f64, half in 0.0..1e3f64) {
             let at = |part: f64| {
-                of(value, value - half * part, value + half * part)
-                    .against(&of(other, other - half * part, other + half * part))
+                make_estimate(value, value - half * part, value + half * part)
+                    .against(&make_estimate(other, other - half * part, other + half * part))
             };
             let (few, many) = (at(1.0), at(0.5));
             prop_assert!(few == Judgement::TooFew || few == many || many == Judgement::Alike, "{:?} {:?}", few, many);

@@ -362,7 +362,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A histogram of some values.
-    pub(crate) fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
+    pub(crate) fn record(values: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::new();
         values.into_iter().for_each(|value| histogram.record(value));
         histogram
@@ -373,7 +373,7 @@ pub(crate) mod tests {
         const LONGEST: u64 = 100 * 31_557_600_000_000_000;
         let mut value = 1_000_u64;
         while value <= LONGEST {
-            let histogram = of([value]);
+            let histogram = record([value]);
             for kept in [histogram.quantile(0.5), histogram.min(), histogram.max()] {
                 let error = kept.abs_diff(value) as f64 / value as f64;
                 assert!(error <= 0.001, "{value} ns kept as {kept} ns");
@@ -385,7 +385,7 @@ pub(crate) mod tests {
     #[test]
     fn packed_and_open_histograms_add_up_alike() {
         let packed = |values: &[u64]| {
-            let mut histogram = of(values.iter().copied());
+            let mut histogram = record(values.iter().copied());
             histogram.pack();
             histogram
         };
@@ -394,9 +394,9 @@ pub(crate) mod tests {
         let sets = [&few[..], &many[..20], &many[..60], &many[..], &[]];
         for one in sets {
             for other in sets {
-                let all = of(one.iter().chain(other).copied()).to_bytes();
-                for begun in [of(one.iter().copied()), packed(one)] {
-                    for added in [of(other.iter().copied()), packed(other)] {
+                let all = record(one.iter().chain(other).copied()).to_bytes();
+                for begun in [record(one.iter().copied()), packed(one)] {
+                    for added in [record(other.iter().copied()), packed(other)] {
                         let mut sum = begun.clone();
                         sum.merge(&added);
                         assert_eq!(sum.to_bytes(), all, "{one:?} and {other:?}");
@@ -408,7 +408,7 @@ pub(crate) mod tests {
 
     #[test]
     fn durations_above_the_range_are_counted_apart() {
-        let histogram = of([1_000, MAX_NS, MAX_NS + 1, u64::MAX]);
+        let histogram = record([1_000, MAX_NS, MAX_NS + 1, u64::MAX]);
         assert_eq!((histogram.len(), histogram.above_range()), (4, 2));
         assert_eq!(histogram.max(), MAX_NS);
     }
@@ -416,10 +416,10 @@ pub(crate) mod tests {
     #[test]
     fn durations_above_a_minute_survive_every_conversion() {
         let minutes = |minutes: u64| minutes * 60_000_000_000;
-        let long = of([minutes(1), minutes(2), minutes(90)]);
+        let long = record([minutes(1), minutes(2), minutes(90)]);
         let mut packed = long.clone();
         packed.pack();
-        let mut merged = of([1_000]);
+        let mut merged = record([1_000]);
         merged.merge(&packed);
         let read = Histogram::from_bytes(&long.to_bytes()).expect("a histogram");
         for histogram in [&long, &packed, &merged, &read] {
@@ -433,7 +433,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_packed_histogram_says_its_length_and_takes_more_values() {
-        let mut packed = of([1_000, 1_000, u64::MAX]);
+        let mut packed = record([1_000, 1_000, u64::MAX]);
         packed.pack();
         packed.merge(&Histogram::new());
         assert!(
@@ -462,7 +462,7 @@ pub(crate) mod tests {
             probability in 0.0..=1.0,
         ) {
             let values = values.iter().map(|power| (1_u64 << power) + low % (1 << power).max(1));
-            let open = of(values);
+            let open = record(values);
             let library = in_library(&open.recorded());
             let mut packed = open.clone();
             packed.pack();
@@ -486,10 +486,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_merge_is_as_if_recorded_together() {
-        let mut merged = of(1..500);
-        merged.merge(&of(500..1_000));
-        merged.merge(&of([u64::MAX]));
-        let mut together = of(1..1_000);
+        let mut merged = record(1..500);
+        merged.merge(&record(500..1_000));
+        merged.merge(&record([u64::MAX]));
+        let mut together = record(1..1_000);
         together.record(u64::MAX);
         assert!(merged.steps(5).eq(together.steps(5)));
         assert_eq!(merged.above_range(), 1);
@@ -497,7 +497,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_packed_histogram_is_the_same_and_takes_more_values() {
-        let open = of(1..5_000);
+        let open = record(1..5_000);
         let mut packed = open.clone();
         packed.pack();
         assert!(matches!(&packed.counts, Form::Packed { bytes, .. } if bytes.len() < 5_000));
@@ -507,7 +507,7 @@ pub(crate) mod tests {
         packed.merge(&Histogram::from_bytes(&open.to_bytes()).expect("a histogram"));
         assert_eq!(
             (packed.len(), packed.max()),
-            (2 * open.len() + 1, of([7_000]).max())
+            (2 * open.len() + 1, record([7_000]).max())
         );
     }
 
@@ -516,7 +516,7 @@ pub(crate) mod tests {
         let spread = (0..60)
             .map(|power| (1_u64 << power) + 1)
             .chain([0, 0, 1_000, MAX_NS]);
-        let histogram = of(spread.chain(std::iter::repeat_n(77_777, 500)));
+        let histogram = record(spread.chain(std::iter::repeat_n(77_777, 500)));
         let mut merged = Histogram::new();
         merged.merge(&histogram);
         for copy in [histogram.clone(), merged] {
@@ -533,7 +533,7 @@ pub(crate) mod tests {
     fn a_summary_is_that_of_the_exact_values_to_within_a_thousandth() {
         let values: Vec<u64> = (1..=20_000).map(|i| i * 7_919 % 20_011 * 1_000 + 1_000).collect();
         let exact = crate::Sample::new(values.clone()).expect("values").summary();
-        let kept = of(values).summary().expect("values");
+        let kept = record(values).summary().expect("values");
         let near = |a: f64, b: f64| (a - b).abs() <= b * 0.001;
         assert_eq!(kept.mean.n, 20_000);
         assert!(near(kept.mean.mean, exact.mean.mean));
@@ -559,13 +559,13 @@ pub(crate) mod tests {
     #[test]
     fn a_summary_prints_what_the_number_of_values_allows() {
         assert_eq!(Histogram::new().summary(), None);
-        let one = of([5]).summary().expect("a value");
+        let one = record([5]).summary().expect("a value");
         assert_eq!((one.mean.low, one.p50, one.min, one.max), (None, None, 5, 5));
-        let alike = of([5; 20]).summary().expect("values");
+        let alike = record([5; 20]).summary().expect("values");
         assert_eq!((alike.mean.low, alike.mean.high), (Some(5.0), Some(5.0)));
-        let other = of([5, 7]).summary().expect("values");
+        let other = record([5, 7]).summary().expect("values");
         assert_eq!((other.mean.low, other.mean.low_n), (None, false));
-        let many = of(1..=9_999).summary().expect("values");
+        let many = record(1..=9_999).summary().expect("values");
         assert!(many.p99.is_some() && many.p99_9.is_none());
     }
 }

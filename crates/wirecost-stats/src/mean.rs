@@ -43,7 +43,7 @@ pub struct MeanInterval {
 
 impl MeanInterval {
     /// The mean of `values` and its interval; `None` without a value.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let first = *values.first()?;
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         // Not from the mean on: that of equal values may lie beside them by a rounding error.
@@ -265,7 +265,7 @@ mod tests {
     fn the_interval_of_a_worked_example() {
         // 1 to 10: s = 3.027650, 5.5 +- 2.262157 x 3.027650 / sqrt(10).
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
-        let mean = MeanInterval::of(&values).unwrap();
+        let mean = MeanInterval::from_values(&values).unwrap();
         assert_eq!((mean.mean, mean.n), (5.5, 10));
         assert!((mean.low.unwrap() - 3.334_149).abs() < 1e-5);
         assert!((mean.high.unwrap() - 7.665_851).abs() < 1e-5);
@@ -273,21 +273,21 @@ mod tests {
 
     #[test]
     fn a_single_value_has_no_interval() {
-        let mean = MeanInterval::of(&[3.0]).unwrap();
+        let mean = MeanInterval::from_values(&[3.0]).unwrap();
         assert_eq!((mean.mean, mean.low, mean.high), (3.0, None, None));
         assert!(mean.low_n);
-        assert_eq!(MeanInterval::of(&[]), None);
+        assert_eq!(MeanInterval::from_values(&[]), None);
     }
 
     #[test]
     fn equal_values_have_an_interval_of_one_point() {
         for n in [2, 150] {
-            let mean = MeanInterval::of(&vec![25e6; n]).unwrap();
+            let mean = MeanInterval::from_values(&vec![25e6; n]).unwrap();
             assert_eq!((mean.low, mean.high, mean.low_n), (Some(25e6), Some(25e6), false));
         }
         // The sum has a rounding error, and the mean is beside the values.
         for (value, n) in [(0.1, 7), (1_776.274_305_555_555_7, 5)] {
-            let mean = MeanInterval::of(&vec![value; n]).unwrap();
+            let mean = MeanInterval::from_values(&vec![value; n]).unwrap();
             let point = Some(mean.mean);
             assert_eq!((mean.low, mean.high, mean.low_n), (point, point, false));
         }
@@ -300,27 +300,32 @@ mod tests {
 
     #[test]
     fn the_interval_reaches_further_into_the_tail() {
-        let above = MeanInterval::of(&with_rare(145, 5)).unwrap();
+        let above = MeanInterval::from_values(&with_rare(145, 5)).unwrap();
         let [below_mean, above_mean] = [above.mean - above.low.unwrap(), above.high.unwrap() - above.mean];
         assert!(above_mean > 2.0 * below_mean, "{above:?}");
         let mirrored: Vec<f64> = with_rare(145, 5).iter().map(|value| -value).collect();
-        let below = MeanInterval::of(&mirrored).unwrap();
+        let below = MeanInterval::from_values(&mirrored).unwrap();
         assert!((below.low.unwrap() + above.high.unwrap()).abs() < 1e-9);
         assert!((below.high.unwrap() + above.low.unwrap()).abs() < 1e-9);
     }
 
     #[test]
     fn few_skewed_values_have_no_interval() {
-        assert!(MeanInterval::of(&with_rare(145, 5)).unwrap().low.is_some());
-        let few = MeanInterval::of(&with_rare(55, 5)).unwrap();
+        assert!(
+            MeanInterval::from_values(&with_rare(145, 5))
+                .unwrap()
+                .low
+                .is_some()
+        );
+        let few = MeanInterval::from_values(&with_rare(55, 5)).unwrap();
         assert_eq!((few.low, few.high, few.low_n), (None, None, true));
         let even: Vec<f64> = (1..=30).map(f64::from).collect();
-        assert!(!MeanInterval::of(&even).unwrap().low_n);
+        assert!(!MeanInterval::from_values(&even).unwrap().low_n);
     }
 
     #[test]
     fn an_interval_can_be_taken_away() {
-        let mean = MeanInterval::of(&[1.0, 2.0]).unwrap().without_interval();
+        let mean = MeanInterval::from_values(&[1.0, 2.0]).unwrap().without_interval();
         assert_eq!((mean.mean, mean.low, mean.high), (1.5, None, None));
         assert!(mean.low_n);
     }

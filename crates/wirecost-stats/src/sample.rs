@@ -17,7 +17,7 @@ impl Sample {
     pub fn new(mut values: Vec<u64>) -> Option<Self> {
         values.sort_unstable();
         Some(Self {
-            mean: MeanInterval::of(&to_f64(&values))?,
+            mean: MeanInterval::from_values(&to_f64(&values))?,
             min: *values.first()?,
             max: *values.last()?,
             sorted: values,

@@ -10,7 +10,7 @@ const LEAST: f64 = 0.94;
 /// The share of samples whose intervals enclose `truth`, among those that have one, and the share of those that have.
 fn coverage(samples: u64, truth: f64, draw: impl Fn(Rng) -> Vec<f64>) -> (f64, f64) {
     let intervals = (0..samples).filter_map(|seed| {
-        let mean = MeanInterval::of(&draw(Rng::new(seed))).expect("values");
+        let mean = MeanInterval::from_values(&draw(Rng::new(seed))).expect("values");
         Some([mean.low?, mean.high?])
     });
     let enclosing: Vec<bool> = intervals

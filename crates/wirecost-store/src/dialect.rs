@@ -81,11 +81,11 @@ pub(crate) struct Inserted {
 
 impl Inserted {
     /// The insert in one packet with these parts.
-    pub(crate) fn of(packet: &[u8], parts: Parts) -> Self {
+    pub(crate) fn from_packet(packet: &[u8], parts: Parts) -> Self {
         let payload = packet.get(parts.before..parts.before + parts.payload);
         Self {
             payload_bytes: parts.payload as u64,
-            front: Front::of(payload.unwrap_or_default()),
+            front: Front::from_payload(payload.unwrap_or_default()),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Dimension {
     const VOLTAGE: Self = Self([0, 0, 1, -1]);
 
     /// The dimension of a metric's quantity.
-    pub const fn of(quantity: Quantity) -> Self {
+    pub const fn from_quantity(quantity: Quantity) -> Self {
         match quantity {
             Quantity::Time => Self::TIME,
             Quantity::Bytes => Self::DATA,
@@ -165,7 +165,7 @@ impl Amount {
     /// A figure of a metric, in the metric's base unit.
     pub fn of_figure(figure: f64, quantity: Quantity) -> Self {
         let bits = if quantity == Quantity::Bytes { 8.0 } else { 1.0 };
-        Self::new(figure * bits, Dimension::of(quantity))
+        Self::new(figure * bits, Dimension::from_quantity(quantity))
     }
 
     /// The number in the unit that programs read ([`Dimension::unit`]).

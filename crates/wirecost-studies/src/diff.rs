@@ -87,7 +87,7 @@ type Subject = (Labels, String);
 
 /// All changes from [`RUNS`]`[0]` to `[1]`, in the order of the cells.
 pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
-    let matching = Matching::of(evidence);
+    let matching = Matching::from_evidence(evidence);
     let names = telling(&matching.subjects);
     let (mut changes, invalid) = matching.told(&names);
     let mut pairs: Vec<(usize, Pair)> = Vec::new();
@@ -132,7 +132,7 @@ pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
 
 /// Whether the two runs have a cell or phase in common.
 pub fn has_common(evidence: &Evidence) -> bool {
-    let matching = Matching::of(evidence);
+    let matching = Matching::from_evidence(evidence);
     (0..matching.subjects.len()).any(|index| matching.presence[index].iter().all(|there| *there))
 }
 
@@ -157,7 +157,7 @@ struct Matching {
 }
 
 impl Matching {
-    fn of(evidence: &Evidence) -> Self {
+    fn from_evidence(evidence: &Evidence) -> Self {
         let runs = RUNS.map(|run| evidence.subjects(run));
         let keys = |subjects: &[Subject]| -> BTreeSet<&'static str> {
             subjects

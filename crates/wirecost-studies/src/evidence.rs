@@ -492,6 +492,6 @@ fn of_times(times: &Times, aggregation: Aggregation) -> Option<[f64; 2]> {
 }
 
 fn of_mean(samples: &[f64]) -> Option<[f64; 2]> {
-    let mean = MeanInterval::of(samples)?;
+    let mean = MeanInterval::from_values(samples)?;
     Some([mean.low?, mean.high?])
 }

@@ -81,7 +81,8 @@ impl Gate {
         }
         let names = |limit: &&Limit| match &limit.of {
             Chosen::Kind(kind) => {
-                usual(metric).contains(&aggregation) && Kind::of(metric.quantity_of(aggregation)) == *kind
+                usual(metric).contains(&aggregation)
+                    && Kind::from_quantity(metric.quantity_of(aggregation)) == *kind
             }
             Chosen::Metric(own) => *own == metric && usual(metric).contains(&aggregation),
             Chosen::Aggregation(own) => *own == aggregation,
@@ -100,7 +101,7 @@ impl Gate {
 }
 
 impl Kind {
-    const fn of(quantity: Quantity) -> Self {
+    const fn from_quantity(quantity: Quantity) -> Self {
         match quantity {
             Quantity::Bytes => Self::Bytes,
             Quantity::Time => Self::Times,

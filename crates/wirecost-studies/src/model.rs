@@ -144,7 +144,7 @@ impl Term {
         Some(match &self.of {
             TermOf::Figure(reference) => {
                 let quantity = reference.metric.quantity_of(reference.aggregation);
-                Amount::new(of(reference)?[end], Dimension::of(quantity))
+                Amount::new(of(reference)?[end], Dimension::from_quantity(quantity))
             }
             TermOf::Power(Power { range, dimension, .. }) => {
                 Amount::new([range.joules, range.low, range.high][end], *dimension)

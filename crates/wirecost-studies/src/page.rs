@@ -68,9 +68,9 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
         conclusion: conclusion(studies, &all),
         tally: Verdict::ALL
             .into_iter()
-            .filter_map(|verdict| Part::of(verdict, &all))
+            .filter_map(|verdict| Part::from_verdict(verdict, &all))
             .collect(),
-        boards: studies.iter().map(Board::of).collect(),
+        boards: studies.iter().map(Board::from_study).collect(),
         impossible: overview::impossible(studies),
         lists: [
             ("Contradicted here", overview::contradicted(studies)),
@@ -82,7 +82,7 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
         .collect(),
         studies: studies
             .iter()
-            .map(|study| StudyView::of(study, studies.len() == 1))
+            .map(|study| StudyView::from_study(study, studies.len() == 1))
             .collect::<Result<_, _>>()?,
     };
     Ok(environment.get_template("claims.html")?.render(Serde(&view))?)
@@ -141,7 +141,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(verdict: Verdict, all: &[Verdict]) -> Option<Self> {
+    fn from_verdict(verdict: Verdict, all: &[Verdict]) -> Option<Self> {
         let count = all.iter().filter(|known| **known == verdict).count();
         (count > 0).then(|| Self {
             name: verdict.name(),
@@ -170,7 +170,7 @@ struct StudyView<'a> {
 }
 
 impl<'a> StudyView<'a> {
-    fn of(study: &Shown<'a>, is_alone: bool) -> Result<Self, PageError> {
+    fn from_study(study: &Shown<'a>, is_alone: bool) -> Result<Self, PageError> {
         let Shown {
             claims,
             judged,
@@ -180,7 +180,7 @@ impl<'a> StudyView<'a> {
             true => String::new(),
             false => format!("{}/", claims.study),
         };
-        let claim = |claim: &'a Judged| ClaimView::of(claim, claims, evidence, &folder);
+        let claim = |claim: &'a Judged| ClaimView::from_claim(claim, claims, evidence, &folder);
         Ok(Self {
             name: &claims.study,
             source: &claims.source,

@@ -409,7 +409,7 @@ impl Connection {
         if !open.rest() {
             return false;
         }
-        if let Some(resting) = Resting::of(open) {
+        if let Some(resting) = Resting::from_open(open) {
             self.stage = Stage::Resting(Box::new(resting));
         }
         true

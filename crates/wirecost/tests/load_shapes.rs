@@ -20,7 +20,7 @@ struct Counted(Value);
 
 impl Counted {
     /// Runs a load with arguments that are separated by blanks.
-    fn of(arguments: &str) -> Self {
+    fn from_arguments(arguments: &str) -> Self {
         let home = TempDir::new().expect("a folder");
         let mut command = load(home.path(), arguments);
         Self::read(&said(&mut command), arguments)
@@ -86,7 +86,7 @@ fn on_both(qos: u8, arguments: &str, check: impl Fn(&Counted)) {
     for target in targets {
         let arguments = format!("{target} {arguments}");
         eprintln!("{arguments}");
-        check(&Counted::of(&arguments));
+        check(&Counted::from_arguments(&arguments));
     }
 }
 
@@ -123,7 +123,7 @@ fn unacknowledged_messages_are_delivered() {
         ];
         counted.assert_outcomes("publish", &outcomes);
     });
-    let builtin = Counted::of("mqtt-qos0 -c 5 -r 100/s -n 100");
+    let builtin = Counted::from_arguments("mqtt-qos0 -c 5 -r 100/s -n 100");
     builtin.assert_outcomes("publish", &[("offered", 100), ("delivered", 100), ("lost", 0)]);
 }
 
@@ -156,7 +156,7 @@ fn sessions_receive_exactly_their_queued_messages() {
 #[ignore = "needs mosquitto"]
 fn messages_beyond_the_brokers_room_are_missing() {
     let broker = Mosquitto::with_queues_of(100);
-    let counted = Counted::of(&format!(
+    let counted = Counted::from_arguments(&format!(
         "mqtt://127.0.0.1:{}/qz -c 3 -n 300 --closed-loop --subscribers 2 --session-expiry 1h --replay",
         broker.port
     ));
@@ -202,7 +202,7 @@ fn devices_that_are_lost_leave_their_wills_and_come_back() {
 
 #[test]
 fn a_storm_reports_usage_and_the_bottleneck() {
-    let counted = Counted::of("mqtt-qos1+tls1.3 -c 40 -d 1s --reconnect-storm --backoff 1s..2s");
+    let counted = Counted::from_arguments("mqtt-qos1+tls1.3 -c 40 -d 1s --reconnect-storm --backoff 1s..2s");
     let load = &counted.0["loads"][0];
     for side in ["generator", "target_use"] {
         let used = &load[side];
@@ -224,7 +224,7 @@ fn handshakes_keep_to_their_rate_and_their_start() {
         ("resumed", Some("resumed")),
         ("0rtt", Some("early")),
     ] {
-        let counted = Counted::of(&format!(
+        let counted = Counted::from_arguments(&format!(
             "mqtt-qos1+tls1.3 -c 5 -r 50/s -n 50 --connect-only --start {start}"
         ));
         counted.assert_outcomes("handshakes", &[("offered", 50), ("acknowledged", 50)]);
@@ -242,7 +242,7 @@ fn handshakes_keep_to_their_rate_and_their_start() {
 #[test]
 fn requests_are_answered_with_the_resources_payload() {
     for stack in ["http1", "coap-con", "http3"] {
-        let counted = Counted::of(&format!("{stack} -c 3 -r 50/s -n 50 --get"));
+        let counted = Counted::from_arguments(&format!("{stack} -c 3 -r 50/s -n 50 --get"));
         counted.assert_outcomes("request", &[("offered", 50), ("acknowledged", 50)]);
     }
 }
@@ -250,7 +250,7 @@ fn requests_are_answered_with_the_resources_payload() {
 #[test]
 fn observers_receive_changes() {
     for stack in ["coap-con", "coap-con+oscore"] {
-        let counted = Counted::of(&format!("{stack} -c 2 -r 20/s -n 20 --subscribers 3"));
+        let counted = Counted::from_arguments(&format!("{stack} -c 2 -r 20/s -n 20 --subscribers 3"));
         counted.assert_outcomes("publish", &[("offered", 21), ("acknowledged", 21)]);
         // Of the latest state at least, not of each one (RFC 7641, section 1.3).
         let arrived = counted.deliveries("arrived");

@@ -182,7 +182,7 @@ fn wolfssl_talks_to_our_server() {
         let message = bare::ServerEvent::Message {
             flow: FLOW,
             payload_bytes: FROM_THEM.len() as u64,
-            front: Front::of(FROM_THEM),
+            front: Front::from_payload(FROM_THEM),
         };
         assert!(ours.events.contains(&Event::Inner(message)), "{:?}", ours.events);
         ours.assert_described(FROM_THEM.len());

@@ -59,7 +59,7 @@ fn curve(every_s: u64) -> Curve {
     let packets = packets(every_s);
     let readings = packets.apart(Duration::from_secs(every_s) / 2);
     assert_eq!(readings.len(), 4);
-    Curve::of(&readings, &modem()).expect("packets")
+    Curve::from_readings(&readings, &modem()).expect("packets")
 }
 
 #[test]

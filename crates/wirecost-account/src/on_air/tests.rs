@@ -58,7 +58,7 @@ fn connection(ended_s: u64) -> AirConnection {
     }
 }
 
-fn of(seen: &DeviceTraffic, mode: IdleMode, until: (Duration, Until)) -> Option<Account> {
+fn account_for(seen: &DeviceTraffic, mode: IdleMode, until: (Duration, Until)) -> Option<Account> {
     let mut config = Config::default();
     config.idle.mode = mode;
     let device = device();
@@ -76,7 +76,7 @@ fn a_life_is_its_connections_with_synchronisation_and_sleep() {
         air: vec![connection(11), connection(510), connection(910)],
         ..DeviceTraffic::default()
     };
-    let life = of(&seen, IdleMode::Ideal, (DAY, Until::Next)).expect("times");
+    let life = account_for(&seen, IdleMode::Ideal, (DAY, Until::Next)).expect("times");
     let [connect, message, keep_alive] = [Phase::Connect, Phase::Message, Phase::KeepAlive]
         .map(|phase| life.purposes().of_phase(phase).joules);
     // 4 J + 2 x 3 J + 3 x 2 J + 4 x 1 J, and 0.1 s at 2 W.
@@ -85,7 +85,7 @@ fn a_life_is_its_connections_with_synchronisation_and_sleep() {
     }
     let rest = life.purposes().of_part(Part::Rest).joules;
     assert!((rest - (86_400.0 - 30.3) * 0.001).abs() < 1e-6, "{rest}");
-    let session = of(&seen, IdleMode::Ideal, (DAY, Until::Close)).expect("times");
+    let session = account_for(&seen, IdleMode::Ideal, (DAY, Until::Close)).expect("times");
     let rest = session.purposes().of_part(Part::Rest).joules;
     assert!((rest - (489.0 + 390.0 - 0.2) * 0.001).abs() < 1e-6, "{rest}");
 }
@@ -97,11 +97,11 @@ fn connections_before_the_first_packet_do_not_count() {
         air: vec![connection(110)],
         ..DeviceTraffic::default()
     };
-    let alone = of(&seen, IdleMode::Psm, (DAY, Until::Next));
+    let alone = account_for(&seen, IdleMode::Psm, (DAY, Until::Next));
     seen.air.insert(0, connection(20));
-    assert_eq!(of(&seen, IdleMode::Psm, (DAY, Until::Next)), alone);
+    assert_eq!(account_for(&seen, IdleMode::Psm, (DAY, Until::Next)), alone);
     seen.air.clear();
-    assert_eq!(of(&seen, IdleMode::Psm, (DAY, Until::Next)), None);
+    assert_eq!(account_for(&seen, IdleMode::Psm, (DAY, Until::Next)), None);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_device_that_is_silent_for_long_makes_updates() {
         ..DeviceTraffic::default()
     };
     let link = |mode, every| {
-        let life = of(&seen, mode, (every, Until::Next)).expect("times");
+        let life = account_for(&seen, mode, (every, Until::Next)).expect("times");
         life.purposes().of_part(Part::Link).joules
     };
     assert!((link(IdleMode::Drx, DAY) - 20.0).abs() < 1e-9);
@@ -137,7 +137,7 @@ proptest! {
             air: air.collect(),
             ..DeviceTraffic::default()
         };
-        let life = of(&seen, MODES[mode], (DAY * days, Until::Next)).expect("times");
+        let life = account_for(&seen, MODES[mode], (DAY * days, Until::Next)).expect("times");
         let off = (seconds(&life) - (DAY * days).as_secs_f64()).abs();
         prop_assert!(off < 1e-6, "{off}");
     }

@@ -83,7 +83,7 @@ impl Receiver<'_> {
             Body::Amqp(performative, payload) => {
                 let has_credit = self.connection.link().is_some_and(|link| link.credit.was_granted);
                 let head = len - payload.len();
-                self.consumed(head, Attribution::of(&performative, has_credit));
+                self.consumed(head, Attribution::from_performative(&performative, has_credit));
                 // The client has no receiving link; the payload of a transfer is accounted for anyway.
                 Sections::default().cover(payload, &mut self.connection.frames.consumed);
                 self.performative(performative)?;
@@ -218,7 +218,7 @@ impl Receiver<'_> {
                 drain: flow.drain,
                 ..session.flow()
             });
-            let attribution = Attribution::of(&answer, link.credit.was_granted);
+            let attribution = Attribution::from_performative(&answer, link.credit.was_granted);
             self.connection.frames.emit(answer, CHANNEL, attribution);
         }
         if is_first {

@@ -36,7 +36,7 @@ impl Attribution {
     }
 
     /// The attribution of `performative`. `has_credit`: whether the link of a flow already had credit.
-    pub const fn of(performative: &Performative<'_>, has_credit: bool) -> Self {
+    pub const fn from_performative(performative: &Performative<'_>, has_credit: bool) -> Self {
         match performative {
             Performative::Open(_) | Performative::Begin(_) | Performative::Attach(_) => Self::CONNECT,
             Performative::Flow(flow) if flow.handle.is_some() && !has_credit => Self::CONNECT,

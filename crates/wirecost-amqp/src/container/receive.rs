@@ -208,7 +208,7 @@ fn cover_head(connection: &mut Connection, channel: u16, performative: &Performa
     };
     let sending = handle.and_then(|handle| connection.sending(channel, handle));
     let has_credit = sending.is_some_and(|(_, sending)| sending.credit.was_granted);
-    Attribution::of(performative, has_credit).cover(len, &mut connection.frames.consumed);
+    Attribution::from_performative(performative, has_credit).cover(len, &mut connection.frames.consumed);
 }
 
 fn receive_close(connection: &mut Connection, shared: &mut Shared, error: Option<OwnedCondition>) {

@@ -84,7 +84,7 @@ impl SessionFrame<'_> {
             link_credit: counts.map(|(_, credit)| credit),
             ..session.flow()
         });
-        let attribution = Attribution::of(&answer, has_credit);
+        let attribution = Attribution::from_performative(&answer, has_credit);
         self.emit(answer, attribution);
     }
 

@@ -113,7 +113,7 @@ fn give_back_credit(connection: &mut Connection, (channel, handle): (u16, u32), 
         drain: true,
         ..session.flow()
     });
-    let attribution = Attribution::of(&flow, sending.credit.was_granted);
+    let attribution = Attribution::from_performative(&flow, sending.credit.was_granted);
     // A flow has less than the 512 B that every peer accepts.
     flow.emit(channel, attribution, LARGEST_FRAME, out).is_ok()
 }

@@ -171,7 +171,7 @@ impl Exchange {
         self.layout = match (transport, protection) {
             (Transport::Stream, _) => {
                 request.emit_stream(&mut self.datagram)?;
-                Layout::of(&request, self.datagram.len())
+                Layout::from_repr(&request, self.datagram.len())
             }
             (Transport::Datagram, Some(protection)) => protection.protect(&request, &mut self.datagram)?,
             (Transport::Datagram, None) => {

@@ -58,8 +58,8 @@ impl Client {
         let known = self.is_known(incoming, flow, now);
         let kind = match repr.kind {
             Type::Reset if self.last_ping != Some(repr.message_id) => Kind::ACKNOWLEDGEMENT,
-            _ if known => Kind::of(repr).again(),
-            _ => Kind::of(repr),
+            _ if known => Kind::from_repr(repr).again(),
+            _ => Kind::from_repr(repr),
         };
         self.outbox.consumed(flow, incoming.layout, kind);
         match repr.kind {

@@ -205,7 +205,7 @@ impl<'a> Incoming<'a> {
     /// A message of `len` bytes on a stream, which nothing protects but the channel.
     fn on_stream(repr: Repr<'a>, len: usize) -> Self {
         Self {
-            layout: Layout::of(&repr, len),
+            layout: Layout::from_repr(&repr, len),
             ..Self::plain(repr, len)
         }
     }

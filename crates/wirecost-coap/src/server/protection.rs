@@ -192,7 +192,7 @@ impl Server {
         let Some(visible) = visible.filter(|_| !self.sessions.list.is_empty()) else {
             return Ok(Incoming {
                 repr: outer,
-                layout: visible.unwrap_or(Layout::of(&outer, len)),
+                layout: visible.unwrap_or(Layout::from_repr(&outer, len)),
                 protected: None,
             });
         };
@@ -236,8 +236,8 @@ impl Server {
         };
         self.datagram.clear();
         response.emit(&mut self.datagram);
-        let layout = Layout::of(&response, self.datagram.len());
+        let layout = Layout::from_repr(&response, self.datagram.len());
         self.outbox
-            .send_encoded(flow, &self.datagram, layout, Kind::of(&response));
+            .send_encoded(flow, &self.datagram, layout, Kind::from_repr(&response));
     }
 }

@@ -58,7 +58,7 @@ impl Server {
             }
             (_, Class::Empty) => {
                 // RFC 7252 section 4.3: an RST answers a ping.
-                consumed(Kind::of(&repr));
+                consumed(Kind::from_repr(&repr));
                 self.send_reset(flow, repr.message_id, Kind::PONG);
             }
             (_, Class::Request) => self.take_message(flow, bytes.len(), repr, now),
@@ -92,12 +92,13 @@ impl Server {
             (opened, Some(answer)) => self.answer_duplicate(flow, (&outer, len), opened.ok(), answer),
             (Ok(incoming), None) => {
                 self.duplicates.remember(message, now);
-                self.outbox.consumed(flow, incoming.layout, Kind::of(&outer));
+                self.outbox
+                    .consumed(flow, incoming.layout, Kind::from_repr(&outer));
                 self.take_request(flow, &incoming, now);
             }
             (Err(refusal), None) => {
                 let layout = Layout::visible(&outer, len);
-                self.outbox.consumed(flow, layout, Kind::of(&outer));
+                self.outbox.consumed(flow, layout, Kind::from_repr(&outer));
                 self.refuse(flow, &outer, &refusal);
             }
         }
@@ -115,7 +116,7 @@ impl Server {
         self.stats.duplicates += 1;
         let layout = incoming.as_ref().map(|incoming| incoming.layout);
         let layout = layout.unwrap_or_else(|| Layout::visible(outer, len));
-        self.outbox.consumed(flow, layout, Kind::of(outer).again());
+        self.outbox.consumed(flow, layout, Kind::from_repr(outer).again());
         if let Some(incoming) = incoming {
             self.report_duplicate(flow, &incoming.repr);
         }
@@ -137,7 +138,7 @@ impl Server {
                 method,
                 path: self.path(resource),
                 payload_bytes: repr.payload.len() as u64,
-                front: Front::of(repr.payload),
+                front: Front::from_payload(repr.payload),
                 duplicate: true,
             });
         }
@@ -227,7 +228,7 @@ impl Server {
         body: Body<'_>,
         now: Instant,
     ) {
-        let (payload_bytes, front) = (body.bytes().len() as u64, Front::of(body.bytes()));
+        let (payload_bytes, front) = (body.bytes().len() as u64, Front::from_payload(body.bytes()));
         let method = key.method;
         self.begin_observation(key, options);
         let request = Request {

@@ -142,7 +142,7 @@ impl Server {
             let layout = Layout::plain(message.len(), 0);
             self.outbox.consumed(flow, layout, Kind::ORIGINAL);
         })?;
-        let layout = Layout::of(&repr, message.len());
+        let layout = Layout::from_repr(&repr, message.len());
         let kind = Kind::of_code(repr.code, layout.payload);
         self.outbox.consumed(flow, layout, kind);
         let Some(connection) = self.connections.get_mut(&flow) else {

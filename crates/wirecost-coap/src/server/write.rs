@@ -87,7 +87,7 @@ impl Server {
             Transport::Datagram => repr.emit(&mut self.datagram),
             Transport::Stream => repr.emit_stream(&mut self.datagram).ok()?,
         }
-        Some(Layout::of(&repr, self.datagram.len()))
+        Some(Layout::from_repr(&repr, self.datagram.len()))
     }
 }
 

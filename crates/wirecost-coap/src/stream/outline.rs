@@ -27,7 +27,7 @@ impl Outline {
     ///
     /// # Errors
     /// `bytes` do not begin with a message.
-    pub fn of(bytes: &[u8]) -> Result<Option<Self>, Fault> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let Some(header) = Header::parse(bytes)? else {
             return Ok(None);
         };

@@ -101,7 +101,7 @@ impl<'a> Body<'a> {
     fn later_fragment(packet: &ip::Packet<'a>) -> Option<Self> {
         let start = packet.fragment()?.offset_bytes;
         Some(Self::LaterFragment {
-            key: FragmentKey::of(packet)?,
+            key: FragmentKey::from_packet(packet)?,
             start,
             end: start.saturating_add(upper_bytes(packet)),
         })
@@ -142,7 +142,7 @@ impl<'a> Datagram<'a> {
             content_bytes,
             content: datagram.payload(),
             carried_bytes: here.min(content_bytes),
-            fragment: FragmentKey::of(packet),
+            fragment: FragmentKey::from_packet(packet),
         })
     }
 }
@@ -192,7 +192,7 @@ fn upper_bytes(packet: &ip::Packet<'_>) -> u32 {
 }
 
 impl FragmentKey {
-    fn of(packet: &ip::Packet<'_>) -> Option<Self> {
+    fn from_packet(packet: &ip::Packet<'_>) -> Option<Self> {
         Some(Self {
             addresses: packet.addresses(),
             protocol: packet.protocol(),

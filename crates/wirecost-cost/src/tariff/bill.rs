@@ -336,7 +336,7 @@ impl TariffRule {
 
 impl Price {
     /// The money of a quantity of some days.
-    fn of(&self, quantity: f64, days: f64) -> f64 {
+    fn charge(&self, quantity: f64, days: f64) -> f64 {
         match self {
             Self::Tiers { tiers, per } => {
                 let mut from = 0.0;

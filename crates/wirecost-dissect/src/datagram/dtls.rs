@@ -250,7 +250,7 @@ impl Dtls {
                 ..Purpose::CONNECT
             },
             content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
-                let piece = Piece::of(content, body);
+                let piece = Piece::from_content(content, body);
                 let is_new = piece.is_none_or(|piece| self.pieces[direction].note(piece));
                 Purpose {
                     phase: Phase::Connect,

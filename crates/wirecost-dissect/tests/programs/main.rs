@@ -114,7 +114,7 @@ fn tls_1_3_with_every_suite() {
         "-ciphersuites TLS_AES_256_GCM_SHA384",
         "-ciphersuites TLS_CHACHA20_POLY1305_SHA256",
     ];
-    let recording = Recording::of(&https("-tls1_3", &ask_each(&suites)));
+    let recording = Recording::from_script(&https("-tls1_3", &ask_each(&suites)));
     assert_https(&recording, "HTTP/1.1 over TLS 1.3", 17, 3);
 }
 
@@ -127,13 +127,13 @@ fn tls_1_2_with_every_kind_of_suite() {
         "-tls1_2 -cipher ECDHE-ECDSA-AES256-GCM-SHA384",
         "-tls1_2 -cipher ECDHE-ECDSA-AES256-CCM",
     ];
-    let recording = Recording::of(&https(any, &ask_each(&explicit_nonce)));
+    let recording = Recording::from_script(&https(any, &ask_each(&explicit_nonce)));
     assert_https(&recording, "HTTP/1.1 over TLS 1.2", 24, 3);
     let short = [
         "-tls1_2 -cipher ECDHE-ECDSA-CHACHA20-POLY1305",
         "-tls1_2 -cipher ECDHE-ECDSA-AES128-CCM8:@SECLEVEL=0",
     ];
-    let recording = Recording::of(&https(any, &ask_each(&short)));
+    let recording = Recording::from_script(&https(any, &ask_each(&short)));
     assert_https(&recording, "HTTP/1.1 over TLS 1.2", 16, 2);
 }
 
@@ -144,22 +144,22 @@ fn resumption_early_data_and_retry() {
     let resumed = ask("-sess_in session");
     let early = "printf 'GET /body HTTP/1.0\\r\\n\\r\\n' >early; sleep 3 | timeout 5 openssl s_client -connect \
                  127.0.0.1:4433 -ign_eof -quiet -keylogfile keys -sess_in session -early_data early >/dev/null 2>&1 || true";
-    let recording = Recording::of(&https("", &format!("{cold}\n{resumed}")));
+    let recording = Recording::from_script(&https("", &format!("{cold}\n{resumed}")));
     let report = assert_https(&recording, "HTTP/1.1 over TLS 1.3", 17, 2);
     assert_eq!(only_group(&report).flows, 2);
     // The server of -WWW refuses early data, and the client does not repeat the request.
-    let recording = Recording::of(&https("", &format!("{cold}\n{early}")));
+    let recording = Recording::from_script(&https("", &format!("{cold}\n{early}")));
     let report = recording.report();
     assert_headers(&recording, &report);
     // A server without X25519 requests another ClientHello.
-    let recording = Recording::of(&https("-groups P-384", &ask("-groups X25519:P-384")));
+    let recording = Recording::from_script(&https("-groups P-384", &ask("-groups X25519:P-384")));
     assert_https(&recording, "HTTP/1.1 over TLS 1.3", 17, 1);
 }
 
 #[test]
 #[ignore = "needs root, openssl and tshark"]
 fn tls_without_secrets_is_left_out_by_name() {
-    let recording = Recording::of(&https("", &ask("")));
+    let recording = Recording::from_script(&https("", &ask("")));
     let report = recording.report_without_secrets();
     let [left_out] = report.unattributed.as_slice() else {
         panic!("{:?}", report.unattributed);
@@ -176,7 +176,7 @@ fn tls_without_secrets_is_left_out_by_name() {
 #[test]
 #[ignore = "needs root, openssl and tshark"]
 fn every_format_of_a_capture_gives_the_same_table() {
-    let recording = Recording::of(&https("", &ask("")));
+    let recording = Recording::from_script(&https("", &ask("")));
     let table = wirecost_dissect::table(&recording.report());
     for format in ["pcap", "nsecpcap", "pcapng"] {
         assert_eq!(
@@ -190,7 +190,7 @@ fn every_format_of_a_capture_gives_the_same_table() {
 #[test]
 #[ignore = "needs root, mosquitto, mosquitto-clients, openssl and tshark"]
 fn mqtt_with_mosquitto() {
-    let recording = Recording::of(
+    let recording = Recording::from_script(
         "printf 'listener 1883 127.0.0.1\\nallow_anonymous true\\n' >mosquitto.conf
         mosquitto -c mosquitto.conf >/dev/null 2>&1 & broker=$!
         sleep 0.5
@@ -225,7 +225,7 @@ fn mqtt_with_mosquitto() {
 #[test]
 #[ignore = "needs root, libcoap3-bin and tshark"]
 fn coap_with_libcoap() {
-    let recording = Recording::of(
+    let recording = Recording::from_script(
         "coap-server-notls -A 127.0.0.1 >/dev/null 2>&1 & server=$!
         sleep 0.5
         coap-client-notls -m put -f body -b 512 coap://127.0.0.1/example_data >/dev/null
@@ -251,7 +251,7 @@ fn dtls_1_2_with_openssl() {
         ("-psk 0102030405060708 -cipher PSK-AES128-CCM8:@SECLEVEL=0", 16),
     ];
     for (options, overhead) in cases {
-        let recording = Recording::of(&format!(
+        let recording = Recording::from_script(&format!(
             "sleep 4 | openssl s_server -dtls1_2 -accept 10009 -cert cert.pem -key key.pem -quiet {options} >/dev/null 2>&1 & server=$!
             sleep 0.5
             {{ sleep 0.5; echo one; sleep 0.3; echo three; sleep 0.3; }} | timeout 5 openssl s_client -dtls1_2 \
@@ -279,7 +279,7 @@ fn dtls_1_2_with_openssl() {
 #[test]
 #[ignore = "needs root, ngtcp2-client, ngtcp2-server, openssl and tshark"]
 fn http3_with_ngtcp2() {
-    let recording = Recording::of(
+    let recording = Recording::from_script(
         "gtlsserver -q -d . 127.0.0.1 4433 key.pem cert.pem >/dev/null 2>&1 & server=$!
         sleep 0.7
         SSLKEYLOGFILE=keys timeout 5 gtlsclient -q --exit-on-all-streams-close 127.0.0.1 4433 \

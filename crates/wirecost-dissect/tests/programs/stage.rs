@@ -34,7 +34,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Runs a shell script of programs. It needs root, as scripts/test has.
-    pub(crate) fn of(script: &str) -> Self {
+    pub(crate) fn from_script(script: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let output = Command::new("unshare")
             .args(["--net", "bash", "-c", &format!("{BEFORE}{script}{AFTER}")])

@@ -26,7 +26,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    pub(super) fn of<'a>(class: Class, held: Held, rows: impl Iterator<Item = &'a Row>) -> Self {
+    pub(super) fn from_rows<'a>(class: Class, held: Held, rows: impl Iterator<Item = &'a Row>) -> Self {
         let all: Vec<Option<f64>> = rows.map(Row::ratio).collect();
         let mut ratios: Vec<f64> = all.iter().copied().flatten().collect();
         ratios.sort_by(f64::total_cmp);
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn errors_are_relative_and_factors_go_either_way() {
         let rows = [0.5, 0.9, 1.1, 2.0].map(row);
-        let errors = Errors::of(Class::Events(Radio::NbIot), Held::Half, rows.iter());
+        let errors = Errors::from_rows(Class::Events(Radio::NbIot), Held::Half, rows.iter());
         assert_eq!(errors.count(), 4);
         assert!((errors.within(0.5).expect("a median") - 0.1).abs() < 1e-9);
         assert!((errors.within(1.0).expect("the largest") - 1.0).abs() < 1e-9);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn one_point_gives_no_interval() {
-        let errors = Errors::of(Class::Windows, Held::Setting, [row(1.2)].iter());
+        let errors = Errors::from_rows(Class::Windows, Held::Setting, [row(1.2)].iter());
         assert_eq!((errors.factor(), errors.covered), (None, 0));
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn rows(publications: &[Publication]) -> Vec<Row> {
     let each = publications.iter();
     let all: Vec<Placed<'_>> = each
         .flat_map(|one| one.points.iter().map(|point| (one.name.as_str(), point)))
-        .filter(|(_, point)| point.is_judged() && matches!(Class::of(point), Some(Class::Events(_))))
+        .filter(|(_, point)| point.is_judged() && matches!(Class::from_point(point), Some(Class::Events(_))))
         .collect();
     let mut rows = Vec::new();
     for placed in &all {

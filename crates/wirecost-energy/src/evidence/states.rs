@@ -82,7 +82,7 @@ pub(super) fn rows(publications: &[Publication]) -> Vec<Row> {
         let mut series: BTreeMap<(Class, &str, Option<&str>), Series<'_>> = BTreeMap::new();
         for point in publication.points.iter().filter(|point| point.is_judged()) {
             let of = || {
-                let class = Class::of(point)?;
+                let class = Class::from_point(point)?;
                 Some((class, setting(class, point)?, point.current()?))
             };
             if let Some((class, x, amperes)) = of() {

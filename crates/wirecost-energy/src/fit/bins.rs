@@ -261,7 +261,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of(bins: &TraceBins) -> Self {
+    pub(super) fn from_bins(bins: &TraceBins) -> Self {
         let (mut sums, mut counts) = (vec![0.0], vec![0]);
         let (mut sum, mut count) = (0.0, 0);
         for watts in bins.watts() {
@@ -369,7 +369,7 @@ mod tests {
         let bins = binner.finish().expect("samples");
         assert!(bins.is_averaged && bins.len() <= MOST);
         assert!((bins.width - 2e-3).abs() < 1e-9);
-        let sums = Sums::of(&bins);
+        let sums = Sums::from_bins(&bins);
         assert!((sums.mean(0..bins.len()) - 0.5).abs() < 1e-3);
     }
 
@@ -385,7 +385,7 @@ mod tests {
             binner.add(sample(f64::from(at), watts + f64::from(at % 3) * 0.05));
         }
         let bins = binner.finish().expect("samples");
-        assert_eq!(Sums::of(&bins).changes(0..1_000, 2), [300, 450]);
+        assert_eq!(Sums::from_bins(&bins).changes(0..1_000, 2), [300, 450]);
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn told_apart(device: &Device) -> Device {
 }
 
 /// What a segment of such a device is.
-const fn of(segment: &Segment) -> Fits {
+const fn find_fits(segment: &Segment) -> Fits {
     match segment.part {
         Part::Wake => Fits::Wake,
         Part::Rest => Fits::Rest,
@@ -86,7 +86,7 @@ struct Taken {
 fn taken(burst: &Burst, device: &Device) -> Vec<Taken> {
     let mut all: Vec<Taken> = Vec::new();
     for (from, segment) in burst.segments(device) {
-        let (of, to) = (of(&segment), from + segment.nanos as f64 / 1e9);
+        let (of, to) = (find_fits(&segment), from + segment.nanos as f64 / 1e9);
         match all.last_mut().filter(|last| last.of == of) {
             Some(last) => last.to = to,
             None => all.push(Taken { of, from, to }),

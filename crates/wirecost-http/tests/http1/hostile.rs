@@ -342,7 +342,7 @@ fn an_unsafe_method_in_early_data_is_too_early() {
         status,
         payload_bytes: u64::from(status == Status::NO_CONTENT),
         front: match status {
-            Status::NO_CONTENT => Front::of(b"x"),
+            Status::NO_CONTENT => Front::from_payload(b"x"),
             _ => Front::EMPTY,
         },
     };

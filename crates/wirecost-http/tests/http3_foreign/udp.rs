@@ -44,7 +44,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Bytes of one layer and phase, each counted once.
-    pub(crate) fn of(&self, layer: Layer, phase: Phase) -> u64 {
+    pub(crate) fn count(&self, layer: Layer, phase: Phase) -> u64 {
         let is_new = |span: &&Span| span.cause != Cause::Retransmission;
         let fits = |span: &&Span| span.layer == layer && span.phase == phase;
         let fitting = self.spans.iter().filter(is_new).filter(fits);

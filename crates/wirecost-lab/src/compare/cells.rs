@@ -178,7 +178,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         outcomes,
     };
     Cell {
-        all_in: AllIn::of(&cell),
+        all_in: AllIn::from_cell(&cell),
         ..cell
     }
 }
@@ -349,7 +349,9 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         payload_bytes: planned.payload.len() as u64,
         sample: u64::from(device.sample),
         started_ns: started.map_or(0, Instant::as_nanos),
-        outcome: Outcome::of(planned, first.as_ref(), timeout).name().to_owned(),
+        outcome: Outcome::from_planned(planned, first.as_ref(), timeout)
+            .name()
+            .to_owned(),
         connect_ns: notes
             .connect_started
             .zip(notes.ready)

@@ -97,7 +97,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         command: assembly.command.clone(),
-        scenario: Asked::of(options),
+        scenario: Asked::from_options(options),
         seed: options.seed,
         interrupted: assembly.ended_early,
         cells,

@@ -174,7 +174,7 @@ impl NetworkFacts {
         }
     }
 
-    fn of(topology: &Topology) -> Self {
+    fn from_topology(topology: &Topology) -> Self {
         Self {
             packet_path: match topology.medium {
                 Medium::Tun => "tun",
@@ -210,7 +210,7 @@ pub fn run(
 ) -> Result<Run, RunError> {
     // Messages that a protocol cannot carry are found before anything is built.
     let messages = messages(options, &plan, reached.as_deref())?;
-    let site = Site::of(options, &plan, folder, reached.as_deref_mut(), progress)?;
+    let site = Site::open(options, &plan, folder, reached.as_deref_mut(), progress)?;
     let Site {
         sides,
         wire,
@@ -228,7 +228,7 @@ pub fn run(
         folder,
         &credentials,
         server_address(options.ipv6),
-        &Setup::of(options.target),
+        &Setup::from_target(options.target),
         &is_over,
     )?;
     let channel_options = ChannelOptions {
@@ -286,7 +286,7 @@ struct Site {
 
 impl Site {
     /// The namespaces with the emulated link between them, or this machine's network for a server on the real path.
-    fn of(
+    fn open(
         options: &Options,
         plan: &Plan,
         folder: &RunFolder,
@@ -338,7 +338,7 @@ fn told_of(topology: &Topology, progress: &mut dyn Progress) -> NetworkFacts {
     if let Some(reason) = &topology.veth_reason {
         progress.note(reason);
     }
-    let network = NetworkFacts::of(topology);
+    let network = NetworkFacts::from_topology(topology);
     for line in &network.warnings {
         progress.note(&format!("warning: {line}"));
     }

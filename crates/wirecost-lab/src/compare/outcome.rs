@@ -35,7 +35,11 @@ wirecost_proto::named! {
 
 impl Outcome {
     /// The outcome of a cell's message; `None` as a message means that its device never reached it.
-    pub(super) fn of(planned: &PlannedCell, message: Option<&Message<'_>>, timeout: Duration) -> Self {
+    pub(super) fn from_planned(
+        planned: &PlannedCell,
+        message: Option<&Message<'_>>,
+        timeout: Duration,
+    ) -> Self {
         match message {
             None => Self::Failed,
             Some(message) if planned.stack.is_answered() => Self::of_answered(message, timeout),
@@ -78,7 +82,7 @@ pub(super) fn outcomes(
         for _ in 0..messages_per_device {
             count(
                 &mut outcomes,
-                Outcome::of(planned, messages.next().as_ref(), timeout),
+                Outcome::from_planned(planned, messages.next().as_ref(), timeout),
             );
         }
     }
@@ -191,7 +195,7 @@ mod tests {
             round_trips: None,
             traffic: &traffic,
         };
-        Outcome::of(&cell(stack), Some(&message), TIMEOUT)
+        Outcome::from_planned(&cell(stack), Some(&message), TIMEOUT)
     }
 
     #[test]
@@ -217,7 +221,10 @@ mod tests {
 
     #[test]
     fn a_message_that_its_device_never_reached_has_failed() {
-        assert_eq!(Outcome::of(&cell("tcp"), None, TIMEOUT), Outcome::Failed);
+        assert_eq!(
+            Outcome::from_planned(&cell("tcp"), None, TIMEOUT),
+            Outcome::Failed
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn add(
         return;
     }
     let verdict = device.verdict;
-    let shape = Shape::of(packet.direction, verdict.phase, verdict.cause, device.spans);
+    let shape = Shape::from_spans(packet.direction, verdict.phase, verdict.cause, device.spans);
     match (packet.direction, delivered) {
         (Direction::Up, _) => collector.packet(sample.into(), packet.entered, shape),
         (Direction::Down, Some(at)) => collector.packet(sample.into(), at, shape),

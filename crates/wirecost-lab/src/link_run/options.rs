@@ -72,14 +72,14 @@ impl Options {
     pub fn validate(&self) -> Checked {
         self.link
             .validate()
-            .map_err(|error| Refusal::of("link", error.to_string()))?;
+            .map_err(|error| Refusal::new("link", error.to_string()))?;
         let mtu = self.mtu();
         if self.ipv6 && mtu < ipv6::MIN_MTU {
-            return Err(Refusal::of("ipv6", below_ipv6(mtu)));
+            return Err(Refusal::new("ipv6", below_ipv6(mtu)));
         }
         if self.settle > LONGEST_SETTLE {
             let got = DisplayDuration(self.settle);
-            return Err(Refusal::of("settle", format!("must be at most 1 h, got {got}")));
+            return Err(Refusal::new("settle", format!("must be at most 1 h, got {got}")));
         }
         Ok(())
     }

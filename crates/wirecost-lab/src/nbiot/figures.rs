@@ -314,7 +314,7 @@ fn scale(means: &mut DeviceMeans, factor: f64) {
 
 /// The mean of replications, with an interval where they are enough for one.
 pub(super) fn estimate(values: &[f64]) -> Option<Estimate> {
-    let interval = MeanInterval::of(values)?;
+    let interval = MeanInterval::from_values(values)?;
     Some(Estimate {
         mean: interval.mean,
         low: interval.low,

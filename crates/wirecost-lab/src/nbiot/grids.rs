@@ -104,7 +104,7 @@ impl Grids {
             let (one, within) = self.place(*index);
             one.grid.memory_of(within)
         });
-        Need::of(each.collect(), jobs)
+        Need::from_runs(each.collect(), jobs)
     }
 
     /// The grid of a run, and the run's index in it.

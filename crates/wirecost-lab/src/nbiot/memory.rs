@@ -27,7 +27,7 @@ pub struct RunNeed {
 
 impl RunNeed {
     /// The memory of a run of a stack in that many cells.
-    pub(super) fn of(stack: Stack, load: f64, cells: usize) -> Self {
+    pub(super) fn estimate(stack: Stack, load: f64, cells: usize) -> Self {
         let is_plain = matches!(stack.channel, Channel::Plain | Channel::Oscore)
             && stack.application != Application::Http3;
         let devices = load * cells as f64 * PATIENCE.as_secs_f64();
@@ -57,7 +57,7 @@ pub struct Need {
 
 impl Need {
     /// The sum over the `jobs` runs that need most.
-    pub(super) fn of(mut runs: Vec<RunNeed>, jobs: usize) -> Self {
+    pub(super) fn from_runs(mut runs: Vec<RunNeed>, jobs: usize) -> Self {
         runs.sort_by(|one, other| other.bytes.total_cmp(&one.bytes));
         let jobs = jobs.min(runs.len());
         Self {
@@ -91,8 +91,11 @@ mod tests {
 
     fn need(loads: &[f64], jobs: usize) -> Need {
         let stack: Stack = "coap-con".parse().expect("a stack");
-        Need::of(
-            loads.iter().map(|load| RunNeed::of(stack, *load, 21)).collect(),
+        Need::from_runs(
+            loads
+                .iter()
+                .map(|load| RunNeed::estimate(stack, *load, 21))
+                .collect(),
             jobs,
         )
     }
@@ -118,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_secure_stack_needs_more() {
-        let of = |name: &str| RunNeed::of(name.parse().expect("a stack"), 1.0, 1).bytes;
+        let of = |name: &str| RunNeed::estimate(name.parse().expect("a stack"), 1.0, 1).bytes;
         assert!(of("mqtt-qos1+tls1.3") > of("mqtt-qos1") && of("http3") > of("http1"));
         assert_eq!(of("coap-con+oscore"), of("coap-con"));
     }

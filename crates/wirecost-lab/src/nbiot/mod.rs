@@ -179,7 +179,7 @@ impl Grid {
             ..self.options.clone()
         };
         let refused = air::refusal(&options.network.bearer, stack).map(str::to_owned);
-        let variant = refused.map_or_else(|| Variant::of(stack, options.start, what_if), Err);
+        let variant = refused.map_or_else(|| Variant::from_stack(stack, options.start, what_if), Err);
         let made = match variant {
             Err(reason) => Err(reason),
             Ok(variant) => match Maker::new(&options, variant, size_bytes, credentials) {
@@ -266,7 +266,7 @@ impl Grid {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
         let cells = curve.options.network.scenario.cells();
-        memory::RunNeed::of(curve.stack, run.load, cells)
+        memory::RunNeed::estimate(curve.stack, run.load, cells)
     }
 
     fn run(&self, index: usize, stopped: &AtomicBool) -> Result<FinishedRun, NbiotError> {

@@ -27,7 +27,7 @@ fn in_the_cells(stack: &str, start: Start, size: usize) -> [u64; 2] {
     };
     let credentials = Credentials::simulated(42).expect("credentials");
     let stack = stack.parse().expect("a stack");
-    let variant = Variant::of(stack, start, None).expect("a variant");
+    let variant = Variant::from_stack(stack, start, None).expect("a variant");
     let maker = Maker::new(&options, variant, size, &credentials).expect("a maker");
     let mut now = Instant::from_millis(1_000);
     let rng = Rng::new(3);

@@ -25,7 +25,7 @@ impl Variant {
     ///
     /// # Errors
     /// Why the stack cannot run so, as a sentence.
-    pub(super) fn of(stack: Stack, start: Start, what_if: Option<WhatIf>) -> Result<Self, String> {
+    pub(super) fn from_stack(stack: Stack, start: Start, what_if: Option<WhatIf>) -> Result<Self, String> {
         let base = Self {
             stack,
             start,
@@ -117,7 +117,7 @@ mod tests {
 
     fn reason(stack: &str, what_if: WhatIf) -> Option<String> {
         let stack = stack.parse().expect("a stack");
-        Variant::of(stack, Start::Cold, Some(what_if)).err()
+        Variant::from_stack(stack, Start::Cold, Some(what_if)).err()
     }
 
     #[test]
@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn a_change_of_security_keeps_the_application() {
         let stack = "coap-con+dtls1.2-psk".parse().expect("a stack");
-        let named = |what_if| Variant::of(stack, Start::Cold, Some(what_if)).map(|it| it.stack.to_string());
+        let named =
+            |what_if| Variant::from_stack(stack, Start::Cold, Some(what_if)).map(|it| it.stack.to_string());
         assert_eq!(named(WhatIf::Oscore), Ok("coap-con+oscore".into()));
         assert_eq!(named(WhatIf::NoSecurity), Ok("coap-con".into()));
         assert_eq!(named(WhatIf::EarlyData), Ok("coap-con+dtls1.2-psk".into()));

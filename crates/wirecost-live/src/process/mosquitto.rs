@@ -118,7 +118,7 @@ mod tests {
                 topic: "sensors/#".into(),
                 qos: 1,
             }],
-            ..Setup::of(Target::Mosquitto)
+            ..Setup::from_target(Target::Mosquitto)
         };
         let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &setup);
         assert!(

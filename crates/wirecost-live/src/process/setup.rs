@@ -16,7 +16,7 @@ pub struct Setup {
 
 impl Setup {
     /// A server with the settings that wirecost gives it.
-    pub fn of(target: Target) -> Self {
+    pub fn from_target(target: Target) -> Self {
         Self {
             settings: target.settings_with(&BTreeMap::new()),
             bridges: Vec::new(),

@@ -27,7 +27,7 @@ pub(crate) fn run_mosquitto() -> Result<(), String> {
         &mut folder,
         address,
         Some(&files),
-        &Setup::of(Target::Mosquitto),
+        &Setup::from_target(Target::Mosquitto),
     ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
     serves(&topology, &launch, &folder, || {
@@ -60,7 +60,7 @@ pub(crate) fn run_apache() -> Result<(), String> {
             &mut folder,
             address,
             None,
-            &Setup::of(Target::Apache),
+            &Setup::from_target(Target::Apache),
         ))?;
         serves(&topology, &launch, &folder, || {
             readings_in_queries(apache::probe(address), address)

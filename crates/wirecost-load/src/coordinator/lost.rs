@@ -27,7 +27,7 @@ struct Scheduled {
 impl Scheduled {
     /// The messages of a phase at these times since its beginning, of which the first `warm_up` nanoseconds are warm-up: until
     /// the part was lost, and from then until the phase ended. `None` if it was lost before the phase began.
-    fn of(times: impl Iterator<Item = u64>, warm_up: u64, lost: Option<u64>, ended: u64) -> Self {
+    fn count(times: impl Iterator<Item = u64>, warm_up: u64, lost: Option<u64>, ended: u64) -> Self {
         let mut scheduled = Self::default();
         for time in times.take_while(|time| *time < ended) {
             if lost.is_some_and(|lost| time <= lost) {
@@ -116,7 +116,7 @@ impl Coordinator<'_> {
             return;
         };
         let at = lost.at.checked_sub(times.begin).map(nanos);
-        let scheduled = Scheduled::of(schedule, nanos(phase.warm_up()), at, nanos(times.took));
+        let scheduled = Scheduled::count(schedule, nanos(phase.warm_up()), at, nanos(times.took));
         for ((second, warm_up), messages) in scheduled.before {
             let key = IntervalKey::new(number, second, warm_up);
             let known = reported.get(&key).copied().unwrap_or(0);
@@ -141,11 +141,11 @@ mod tests {
     #[test]
     fn the_schedule_of_a_lost_part_is_divided_at_its_loss() {
         let times = || (0..40).map(|message| message * SECOND / 10);
-        let scheduled = Scheduled::of(times(), SECOND / 2, Some(SECOND * 3 / 2), SECOND * 3);
+        let scheduled = Scheduled::count(times(), SECOND / 2, Some(SECOND * 3 / 2), SECOND * 3);
         let before = [((0, false), 5), ((0, true), 5), ((1, false), 6)];
         assert_eq!(scheduled.before, BTreeMap::from(before));
         assert_eq!(scheduled.after, 14, "the phase ended after 3 s");
-        let scheduled = Scheduled::of(times(), 0, None, SECOND * 9);
+        let scheduled = Scheduled::count(times(), 0, None, SECOND * 9);
         assert_eq!(
             (scheduled.before.len(), scheduled.after),
             (0, 40),

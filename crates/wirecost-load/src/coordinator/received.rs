@@ -36,7 +36,7 @@ impl Coordinator<'_> {
         let before_next = phases.take_while(|(_, phase)| !matches!(phase, Phase::Publish(_)));
         before_next
             .map(|(index, _)| {
-                let sum = Received::of(self.counted.of_phase(index).map(|interval| &*interval));
+                let sum = Received::from_intervals(self.counted.of_phase(index).map(|interval| &*interval));
                 sum.distinct.saturating_sub(sum.expected)
             })
             .sum()
@@ -57,7 +57,7 @@ struct Received {
 }
 
 impl Received {
-    fn of<'i>(intervals: impl Iterator<Item = &'i Interval>) -> Self {
+    fn from_intervals<'i>(intervals: impl Iterator<Item = &'i Interval>) -> Self {
         intervals.fold(Self::default(), |sum, interval| {
             let deliveries = &interval.deliveries;
             Self {
@@ -78,7 +78,7 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
         expected,
         distinct,
         behind,
-    } = Received::of(intervals.iter().map(|interval| &**interval));
+    } = Received::from_intervals(intervals.iter().map(|interval| &**interval));
     if expected == 0 {
         return later;
     }

@@ -245,7 +245,7 @@ impl Share {
 
     fn shared_endpoints(&self) -> SharedEndpoints {
         let rng = self.rng("shared endpoints").host(u64::from(self.number));
-        SharedEndpoints::of(&self.options, self.count(), rng)
+        SharedEndpoints::from_options(&self.options, self.count(), rng)
     }
 
     pub(crate) fn rng(&self, purpose: &str) -> Rng {

@@ -15,7 +15,7 @@ pub struct SharedEndpoints {
 
 impl SharedEndpoints {
     /// The endpoints of a part with `devices`.
-    pub fn of(options: &LoadOptions, devices: u32, rng: Rng) -> Self {
+    pub fn from_options(options: &LoadOptions, devices: u32, rng: Rng) -> Self {
         let endpoint = |number| Arc::new(SharedEndpoint::new(devices, rng.at(number) as u16));
         Self {
             endpoints: (0..sockets(options, devices) as u64).map(endpoint).collect(),
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_datagram_is_accepted_from_its_devices_socket_only() {
         let load = load("coap-con", open(1_000.0, 3_600));
-        let endpoints = SharedEndpoints::of(&load, 1_000, Rng::new(1));
+        let endpoints = SharedEndpoints::from_options(&load, 1_000, Rng::new(1));
         // A NON response whose token begins with 513.
         let datagram = [0x54, 0x44, 0, 1, 2, 1, 0xab, 0xcd];
         assert_eq!(endpoints.route(513 % 4, &datagram), Some(513));

@@ -100,7 +100,7 @@ impl DeviceKeeper {
         if kept.is_over(packet.at) {
             return;
         }
-        let shape = Shape::of(packet.direction, packet.phase, packet.cause, packet.spans);
+        let shape = Shape::from_spans(packet.direction, packet.phase, packet.cause, packet.spans);
         add(&mut kept.collector, self.device, packet.at, shape);
         if kept.collector.packets() >= kept.most_packets {
             kept.full = kept.full.or(Some(packet.at));

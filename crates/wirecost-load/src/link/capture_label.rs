@@ -18,7 +18,7 @@ struct Labelled {
 
 impl PhaseLabels {
     /// The labels of the phases that have begun. The second phase of a name has its number.
-    pub(crate) fn of(options: &LoadOptions, outcome: &LoadOutcome) -> Self {
+    pub(crate) fn from_options(options: &LoadOptions, outcome: &LoadOutcome) -> Self {
         let mut all: Vec<Labelled> = Vec::new();
         for (index, (phase, times)) in options.phases.iter().zip(&outcome.phases).enumerate() {
             let before = options.phases[..index].iter();
@@ -76,7 +76,7 @@ mod tests {
             phases: vec![times(10, 10), times(20, 25)],
             ..LoadOutcome::default()
         };
-        let labels = PhaseLabels::of(&options, &outcome);
+        let labels = PhaseLabels::from_options(&options, &outcome);
         let at = |millis| labels.at(Instant::from_millis(millis));
         assert_eq!([at(9), at(19)], [None, Some("hold".to_owned())]);
         assert_eq!(at(24).as_deref(), Some("hold 2 warm-up"));

@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    fn of(offer: &Offer, devices: Range<u32>, of: u32) -> Schedule {
+    fn schedule(offer: &Offer, devices: Range<u32>, of: u32) -> Schedule {
         let rng = Rng::new(7).host(u64::from(devices.start));
         Schedule::new(offer, devices, of, rng).expect("an open loop")
     }

@@ -91,7 +91,7 @@ impl<'a> Sweep<'a> {
                 break;
             }
         }
-        Ok(Measured::of(store, self.before, ended))
+        Ok(Measured::from_store(store, self.before, ended))
     }
 
     /// Searches the highest rate of each load. Runs the loads of the searches that are missing with `run_one`, and tells
@@ -147,7 +147,7 @@ impl<'a> Sweep<'a> {
             searches.push(search.concluded(ended.is_none()));
         }
         store.set_searches(searches);
-        Ok(Measured::of(store, self.before, ended))
+        Ok(Measured::from_store(store, self.before, ended))
     }
 }
 
@@ -202,7 +202,7 @@ fn keep<E>(
 }
 
 impl<'a, E> Measured<'a, E> {
-    fn of(store: LoadStore<'a>, before: &'a Before, ended: Option<Ended<E>>) -> Self {
+    fn from_store(store: LoadStore<'a>, before: &'a Before, ended: Option<Ended<E>>) -> Self {
         let (failure, unkept) = match ended {
             Some(Ended::Failed(error)) => (Some(error), None),
             Some(Ended::Unkept(unkept)) => (None, Some(unkept)),

@@ -32,7 +32,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The world `number` of `of` that this process simulates.
-    pub(super) fn of(options: &LoadOptions, [number, of]: [u32; 2]) -> Self {
+    pub(super) fn from_options(options: &LoadOptions, [number, of]: [u32; 2]) -> Self {
         let [shard, shards] = options.shard.map_or([0, 1], Shard::place);
         Self {
             number: shard * of + number,
@@ -68,7 +68,7 @@ pub(super) fn simulate<T: Tap + 'static>(
         };
         // This thread simulates the first world, since only it may call the watcher.
         (1..threads).for_each(|_| begin_worker());
-        let place = Place::of(options, [0, of]);
+        let place = Place::from_options(options, [0, of]);
         let first = simulate_world(options, place, watcher, &is_stopped, None, tap);
         // This thread only adds from here on.
         begin_worker();
@@ -92,7 +92,7 @@ fn work(options: &LoadOptions, of: u32, (next, stop): (&AtomicU32, &AtomicBool),
         if number >= of || is_stopped() {
             return;
         }
-        let place = Place::of(options, [number, of]);
+        let place = Place::from_options(options, [number, of]);
         let world = simulate_world(options, place, &mut (), &is_stopped, None, ());
         // A load that has failed needs no further world.
         drop(done.send((number, world)));

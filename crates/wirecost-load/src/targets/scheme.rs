@@ -74,7 +74,7 @@ pub(crate) fn otherwise(options: &LoadOptions, address: SocketAddr) -> Option<[S
     stream.write_all(first).ok()?;
     let mut answer = [0; 128];
     let bytes = stream.read(&mut answer).ok()?;
-    of_another_protocol(url, address.port(), &Answer::of(answer.get(..bytes)?))
+    of_another_protocol(url, address.port(), &Answer::from_bytes(answer.get(..bytes)?))
 }
 
 /// Whether the listener at `address` accepts a ClientHello; `None` if there is no listener, or if it sends nothing.
@@ -85,7 +85,7 @@ fn speaks_tls(address: SocketAddr) -> Option<bool> {
     let mut first = [0; 2];
     match stream.read_exact(&mut first) {
         Ok(()) => Some(matches!(
-            Answer::of(&first),
+            Answer::from_bytes(&first),
             Answer::TlsAlert | Answer::TlsHandshake
         )),
         Err(error) => {

@@ -18,7 +18,7 @@ pub(super) struct Away {
 }
 
 impl Away {
-    pub(super) fn of(options: &LoadOptions, figures: &PhaseFigures) -> Option<Self> {
+    pub(super) fn from_options(options: &LoadOptions, figures: &PhaseFigures) -> Option<Self> {
         let unheard = figures.reasons.get(&ResetReason::Refused.to_string());
         let away = Self {
             ended: figures.connects.lost,
@@ -41,7 +41,7 @@ impl Away {
 /// The warning about a target that was away for a time, or else about connections that do not last.
 pub(super) fn ended(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let figures = evidence.phases.get(index)?;
-    let Some(away) = Away::of(evidence.options, figures) else {
+    let Some(away) = Away::from_options(evidence.options, figures) else {
         return not_lasting(evidence, index);
     };
     let own = evidence.outcome.intervals.iter();

@@ -42,7 +42,7 @@ fn of_phase(evidence: &Evidence<'_>, phase: &Offered<'_>) -> Option<String> {
     let options = evidence.options;
     let figures = phase.figures;
     let rtt = evidence.link.and(options.link.as_ref()).map(|link| link.rtt());
-    let ceiling = Ceiling::of(options, figures.service_time_ns.as_ref()?, rtt)?;
+    let ceiling = Ceiling::from_options(options, figures.service_time_ns.as_ref()?, rtt)?;
     let offered = figures.asked_rate.or(figures.offered_rate)?;
     let at_most = ceiling.per_second();
     let is_reached = figures.carried_rate? >= NEAR * at_most;
@@ -51,7 +51,7 @@ fn of_phase(evidence: &Evidence<'_>, phase: &Offered<'_>) -> Option<String> {
 
 impl Ceiling {
     /// The ceiling of devices with a known window; `None` if messages wait elsewhere.
-    fn of(options: &LoadOptions, service: &Times, rtt: Option<Duration>) -> Option<Self> {
+    fn from_options(options: &LoadOptions, service: &Times, rtt: Option<Duration>) -> Option<Self> {
         let most = options.stack.application.most_in_flight();
         let window = options.inflight.unwrap_or(most).min(most);
         let rtt_s = rtt.map_or(0.0, |rtt| rtt.as_secs_f64());

@@ -200,7 +200,7 @@ struct Lack {
 
 impl Lack {
     /// The lack in a phase, if notably many of its connects failed for it.
-    fn of(figures: &PhaseFigures) -> Option<Self> {
+    fn from_figures(figures: &PhaseFigures) -> Option<Self> {
         let failed = |reason: ResetReason| figures.reasons.get(&reason.to_string()).copied();
         let lack = Self {
             ports: failed(ResetReason::NoPort).unwrap_or(0),
@@ -237,12 +237,12 @@ impl Lack {
 
 /// The sentence about what the generator's machine lacked for connections, if it lacked something in one of the phases.
 pub(super) fn lacking(phases: &[PhaseFigures]) -> Option<String> {
-    Some(phases.iter().find_map(Lack::of)?.sentence())
+    Some(phases.iter().find_map(Lack::from_figures)?.sentence())
 }
 
 /// The warning about connections for which the generator's machine had no port or file: the target has not seen them.
 pub(super) fn lack(figures: &PhaseFigures) -> Option<Warning> {
-    let lack = Lack::of(figures)?;
+    let lack = Lack::from_figures(figures)?;
     let text = format!(
         "the generator is out of room: {}, which the target has not seen: {}",
         lack.sentence(),

@@ -130,7 +130,7 @@ impl Broker {
         self.report(Event::Published {
             flow,
             payload_bytes: publish.payload.len(),
-            front: Front::of(publish.payload),
+            front: Front::from_payload(publish.payload),
             qos: publish.delivery.qos(),
             dup: publish.dup,
             receivers,

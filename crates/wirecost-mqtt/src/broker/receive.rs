@@ -65,7 +65,7 @@ impl Broker {
             .map_or(Version::V5, |accepted| accepted.version);
         let is_ending = matches!(connection.state, State::Ending);
         let decoded = Packet::decode(frame, version);
-        let footprint = Footprint::of(frame, decoded.as_ref().ok());
+        let footprint = Footprint::from_frame(frame, decoded.as_ref().ok());
         self.actions.push_back(Action::Consumed(flow, footprint));
         if is_ending {
             self.stats.ignored_bytes += frame.bytes().len() as u64;

@@ -44,7 +44,7 @@ impl Client {
     fn receive_frame(&mut self, frame: Frame<'_>) {
         let decoded = Packet::decode(frame, self.version);
         if self.config.describes_received {
-            let footprint = Footprint::of(frame, decoded.as_ref().ok());
+            let footprint = Footprint::from_frame(frame, decoded.as_ref().ok());
             self.actions.push_back(Action::Consumed(footprint));
         }
         if self.is_ending() {

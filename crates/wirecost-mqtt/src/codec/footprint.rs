@@ -38,7 +38,7 @@ pub struct Footprint {
 
 impl Footprint {
     /// The footprint of `frame` with the decoded `packet`. A frame that cannot be decoded has only application bytes.
-    pub fn of(frame: Frame<'_>, packet: Option<&Packet<'_>>) -> Self {
+    pub fn from_frame(frame: Frame<'_>, packet: Option<&Packet<'_>>) -> Self {
         let kind = frame.packet_type().unwrap_or(PacketType::Connect);
         let (payload, cause) = match packet {
             Some(Packet::Publish(publish)) if publish.dup => (publish.payload.len(), Cause::Retransmission),

@@ -93,7 +93,7 @@ pub enum Topic {
 
 impl Topic {
     /// The topic with this topic id type and these two bytes.
-    fn of(kind: u8, field: [u8; 2]) -> Result<Self, DecodeError> {
+    fn decode(kind: u8, field: [u8; 2]) -> Result<Self, DecodeError> {
         match kind {
             0 => Ok(Self::Registered(u16::from_be_bytes(field))),
             1 => Ok(Self::Predefined(u16::from_be_bytes(field))),
@@ -280,7 +280,7 @@ impl<'a> Message<'a> {
                 dup: flags & DUP != 0,
                 quality: Quality::BY_BITS[usize::from(flags >> 5 & 0b11)],
                 retain: flags & RETAIN != 0,
-                topic: Topic::of(flags & 0b11, [*a, *b])?,
+                topic: Topic::decode(flags & 0b11, [*a, *b])?,
                 message_id: u16::from_be_bytes([*c, *d]),
                 payload,
             }),

@@ -51,7 +51,7 @@ pub struct Footprint {
 
 impl Footprint {
     /// The footprint of a datagram.
-    pub fn of(datagram: &[u8]) -> Self {
+    pub fn from_datagram(datagram: &[u8]) -> Self {
         let message = Message::parse(datagram).ok();
         let payload = message.map_or(0, |message| message.payload().len());
         let (phase, cause) = match message {
@@ -76,7 +76,7 @@ impl Footprint {
 
 /// Appends the spans of a datagram without context: one that the link lost before an endpoint consumed it.
 pub fn describe(datagram: &[u8], out: &mut Buffer) {
-    Footprint::of(datagram).cover(out);
+    Footprint::from_datagram(datagram).cover(out);
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const PAYLOAD: &str = match str::from_utf8(&[b'x'; 1_000]) {
     Err(_) => "",
 };
 
-fn of(qos: QoS) -> SubscriptionOptions {
+fn ask_for(qos: QoS) -> SubscriptionOptions {
     SubscriptionOptions::of_qos(qos)
 }
 
@@ -27,7 +27,7 @@ fn bounded(maximum_held_bytes: usize) -> BrokerHarness {
 /// A subscriber to `topic` whose transport is full.
 fn stalled(harness: &mut BrokerHarness, flow: u32, topic: &str, qos: QoS) {
     harness.join(flow, &format!("stalled{flow}"));
-    harness.subscribe(flow, topic, of(qos));
+    harness.subscribe(flow, topic, ask_for(qos));
     harness.congest(flow, true);
 }
 
@@ -121,7 +121,7 @@ fn messages_of_qos_0_are_dropped_first() {
 fn a_client_that_reads_gets_all_messages_under_memory_pressure() {
     let mut harness = bounded(100_000);
     harness.join(1, "reader");
-    harness.subscribe(1, "#", of(QoS::AtLeastOnce));
+    harness.subscribe(1, "#", ask_for(QoS::AtLeastOnce));
     for (flow, topic) in (2..).zip(["a", "b", "c"]) {
         stalled(&mut harness, flow, topic, QoS::AtLeastOnce);
         publish(&mut harness, topic, QoS::AtMostOnce, 100);
@@ -142,7 +142,7 @@ fn a_client_that_reads_gets_all_messages_under_memory_pressure() {
 fn a_client_without_acks_stays_within_the_memory_limit() {
     let mut harness = bounded(100_000);
     harness.join(1, "silent");
-    harness.subscribe(1, "t", of(QoS::AtLeastOnce));
+    harness.subscribe(1, "t", ask_for(QoS::AtLeastOnce));
     publish(&mut harness, "t", QoS::AtLeastOnce, 500);
     assert!(
         harness.broker.held_bytes() <= 101_500,
@@ -193,7 +193,12 @@ fn subscriptions_and_retained_messages_without_room_are_refused() {
         .collect();
     let mut refused = 0;
     for filter in &filters {
-        harness.subscribe_with(1, filter, of(QoS::AtMostOnce), properties([]).as_properties());
+        harness.subscribe_with(
+            1,
+            filter,
+            ask_for(QoS::AtMostOnce),
+            properties([]).as_properties(),
+        );
         refused += u32::from(harness.received(1) == ["suback [97]"]);
     }
     assert!((50..95).contains(&refused), "{refused}");
@@ -281,7 +286,7 @@ fn a_subscription_gets_at_most_a_queue_of_retained_messages() {
         );
     }
     harness.join(1, "subscriber");
-    harness.subscribe(1, "#", of(QoS::AtMostOnce));
+    harness.subscribe(1, "#", ask_for(QoS::AtMostOnce));
     assert_eq!(harness.received(1).len(), 10);
     assert_eq!(
         harness.broker.stats().dropped_queue_full,

@@ -42,7 +42,7 @@ impl Refused<'_> {
         let seen = self
             .seen
             .map_or_else(String::new, |presented| format!(" (it is {})", presented.own));
-        let (cause, hint) = match Flaw::of(reason) {
+        let (cause, hint) = match Flaw::from_complaint(reason) {
             Flaw::OutOfDate => (
                 format!("is out of date: {reason}"),
                 "renew it on the server, and check this machine's clock; ",
@@ -61,7 +61,7 @@ impl Refused<'_> {
                 "give the server another one; ",
             ),
         };
-        let is_of_stranger = Flaw::of(reason) == Flaw::UnknownIssuer;
+        let is_of_stranger = Flaw::from_complaint(reason) == Flaw::UnknownIssuer;
         let chain = match is_of_stranger && self.lacks_intermediate() {
             true => WHOLE_CHAIN,
             false => "",

@@ -109,12 +109,12 @@ impl Bench {
                 (0..messages).for_each(|_| message());
                 None
             }
-            Effort::Smoke => Some(Figures::of(1, 10, &mut message)),
+            Effort::Smoke => Some(Figures::measure(1, 10, &mut message)),
             Effort::Full => {
                 (0..WARM_UP).for_each(|_| message());
                 let each = timed(WARM_UP, &mut message);
                 let per_batch = (BATCH_TIME.as_nanos() as f64 / each).ceil() as u64;
-                Some(Figures::of(BATCHES, per_batch, &mut message))
+                Some(Figures::measure(BATCHES, per_batch, &mut message))
             }
         }
     }
@@ -128,7 +128,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(batches: usize, per_batch: u64, message: &mut impl FnMut()) -> Self {
+    fn measure(batches: usize, per_batch: u64, message: &mut impl FnMut()) -> Self {
         (0..WARM_UP).for_each(|_| message());
         let mut times = Vec::with_capacity(batches);
         let before = allocations();

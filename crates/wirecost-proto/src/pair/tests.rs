@@ -31,7 +31,7 @@ fn both_sides_describe_a_bare_tcp_message_alike() {
             ServerEvent::Message {
                 flow: FIRST_FLOW,
                 payload_bytes: payload.len() as u64,
-                front: Front::of(payload),
+                front: Front::from_payload(payload),
             },
         )
     };

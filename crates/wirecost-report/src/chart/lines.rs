@@ -66,7 +66,7 @@ pub struct Mark {
 
 impl Curve {
     /// A curve without gaps.
-    pub fn of(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
+    pub fn from_points(label: String, number: usize, points: impl Iterator<Item = (f64, f64)>) -> Self {
         Self {
             label,
             number,

@@ -17,7 +17,7 @@ use crate::{conclusion, explain, figures, number, readings, settings};
 pub fn markdown(summary: &Summary) -> String {
     let command = &summary.command;
     let summary = &Rows::One.select(summary);
-    let names = &Names::of(summary);
+    let names = &Names::from_summary(summary);
     let groups = Group::all(summary);
     let all: Vec<&Cell> = summary.cells.iter().collect();
     let columns = shown(&all, Per::Message);

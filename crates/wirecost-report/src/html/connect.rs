@@ -35,7 +35,7 @@ struct Entry {
 
 impl Matrix {
     /// The matrix of a group.
-    pub(crate) fn of(group: &Group<'_>) -> Self {
+    pub(crate) fn from_group(group: &Group<'_>) -> Self {
         let starts = distinct(group.iter().map(|cell| cell.start.clone()));
         let row = |name: String| Row {
             entries: starts.iter().map(|start| entry(group, &name, start)).collect(),

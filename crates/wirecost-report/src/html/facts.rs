@@ -40,7 +40,7 @@ pub(crate) fn all(results: &Results) -> Facts {
         cpu: cpu(summary, name),
         machine: machine(environment),
         networks: networks(environment),
-        validity: Validity::of(summary, name),
+        validity: Validity::from_summary(summary, name),
     }
 }
 
@@ -56,12 +56,12 @@ impl Name {
         let headings = summary.cells.iter().map(heading);
         let mut others = headings.clone().skip(1);
         Self {
-            names: Names::of(summary),
+            names: Names::from_summary(summary),
             says_group: headings.take(1).any(|first| others.any(|other| other != first)),
         }
     }
 
-    fn of(&self, cell: &Cell) -> String {
+    fn tell(&self, cell: &Cell) -> String {
         let label = self.names.label(cell);
         if self.says_group {
             format!("{label}, {}", heading(cell))
@@ -126,7 +126,7 @@ fn link(summary: &Summary, name: &Name) -> Grid {
     ];
     let count = columns.len() - usize::from(!queues);
     let rows = run(summary).map(|cell| (name.of(cell), cell));
-    Grid::of("The link, asked and achieved", "cell", &columns[..count], rows)
+    Grid::from_rows("The link, asked and achieved", "cell", &columns[..count], rows)
 }
 
 fn up_down([up, down]: [String; 2]) -> String {
@@ -178,7 +178,7 @@ fn cpu(summary: &Summary, name: &Name) -> Grid {
         }),
     ];
     let measured = run(summary).filter(|cell| !is_modelled(cell));
-    Grid::of(
+    Grid::from_rows(
         "CPU time",
         "cell",
         &columns,

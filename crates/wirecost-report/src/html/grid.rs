@@ -69,7 +69,7 @@ pub(crate) type ValueColumn<T> = (&'static str, &'static str, fn(&T) -> String);
 
 impl Grid {
     /// A table with a column of names, called `first`, and other columns of plain values.
-    pub(crate) fn of<T>(
+    pub(crate) fn from_rows<T>(
         caption: &str,
         first: &'static str,
         columns: &[ValueColumn<T>],

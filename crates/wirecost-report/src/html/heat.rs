@@ -67,12 +67,12 @@ struct Place {
 
 impl HeatMaps {
     /// The maps of every pair of axes that vary.
-    pub(super) fn of(sweep: &Sweep<'_>) -> Self {
+    pub(super) fn from_sweep(sweep: &Sweep<'_>) -> Self {
         let axes = axes(sweep);
         let maps: Vec<HeatMap> = axes
             .iter()
             .enumerate()
-            .map(|(number, axes)| HeatMap::of(sweep, *axes, number))
+            .map(|(number, axes)| HeatMap::from_sweep(sweep, *axes, number))
             .collect();
         let contender =
             |(number, name): (usize, &String)| (letter(number), ends::class(number), name.clone());
@@ -124,13 +124,13 @@ fn kinds(sweep: &Sweep<'_>) -> &'static [Kind] {
 }
 
 impl HeatMap {
-    fn of(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
+    fn from_sweep(sweep: &Sweep<'_>, axes: [Dimension; 2], number: usize) -> Self {
         let [down, across] = axes;
         let fixed = sweep.varied_besides(&axes);
         let metrics = metric::all();
         let figures: Vec<Figures<'_>> = metrics
             .iter()
-            .map(|metric| Figures::of(sweep, metric))
+            .map(|metric| Figures::from_sweep(sweep, metric))
             // One cell has nothing to be compared with.
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
@@ -150,7 +150,7 @@ impl HeatMap {
                     let place = [place];
                     let last = if kinds.len() > 1 { &place[..] } else { &[] };
                     let classes = [&[metric], slice.chosen.as_slice(), last].concat();
-                    Panel::of((slice, *kind), sweep, figures, axes, panel_classes(&classes))
+                    Panel::from_slice((slice, *kind), sweep, figures, axes, panel_classes(&classes))
                 };
                 kinds.iter().enumerate().map(of_kind).collect()
             };
@@ -171,7 +171,7 @@ struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    fn of(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
+    fn from_sweep(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
         let of_cell = |(index, cell): &(usize, &Cell)| {
             let estimate = metric.of(cell)?;
             Some((*index, estimate))
@@ -184,7 +184,7 @@ impl<'a> Figures<'a> {
 }
 
 impl Panel {
-    fn of(
+    fn from_slice(
         (slice, kind): (&Slice<'_>, Kind),
         sweep: &Sweep<'_>,
         figures: &Figures<'_>,
@@ -207,7 +207,7 @@ impl Panel {
         let mut data = header(axes, metric);
         let mut row = |down: &Value| {
             let mut place = |across: &Value| {
-                let contest = Contest::of(
+                let contest = Contest::from_standings(
                     contests
                         .remove(&(down.clone(), across.clone()))
                         .unwrap_or_default(),
@@ -271,7 +271,7 @@ impl Answer<'_> {
 }
 
 impl Contest {
-    fn of(mut standings: Vec<Standing>) -> Self {
+    fn from_standings(mut standings: Vec<Standing>) -> Self {
         standings.sort_by(|a, b| a.estimate.value.total_cmp(&b.estimate.value));
         Self(standings)
     }

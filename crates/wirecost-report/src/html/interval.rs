@@ -99,7 +99,7 @@ fn messages(cell: &Cell) -> Option<f64> {
 
 impl Intervals {
     /// The lines of a run; `None` if the interval does not vary.
-    pub(super) fn of(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
+    pub(super) fn from_summary(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
         let intervals: Vec<u64> = intervals(sweep);
         // One point is no curve.
         if intervals.len() < 2 {
@@ -229,7 +229,7 @@ impl Quantity {
     fn chart(&self, lines: &[Line], crossings: &[Crossing], intervals: &[u64], name: &str) -> LineChart {
         let curve = |line: &Line| Curve {
             title: self.summary(line),
-            ..Curve::of(
+            ..Curve::from_points(
                 line.label.clone(),
                 line.number,
                 line.points.iter().map(|(at, cost)| (*at, cost.value)),

@@ -57,7 +57,7 @@ impl Ladders {
     /// All ladders; if there are more than [`DRAWN`], those of some groups, evenly spread over the run.
     ///
     /// If both engines ran a cell, the ladder is that of the engine of the figures.
-    pub(super) fn of(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
+    pub(super) fn from_ladders(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
         let places = places(groups);
         let place = |ladder: &Ladder| ladder.cell.and_then(|cell| places.get(&cell).copied());
         // Folders of older versions name no cell: what cannot be placed is drawn rather than lost.

@@ -9,7 +9,7 @@ pub(crate) struct Samples<'a>(BTreeMap<u64, Vec<&'a SampleRow>>);
 
 impl<'a> Samples<'a> {
     /// The rows by the index of their cell.
-    pub(super) fn of(rows: &'a [SampleRow]) -> Self {
+    pub(super) fn from_rows(rows: &'a [SampleRow]) -> Self {
         let mut by_cell: BTreeMap<u64, Vec<&SampleRow>> = BTreeMap::new();
         for row in rows {
             by_cell.entry(row.cell).or_default().push(row);

@@ -15,7 +15,7 @@ pub(super) struct Selection<'a, 'b> {
 
 impl<'a, 'b> Selection<'a, 'b> {
     /// All groups of a run of up to [`MANY`] cells, else the first and the last.
-    pub(super) fn of(all: &'b [Group<'a>]) -> Self {
+    pub(super) fn from_groups(all: &'b [Group<'a>]) -> Self {
         let cells: usize = all.iter().map(|group| group.charted().cells.len()).sum();
         if cells <= MANY {
             return Self {

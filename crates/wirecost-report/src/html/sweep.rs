@@ -54,7 +54,7 @@ impl Dimension {
     }
 
     /// The value of the cell.
-    pub(super) fn of(self, cell: &Cell) -> Value {
+    pub(super) fn read(self, cell: &Cell) -> Value {
         let (link, size) = (&cell.link, cell.payload_bytes);
         // Shares as parts in 10^12. A link without a rate is faster than any with one.
         let share = |share: f64| (share * 1e12) as u64;
@@ -108,8 +108,8 @@ pub(super) struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     /// The cells of the engine with more valid figures; live cells if both have equally many.
-    pub(super) fn of(summary: &'a Summary) -> Self {
-        let names = Names::of(summary);
+    pub(super) fn from_summary(summary: &'a Summary) -> Self {
+        let names = Names::from_summary(summary);
         // An invalid figure in a chart is read as one that counts; the tables have it with its mark.
         let ran = |cell: &Cell| cell.valid && cell.message.is_some();
         let of_engine = |modelled: bool| -> Vec<(usize, &Cell)> {

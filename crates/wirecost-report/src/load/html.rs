@@ -76,7 +76,7 @@ struct OfLoad<'a> {
 }
 
 impl<'a> OfLoad<'a> {
-    fn of(results: &'a LoadResults, index: usize, load: &'a Load) -> Self {
+    fn from_results(results: &'a LoadResults, index: usize, load: &'a Load) -> Self {
         let (slots, step) = bands::slots(load, index, &results.seconds);
         Self {
             index,
@@ -104,9 +104,9 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     let labels = words::labels(&summary.loads);
     let views = summary.loads.iter().zip(&labels).enumerate();
     let loads: Vec<LoadView> = views
-        .map(|(index, (load, label))| LoadView::of(results, index, load, label))
+        .map(|(index, (load, label))| LoadView::from_results(results, index, load, label))
         .collect();
-    let matrix = Matrix::of(results, &labels);
+    let matrix = Matrix::from_results(results, &labels);
     let page = Page {
         css: [crate::html::STYLE, include_str!("../../templates/load.css")],
         js: include_str!("../../templates/report.js"),
@@ -218,10 +218,10 @@ struct LoadView {
 }
 
 impl LoadView {
-    fn of(results: &LoadResults, index: usize, load: &Load, label: &str) -> Self {
+    fn from_results(results: &LoadResults, index: usize, load: &Load, label: &str) -> Self {
         let profile = results.profiles.iter().find(|(of, _)| *of == index);
         let is_alone = results.summary.loads.len() == 1;
-        let alone = is_alone.then(|| OfLoad::of(results, index, load));
+        let alone = is_alone.then(|| OfLoad::from_results(results, index, load));
         let charts = alone.as_ref().map(|of| shown::all(CHARTS, of));
         Self {
             label: label.to_owned(),
@@ -229,7 +229,7 @@ impl LoadView {
             charts: charts.unwrap_or_default(),
             is_counted: alone.as_ref().is_some_and(|of| !of.slots.is_empty()),
             step: alone.map_or(1, |of| of.step),
-            flame: profile.and_then(|(_, folded)| Flame::of(folded)),
+            flame: profile.and_then(|(_, folded)| Flame::from_folded(folded)),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Fact {
         Self::Run,
     ];
 
-    fn of(self, load: &Load) -> String {
+    fn tell(self, load: &Load) -> String {
         match self {
             Self::Stack => load.stack.clone(),
             Self::Start => load.start.clone(),

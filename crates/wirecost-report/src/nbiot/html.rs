@@ -56,12 +56,12 @@ pub fn page(
     let mut environment = environment()?;
     environment.add_template("nbiot.html", include_str!("../../templates/nbiot.html"))?;
     let choices = Choice::all(&summary.points);
-    let study = quantities::Panels::of("study", &choices, &quantities::study(summary));
-    let usage = quantities::Panels::of("use", &choices, &quantities::usage());
-    let report = quantities::Panels::of("report", &choices, &quantities::report());
-    let delays = delays::Delays::of(summary, &choices);
-    let parts = parts::Parts::of(&choices);
-    let maps = map.and_then(|map| Maps::of(summary, map));
+    let study = quantities::Panels::from_choices("study", &choices, &quantities::study(summary));
+    let usage = quantities::Panels::from_choices("use", &choices, &quantities::usage());
+    let report = quantities::Panels::from_choices("report", &choices, &quantities::report());
+    let delays = delays::Delays::from_summary(summary, &choices);
+    let parts = parts::Parts::from_choices(&choices);
+    let maps = map.and_then(|map| Maps::from_summary(summary, map));
     let all: Vec<&Control> = [&study.controls, &usage.controls, &report.controls]
         .into_iter()
         .chain([&delays.controls, &parts.controls])

@@ -12,7 +12,7 @@ pub(super) struct Scale(f64);
 
 impl Scale {
     /// The scale on which the largest message of `cells` fills its bar.
-    pub(super) fn of(cells: &[&Cell]) -> Self {
+    pub(super) fn from_cells(cells: &[&Cell]) -> Self {
         let messages = cells.iter().filter_map(|cell| message_bytes(cell));
         Self(
             messages

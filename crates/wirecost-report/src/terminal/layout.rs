@@ -119,7 +119,7 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(index: usize, column: Column, rows: &[&Row]) -> Self {
+    fn measure(index: usize, column: Column, rows: &[&Row]) -> Self {
         let (name, unit) = column.heading();
         let least = Self {
             text: chars(name).max(chars(unit)),
@@ -164,7 +164,7 @@ impl Layout {
             .map(|row| chars(&row.label))
             .fold(chars("stack"), usize::max);
         let columns = columns.iter().enumerate();
-        let columns = columns.map(|(index, column)| (index, *column, Widths::of(index, *column, &rows)));
+        let columns = columns.map(|(index, column)| (index, *column, Widths::measure(index, *column, &rows)));
         let key = |(index, key): (usize, &Key)| {
             let (name, unit) = key.heading();
             let values = rows.iter().filter_map(|row| row.keys.get(index));

@@ -23,7 +23,7 @@ const FEW: usize = 3;
 
 /// The lines below the best of a long run. A remark on many cells names the first one and the number of others.
 pub(super) fn below_best(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
-    let names = &Names::of(summary);
+    let names = &Names::from_summary(summary);
     let few = |lines| capped(lines, FEW);
     let remarks = [
         few(differences(summary, names)),
@@ -87,7 +87,7 @@ impl Notes<'_> {
     /// The lines below the table.
     pub(super) fn below(&self, style: &Style, width: usize) -> Vec<String> {
         let (run, layout) = (self.run, self.layout);
-        let names = &Names::of(run);
+        let names = &Names::from_summary(run);
         let mut lines = Vec::new();
         if layout.has_bar() {
             lines.push(bar::legend(style));
@@ -109,7 +109,7 @@ impl Notes<'_> {
         ];
         let remarks = remarks.into_iter().flat_map(|lines| capped(lines, MOST));
         lines.extend(remarks.flat_map(|remark| wrapped(&remark, width)));
-        let invalid = capped(invalid(self.summary, &Names::of(self.summary)), MOST);
+        let invalid = capped(invalid(self.summary, &Names::from_summary(self.summary)), MOST);
         let invalid = invalid.into_iter().flat_map(|reason| wrapped(&reason, width));
         lines.extend(invalid.map(|line| style.alarm(&line)));
         lines.extend(wrapped(&verdict(self.summary), width));

@@ -383,7 +383,7 @@ impl Entry {
 
 impl Sampled {
     /// The figure of a message in this row, of a device that sent `messages`.
-    pub(super) fn of(self, row: &SampleRow, messages: u64) -> Option<f64> {
+    pub(super) fn read(self, row: &SampleRow, messages: u64) -> Option<f64> {
         let divisor = if self.is_sum { messages } else { 1 };
         Some((self.read)(row)? / divisor as f64)
     }

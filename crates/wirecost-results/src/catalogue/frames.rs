@@ -16,7 +16,7 @@ pub(super) enum Way {
 
 impl Frames {
     /// The frames of a cell; `None` where the framing has none.
-    pub fn of(cell: &Cell, framing: Framing) -> Option<Self> {
+    pub fn from_cell(cell: &Cell, framing: Framing) -> Option<Self> {
         let bytes = |way| bytes(cell, framing, way, Aggregation::Mean);
         Some(Self {
             framing: framing.name().to_owned(),
@@ -32,7 +32,7 @@ impl Summary {
     pub fn count_frames(&mut self) {
         let framing = self.scenario.framing();
         for cell in &mut self.cells {
-            cell.frames = Frames::of(cell, framing);
+            cell.frames = Frames::from_cell(cell, framing);
         }
     }
 }
@@ -90,7 +90,7 @@ mod tests {
             None,
             "the run did not ask for frames"
         );
-        cell.frames = Frames::of(&cell, Framing::Ethernet);
+        cell.frames = Frames::from_cell(&cell, Framing::Ethernet);
         assert_eq!(up(&cell, Aggregation::Mean), Some(591.0 + 6.0 * 14.0));
         assert_eq!(up(&cell, Aggregation::Sum), Some(2.0 * 675.0));
         assert_eq!(Metric::FrameBytes.of_cell(&cell, Aggregation::Mean), Some(675.0));
@@ -99,6 +99,6 @@ mod tests {
             (frames.up, frames.down, frames.header_bytes),
             (Some(675.0), Some(0.0), 14)
         );
-        assert_eq!(Frames::of(&cell, Framing::None), None);
+        assert_eq!(Frames::from_cell(&cell, Framing::None), None);
     }
 }

@@ -125,7 +125,7 @@ impl Kind {
     ///
     /// # Errors
     /// The summary cannot be read.
-    pub fn of(folder: &RunFolder) -> Result<Self, ResultsError> {
+    pub fn from_folder(folder: &RunFolder) -> Result<Self, ResultsError> {
         let summary: Value = folder.read_json("summary.json")?;
         Ok(match summary.get("kind").and_then(Value::as_str) {
             Some(crate::store::KIND) => Self::Loads,
@@ -156,7 +156,7 @@ impl<'a> Sources<'a> {
     ///
     /// # Errors
     /// [`MergeError`] where they cannot be put together.
-    pub fn of(folders: &'a [RunFolder]) -> Result<Self, MergeError> {
+    pub fn from_folders(folders: &'a [RunFolder]) -> Result<Self, MergeError> {
         if folders.len() < 2 {
             return Err(MergeError::TooFew);
         }
@@ -172,9 +172,9 @@ impl<'a> Sources<'a> {
         let [first, others @ ..] = folders else {
             return Err(MergeError::TooFew);
         };
-        let kind = Kind::of(first)?;
+        let kind = Kind::from_folder(first)?;
         for other in others {
-            let other_kind = Kind::of(other)?;
+            let other_kind = Kind::from_folder(other)?;
             if other_kind != kind {
                 return Err(MergeError::Mixed {
                     one: other.path().to_owned(),

@@ -79,7 +79,7 @@ options! {
         /// Payload of a message. Default: 128B.
         keys size: Of(&SIZE), by |options| some(texts(options.contents.sizes())) => Spec::FILE.dimension();
         /// Readings of a sensor in each message, instead of size. Default with encoding or compression: 1.
-        keys readings: Of(&READINGS), by |options| some(Tree::of(&options.contents.lists()?.readings)) => Spec::FILE.dimension();
+        keys readings: Of(&READINGS), by |options| some(Tree::from_value(&options.contents.lists()?.readings)) => Spec::FILE.dimension();
         /// Encoding of the readings. Default: json.
         keys encoding: Of(&ENCODING), by |options| some(texts(&options.contents.lists()?.encodings)) => Spec::FILE.dimension();
         /// Compression of the encoded readings. Default: none.
@@ -88,7 +88,7 @@ options! {
         /// Links.
         field links: Vec<LinkConfig> = vec![LinkConfig::symmetric(crate::link::DEFAULT_RTT)], in ["links"];
         /// The emulated links.
-        keys links: Of(&LINKS), by |options| Some(Tree::of(&options.links.iter().copied().map(LinkText).collect::<Vec<_>>()))
+        keys links: Of(&LINKS), by |options| Some(Tree::from_value(&options.links.iter().copied().map(LinkText).collect::<Vec<_>>()))
             => Spec::FILE.also("link").dimension();
         /// Number of samples per cell; each sample is a device that connects, sends and closes.
         option samples: u32 as u32 = 150
@@ -133,7 +133,7 @@ options! {
             => Spec::FILE.dimension();
         /// Pairs of the two, in the resolved form.
         keys schedules: List(1, &Of(&SENT)), by |options| (options.schedules.len() > 1).then(|| {
-            Tree::of(&options.schedules.iter().map(resolved_schedule).collect::<Vec<_>>())
+            Tree::from_value(&options.schedules.iter().map(resolved_schedule).collect::<Vec<_>>())
         }) => Spec::FILE.dimension();
         /// The shared link of all devices of a cell; `None` if each device has its own link.
         field shared_link: Option<SharedLink> = None, in ["shared_link", "spread"];
@@ -160,7 +160,7 @@ options! {
                 "reading_in_query",
             ];
         /// The bytes of each message, instead of size: one of these.
-        keys payload: Few(1, 1, BYTES), by |options| Some(Tree::of(&Hex::of(options.sending.payload.as_deref()?))) => Spec::FILE;
+        keys payload: Few(1, 1, BYTES), by |options| Some(Tree::from_value(&Hex::from_bytes(options.sending.payload.as_deref()?))) => Spec::FILE;
         common chunk at sending.chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle at sending.nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
         common congestion at sending.congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
@@ -186,7 +186,7 @@ options! {
         field exclude: Vec<Selector> = Vec::new(), in ["exclude"];
         /// What is left out: an entry's conditions must all hold.
         keys exclude: Conditions, by |options| {
-            some(Tree::of(&options.exclude.iter().map(Selector::to_table).collect::<Vec<_>>()))
+            some(Tree::from_value(&options.exclude.iter().map(Selector::to_table).collect::<Vec<_>>()))
         } => Spec::FILE.changes_nothing();
         /// The shard that is run; `None` runs all cells.
         field shard: Option<Shard> = None, in [];
@@ -402,7 +402,7 @@ pub(crate) struct Hex {
 }
 
 impl Hex {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         Self {
             hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }

@@ -32,7 +32,7 @@ impl Content {
             Self::Size(size) => (&random(seed, size.bytes())).into(),
             Self::Readings(batch) => Payload {
                 bytes: batch.payload(seed).into(),
-                media: Media::of(batch),
+                media: Media::from_batch(batch),
             },
         }
     }

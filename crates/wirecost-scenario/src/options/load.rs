@@ -93,11 +93,11 @@ options! {
         /// Devices that receive.
         field subscribers: Option<Subscribers> = None, in ["subscribers"];
         /// Devices that receive.
-        keys subscribers: Table(SUBSCRIBERS), by |load| load.subscribers.as_ref().map(Tree::of) => Spec::FILE;
+        keys subscribers: Table(SUBSCRIBERS), by |load| load.subscribers.as_ref().map(Tree::from_value) => Spec::FILE;
         /// The payload of a message.
         field payload: Payload = Payload::Size(DEFAULT_SIZE), in ["payload", "size", "readings", "encoding", "compression"];
         /// What a message carries: one of these.
-        keys payload: Few(1, 2, PAYLOAD), by |load| Some(Tree::of(&load.payload)) => Spec::FILE;
+        keys payload: Few(1, 2, PAYLOAD), by |load| Some(Tree::from_value(&load.payload)) => Spec::FILE;
         /// Payload of a message. Default: 128B.
         keys size: Of(&SIZE), by |_| None => Spec::FILE;
         /// Readings of a sensor in each message, instead of size. Default with encoding or compression: 1.
@@ -109,7 +109,7 @@ options! {
         /// The values that the first device sends, each at its own time, in place of messages with `payload`.
         field trace: Option<Trace> = None, in ["trace"];
         /// The text of a trace, in the resolved form.
-        keys trace: Text, by |load| load.trace.as_ref().map(Tree::of) => Spec::FILE;
+        keys trace: Text, by |load| load.trace.as_ref().map(Tree::from_value) => Spec::FILE;
         common chunk: Chunk => Chunk::SPEC.below(MESSAGES).further();
         common nagle: Nagle => Nagle::SPEC.below(CONNECTIONS).further();
         common congestion: CongestionControl => CongestionControl::SPEC.below(CONNECTIONS).further();
@@ -144,7 +144,7 @@ options! {
         /// The will of each device (MQTT).
         field will: Option<Will> = None, in ["will"];
         /// What each device leaves behind for when it is lost (MQTT).
-        keys will: Table(WILL), by |load| load.will.as_ref().map(Tree::of) => Spec::FILE;
+        keys will: Table(WILL), by |load| load.will.as_ref().map(Tree::from_value) => Spec::FILE;
         /// Client identifiers; %d is the device's number, %x three characters of this run at a server that runs already.
         option client_id: String as String = CLIENT_ID.to_owned()
             => Spec::under(CONNECTIONS).further().takes("TEXT").always_written().changes_nothing();
@@ -154,7 +154,7 @@ options! {
         /// The phases, in order.
         field phases: Vec<Phase> = Vec::new(), in ["phases", "rate"];
         /// What happens, in order.
-        keys phases: List(0, &Of(&PHASE)), by |load| Some(Tree::of(&load.phases)) => Spec::FILE;
+        keys phases: List(0, &Of(&PHASE)), by |load| Some(Tree::from_value(&load.phases)) => Spec::FILE;
         /// Rate of the phases that say none.
         keys rate: Of(&RATE), by |_| None => Spec::FILE;
         /// Messages of a device that may wait for an answer at the same time; the protocol's limit if it is left out.
@@ -176,7 +176,7 @@ options! {
         /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
         field link: Option<LinkConfig> = None, in ["link"];
         /// The emulated link that all devices share, to a server that wirecost starts, or to a relay to a URL. Default: none.
-        keys link: Of(&LINKS), by |load| Some(Tree::of(&LinkText(load.link?))) => Spec::FILE;
+        keys link: Of(&LINKS), by |load| Some(Tree::from_value(&LinkText(load.link?))) => Spec::FILE;
         /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
         field sites: Option<Sites> = None, in ["sites", "links", "at"];
         /// Places with servers or devices.
@@ -233,12 +233,12 @@ options! {
 
 /// A value that is written where `is_there`.
 fn some(is_there: bool, value: &impl Serialize) -> Option<Tree> {
-    is_there.then(|| Tree::of(value))
+    is_there.then(|| Tree::from_value(value))
 }
 
 /// What a key says of the sites, if there are any.
 fn of_sites(load: &LoadOptions, key: &str) -> Option<Tree> {
-    Tree::of(load.sites.as_ref()?).get(key).cloned()
+    Tree::from_value(load.sites.as_ref()?).get(key).cloned()
 }
 
 wirecost_proto::named! {

@@ -92,7 +92,7 @@ options! {
         /// The network.
         field network: Config = network, in ["nbiot"];
         /// The network: a profile, or a profile with parameters that differ from it.
-        keys nbiot: Network, by |options| Some(Tree::of(&options.given_network())) => Spec::FILE;
+        keys nbiot: Network, by |options| Some(Tree::from_value(&options.given_network())) => Spec::FILE;
         /// The stacks.
         field stacks: Vec<Stack> = STUDY_STACKS.iter().filter_map(|name| name.parse().ok()).collect(), in ["stack"];
         /// Stacks of the reports. Default: those of the study, coap-non, coap-con and tcp.
@@ -133,7 +133,7 @@ options! {
         /// Parameters of the network with several values; every combination adds every point once more.
         field varied: Vec<VariedParameter> = Vec::new(), in ["vary"];
         /// Lists: every combination is run. Parameters of the network have their paths as keys: nbiot.levels.ce0.npdcch_g.
-        keys vary: Lists, by |options| (!options.varied.is_empty()).then(|| Tree::of(&options.varied_values())) => Spec::FILE;
+        keys vary: Lists, by |options| (!options.varied.is_empty()).then(|| Tree::from_value(&options.varied_values())) => Spec::FILE;
         /// The part of the points to run; `None` for all.
         field shard: Option<Shard> = None, in [];
     }
@@ -286,7 +286,7 @@ impl NbiotOptions {
             .into_iter()
             .find_map(|(key, allowed, given)| Some((key, allowed, given?)));
         refused.map_or(Ok(()), |(key, allowed, given)| {
-            Err(Refusal::of(key, format!("must be {allowed}, got {given}")))
+            Err(Refusal::new(key, format!("must be {allowed}, got {given}")))
         })?;
         once("stack", "stack", &self.stacks)?;
         once("size", "size", &self.sizes)?;

@@ -48,7 +48,7 @@ const RESOLVED: [(&str, &str); 5] = [
 
 impl Refusal {
     /// A refusal of the value of a key.
-    pub fn of(key: &'static str, why: impl Into<String>) -> Self {
+    pub fn new(key: &'static str, why: impl Into<String>) -> Self {
         Self {
             about: About::Key(key),
             why: why.into(),
@@ -107,5 +107,5 @@ pub(crate) fn once<T: PartialEq>(key: &'static str, what: &str, list: &[T]) -> C
     };
     let (position, count) = (place + 1, list.len());
     let why = format!("{what} {position} of {count} has been asked for before: name each {what} once");
-    Err(Refusal::of(key, why))
+    Err(Refusal::new(key, why))
 }

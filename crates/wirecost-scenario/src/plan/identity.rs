@@ -110,7 +110,7 @@ fn in_key(row: &Row<Options>, options: &Options, cell: Dimensions) -> Option<(&'
         "payload" => {
             let bytes = options.sending.payload.as_deref()?;
             // A hash of it: the text of a payload of megabytes would be made again for each cell.
-            Some(("payload", Tree::number(key_of(&Hex::of(bytes).hex))))
+            Some(("payload", Tree::number(key_of(&Hex::from_bytes(bytes).hex))))
         }
         key => Some((key, row.resolved(options)?)),
     }

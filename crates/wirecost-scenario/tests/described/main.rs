@@ -178,7 +178,7 @@ fn the_schema_of_scenarios_has_every_key_that_their_reader_knows() {
         json!({"if": {"anyOf": [has("phases"), has("loads")]}, "then": of("load"), "else": of("comparison")});
     let program = json!({"if": has("program"), "then": of("program"), "else": load});
     let kind = json!({"type": "object", "if": has("nbiot"), "then": of("nbiot"), "else": program});
-    if let Tree::Table(kind) = Tree::of(&kind) {
+    if let Tree::Table(kind) = Tree::from_value(&kind) {
         schema.extend(kind);
     }
     schema.push(("$defs".to_owned(), Tree::Table(writer.definitions)));

@@ -25,7 +25,7 @@ pub(crate) fn object<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
 }
 
 fn json(value: &serde_json::Value) -> Tree {
-    Tree::of(value)
+    Tree::from_value(value)
 }
 
 /// A schema with more entries.
@@ -89,7 +89,7 @@ impl Writer {
             ("type", Tree::text("object")),
             ("additionalProperties", Tree::Bool(false)),
         ]);
-        let required = (!required.is_empty()).then(|| ("required", Tree::of(&required)));
+        let required = (!required.is_empty()).then(|| ("required", Tree::from_value(&required)));
         let either = (!either.is_empty()).then_some(("anyOf", Tree::List(either)));
         let properties = ("properties", Tree::Table(properties));
         with(schema, required.into_iter().chain(either).chain([properties]))
@@ -167,7 +167,7 @@ impl Writer {
     /// A reference to a kind of value, which is defined once.
     fn defined(&mut self, kind: &Defined) -> Tree {
         let schema = with_help(kind.help, self.holds(kind.holds));
-        let examples = (!kind.examples.is_empty()).then(|| ("examples", Tree::of(&kind.examples)));
+        let examples = (!kind.examples.is_empty()).then(|| ("examples", Tree::from_value(&kind.examples)));
         self.define(kind.name, with(schema, examples))
     }
 

@@ -98,7 +98,7 @@ pub(super) fn classify(
 /// The handshake fragment in an unprotected record. The fragment in a protected record is unknown.
 fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
     match record.form {
-        Form::Plaintext { .. } => Piece::of(content, record.body()),
+        Form::Plaintext { .. } => Piece::from_content(content, record.body()),
         _ => None,
     }
 }

@@ -230,7 +230,7 @@ pub struct Piece {
 
 impl Piece {
     /// The handshake fragment at the start of a record of this `content` type.
-    pub fn of(content: u8, plaintext: &[u8]) -> Option<Self> {
+    pub fn from_content(content: u8, plaintext: &[u8]) -> Option<Self> {
         match content {
             content::HANDSHAKE => Message::parse(plaintext).map(|message| message.piece),
             content::CHANGE_CIPHER_SPEC => Some(Self {

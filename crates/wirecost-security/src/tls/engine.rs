@@ -108,7 +108,7 @@ impl<E: Endpoint> Engine<E> {
     /// The negotiated parameters of a flow.
     pub(super) fn negotiated(&self, flow: FlowId) -> Option<Negotiated> {
         let state = self.flows.get(&flow)?;
-        Some(Negotiated::of(state.connection()))
+        Some(Negotiated::from_connection(state.connection()))
     }
 
     /// Forgets every flow: the client has a new one.

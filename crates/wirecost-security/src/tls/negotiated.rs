@@ -20,7 +20,7 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    pub(super) fn of(connection: &CommonState) -> Self {
+    pub(super) fn from_connection(connection: &CommonState) -> Self {
         let suite = connection.negotiated_cipher_suite();
         let suite = suite.and_then(|suite| suite.suite().as_str());
         let group = connection.negotiated_key_exchange_group();

@@ -32,7 +32,7 @@ impl Links for OnlyLink {
 
 impl OnlyLink {
     pub(crate) fn new() -> Self {
-        Self::of(LinkConfig::symmetric(Duration::from_millis(10)))
+        Self::from_config(LinkConfig::symmetric(Duration::from_millis(10)))
     }
 
     /// A line on which no segment arrives together with another.
@@ -41,10 +41,10 @@ impl OnlyLink {
         for way in [&mut config.up, &mut config.down] {
             way.rate = "100Mbit".parse().ok();
         }
-        Self::of(config)
+        Self::from_config(config)
     }
 
-    pub(crate) fn of(config: LinkConfig) -> Self {
+    pub(crate) fn from_config(config: LinkConfig) -> Self {
         Self(Link::new(config, Rng::new(1)))
     }
 

@@ -22,7 +22,7 @@ pub(super) fn describe(packet: &Packet<'_>, mut give: impl FnMut(&Span)) -> Desc
     give(&span(ip_bytes, Layer::Ip, phase, cause));
     give(&span(transport_bytes, Layer::Transport, phase, cause));
     let mut original = 0;
-    let resent = Resent::of(packet);
+    let resent = Resent::from_packet(packet);
     let mut at = 0;
     for span in packet.spans {
         let (again, new) = resent.split(at, span);
@@ -58,7 +58,7 @@ struct Resent {
 }
 
 impl Resent {
-    fn of(packet: &Packet<'_>) -> Self {
+    fn from_packet(packet: &Packet<'_>) -> Self {
         let Transport::Tcp { placement, .. } = packet.transport else {
             return Self {
                 bytes: 0,

@@ -211,7 +211,7 @@ fn derive(all: &mut BTreeMap<String, String>) {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    fn collect(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_a_load_does_not_say_follows_from_what_it_says() {
-        let few = Target::Apache.settings_with(&of(&[("workers", "2"), ("store", "mariadb")]));
+        let few = Target::Apache.settings_with(&collect(&[("workers", "2"), ("store", "mariadb")]));
         assert_eq!(
             (few["workers_ready"].as_str(), few["store_connections"].as_str()),
             ("2", "18")
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_value_that_is_none_is_refused_with_those_that_are() {
         let refused = |target: Target, pairs: &[(&str, &str)]| {
-            let given = of(pairs);
+            let given = collect(pairs);
             given
                 .keys()
                 .find_map(|name| target.refuses_setting(&given, name))

@@ -65,7 +65,7 @@ impl Conversation {
             command::EXECUTE => {
                 self.is_inserting = true;
                 let parts = execute_parts(bytes).unwrap_or(plain);
-                (Command::Execute(Inserted::of(bytes, parts)), parts)
+                (Command::Execute(Inserted::from_packet(bytes, parts)), parts)
             }
             command::PREPARE => (Command::Prepare, plain),
             command::QUERY | command::PING => (Command::Query, plain),

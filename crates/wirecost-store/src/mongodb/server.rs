@@ -73,7 +73,7 @@ impl ServerDialect for Conversation {
             } else {
                 Phase::Connect
             },
-            insert: is_insert.then(|| Inserted::of(packet, parts)),
+            insert: is_insert.then(|| Inserted::from_packet(packet, parts)),
             answer: Some(self.answer(request(packet), &document)?),
         })
     }

@@ -109,7 +109,7 @@ impl ServerDialect for Conversation {
             frontend::PARSE => message(backend::PARSE_COMPLETE, &mut self.pending, |_| {})?,
             frontend::BIND => {
                 reply.parts = bind_parts(packet)?.unwrap_or(reply.parts);
-                reply.insert = Some(Inserted::of(packet, reply.parts));
+                reply.insert = Some(Inserted::from_packet(packet, reply.parts));
                 self.is_bound = true;
                 self.state = State::Inserting;
                 reply.phase = Phase::Message;

@@ -173,7 +173,10 @@ mod tests {
             ..figure(&samples)
         };
         // Replications differ by far more than the stacks.
-        let [one, other] = [of([1.0, 5.0, 9.0, 13.0]), of([1.5, 5.4, 9.6, 13.5])];
+        let [one, other] = [
+            make_figure([1.0, 5.0, 9.0, 13.0]),
+            make_figure([1.5, 5.4, 9.6, 13.5]),
+        ];
         assert_eq!(judged(&one, &other), Judgement::Less);
         let [apart, others] = [&one, &other].map(|figure| Figure {
             is_replicated: false,
@@ -182,7 +185,10 @@ mod tests {
         assert_eq!(judged(&apart, &others), Judgement::TooFew);
         assert_eq!(judged(&one, &one), Judgement::Equal);
         assert_eq!(
-            judged(&of([1.0, 5.0, 9.0, 13.0]), &of([1.5, 4.4, 9.6, 12.5])),
+            judged(
+                &make_figure([1.0, 5.0, 9.0, 13.0]),
+                &make_figure([1.5, 4.4, 9.6, 12.5])
+            ),
             Judgement::TooFew
         );
     }
@@ -197,7 +203,7 @@ mod tests {
         assert!((value - 1.0).abs() < 1e-12 && low == 0.0 && (high - 4.0).abs() < 1e-12);
     }
 
-    fn of(value: f64, half: f64) -> Figure {
+    fn make_figure(value: f64, half: f64) -> Figure {
         Figure {
             amount: Amount::seconds(value),
             interval: Some([value - half, value + half]),
@@ -213,7 +219,7 @@ mod tests {
 
     #[test]
     fn an_order_needs_a_distance() {
-        let exact = |value: f64| of(value, 0.0);
+        let exact = |value: f64| make_figure(value, 0.0);
         assert_eq!(judged(&exact(5.098), &exact(5.145)), Judgement::Alike, "0.9 %");
         assert_eq!(judged(&exact(5.098), &exact(5.4)), Judgement::Less);
         assert_eq!(
@@ -223,24 +229,43 @@ mod tests {
         );
         // The intervals do not meet and the values differ by less than the margin, but the true difference may be larger than the
         // margin: the samples are too few.
-        let [one, other] = [of(1.0, 0.02), of(1.04, 0.015)];
+        let [one, other] = [make_figure(1.0, 0.02), make_figure(1.04, 0.015)];
         assert_eq!(judged(&one, &other), Judgement::TooFew);
     }
 
     #[test]
     fn figures_are_judged_as_every_comparison_is() {
-        assert_eq!(judged(&of(1.0, 0.1), &of(2.0, 0.1)), Judgement::Less);
-        assert_eq!(judged(&of(2.0, 0.1), &of(1.0, 0.1)), Judgement::More);
-        assert_eq!(judged(&of(1.0, 0.001), &of(1.02, 0.001)), Judgement::Alike);
-        assert_eq!(judged(&of(1.0, 0.2), &of(1.1, 0.2)), Judgement::TooFew);
-        assert_eq!(judged(&of(1.0, 0.0), &of(1.01, 0.0)), Judgement::Alike, "exact");
-        assert_eq!(judged(&of(2.0, 0.0), &of(2.0, 0.0)), Judgement::Equal);
+        assert_eq!(
+            judged(&make_figure(1.0, 0.1), &make_figure(2.0, 0.1)),
+            Judgement::Less
+        );
+        assert_eq!(
+            judged(&make_figure(2.0, 0.1), &make_figure(1.0, 0.1)),
+            Judgement::More
+        );
+        assert_eq!(
+            judged(&make_figure(1.0, 0.001), &make_figure(1.02, 0.001)),
+            Judgement::Alike
+        );
+        assert_eq!(
+            judged(&make_figure(1.0, 0.2), &make_figure(1.1, 0.2)),
+            Judgement::TooFew
+        );
+        assert_eq!(
+            judged(&make_figure(1.0, 0.0), &make_figure(1.01, 0.0)),
+            Judgement::Alike,
+            "exact"
+        );
+        assert_eq!(
+            judged(&make_figure(2.0, 0.0), &make_figure(2.0, 0.0)),
+            Judgement::Equal
+        );
     }
 
     #[test]
     fn a_figure_of_too_few_samples_tells_nothing() {
         let few = figure(&[1.0, 2.0]);
-        assert_eq!(judged(&few, &of(9.0, 0.0)), Judgement::TooFew);
+        assert_eq!(judged(&few, &make_figure(9.0, 0.0)), Judgement::TooFew);
     }
 
     #[test]
@@ -249,17 +274,23 @@ mod tests {
             let judgement = judged(&one, &other);
             undecided(judgement, ["a", "b"], [&one, &other], 0.05)
         };
-        assert_eq!(said(of(1.0, 0.2), of(1.0, 0.2)), "a and b are equal");
         assert_eq!(
-            said(of(1.0, 0.001), of(1.02, 0.001)),
+            said(make_figure(1.0, 0.2), make_figure(1.0, 0.2)),
+            "a and b are equal"
+        );
+        assert_eq!(
+            said(make_figure(1.0, 0.001), make_figure(1.02, 0.001)),
             "no difference of note between a 1 s and b 1.02 s: less than 5 %"
         );
         // Reaches of 0.1 each make one of 0.141 at 20 samples; 20 x (1.4294 x 0.1414 / 0.05)^2 = 326.9.
         assert_eq!(
-            said(of(1.0, 0.1), of(1.01, 0.1)),
+            said(make_figure(1.0, 0.1), make_figure(1.01, 0.1)),
             "too few samples to tell a from b; about 327 of each would show a difference of 5 %"
         );
-        assert_eq!(said(of(0.0, 0.0), of(0.0, 0.0)), "a and b are equal");
+        assert_eq!(
+            said(make_figure(0.0, 0.0), make_figure(0.0, 0.0)),
+            "a and b are equal"
+        );
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl JudgedSuspect {
 }
 
 impl Change {
-    fn of(without: &Figure, with: &Figure) -> Self {
+    fn from_figures(without: &Figure, with: &Figure) -> Self {
         let times = without.amount.value / with.amount.value;
         Self {
             reference: without.reference.clone(),
@@ -151,7 +151,7 @@ impl Court<'_> {
                 .zip(&outcome.figures)
                 // What the set-up does not change explains nothing.
                 .filter(|(without, with)| without.amount != with.amount)
-                .map(|(without, with)| Change::of(without, with))
+                .map(|(without, with)| Change::from_figures(without, with))
                 .collect(),
             ours: Some(outcome.ours),
             missing: None,

@@ -35,11 +35,11 @@ pub(super) struct ClaimView<'a> {
 
 impl<'a> ClaimView<'a> {
     /// The view of a claim. Its runs are in `folder`, which is empty or ends with a slash.
-    pub(super) fn of(claim: &'a Judged, claims: &Claims, evidence: &Evidence, folder: &str) -> Self {
+    pub(super) fn from_claim(claim: &'a Judged, claims: &Claims, evidence: &Evidence, folder: &str) -> Self {
         let scale = strip::scale(claim.points.iter());
         let last = claim.points.len().saturating_sub(1);
         let points = claim.points.iter().enumerate();
-        let points = points.map(|(index, point)| PointView::of(point, claim, scale, index == last));
+        let points = points.map(|(index, point)| PointView::from_point(point, claim, scale, index == last));
         let points: Vec<PointView<'_>> = points.collect();
         let has_more = points.len() > 1 || points.iter().any(PointView::says_more);
         let suspect = |suspect: &JudgedSuspect| sentence(&capitalised(&suspect.sentence()));
@@ -74,7 +74,7 @@ impl<'a> ClaimView<'a> {
                 .collect(),
             packets: packets(claim, evidence, folder),
             differs: touching(claims, claim),
-            figures: figures.map(FigureView::of).collect(),
+            figures: figures.map(FigureView::from_figure).collect(),
         }
     }
 }
@@ -169,7 +169,7 @@ struct ReadingView {
 }
 
 impl<'a> PointView<'a> {
-    fn of(point: &'a JudgedPoint, claim: &Judged, scale: Option<Scale>, has_labels: bool) -> Self {
+    fn from_point(point: &'a JudgedPoint, claim: &Judged, scale: Option<Scale>, has_labels: bool) -> Self {
         let at = point.at.iter();
         let at = at.map(|(name, value)| format!("{name} {value}"));
         let given = formula(point).and_then(|formula| formula.split(" = ").next());
@@ -215,7 +215,7 @@ struct FigureView<'a> {
 }
 
 impl<'a> FigureView<'a> {
-    fn of(figure: &'a FigureRecord) -> Self {
+    fn from_figure(figure: &'a FigureRecord) -> Self {
         let interval = match figure.interval {
             _ if figure.exact => "exact".to_owned(),
             Some(ends) => {

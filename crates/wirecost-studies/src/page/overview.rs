@@ -35,7 +35,7 @@ struct Square<'a> {
 }
 
 impl<'a> Board<'a> {
-    pub(super) fn of(study: &Shown<'a>) -> Self {
+    pub(super) fn from_study(study: &Shown<'a>) -> Self {
         let of = |list: List| squares(study.judged.iter().filter(|claim| claim.list == list));
         Self {
             study: &study.claims.study,

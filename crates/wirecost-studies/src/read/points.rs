@@ -258,7 +258,10 @@ fn check_unit(claim: &Node, question: &Question, published: Option<&Published>) 
         Question::Ratio(_) => ("ratio", Dimension::NONE),
         Question::Arithmetic { result, .. } => ("arithmetic", result.dimension),
         Question::Model(model) => ("model", model.dimension),
-        Question::Value(of) => ("value", Dimension::of(of.metric.quantity_of(of.aggregation))),
+        Question::Value(of) => (
+            "value",
+            Dimension::from_quantity(of.metric.quantity_of(of.aggregation)),
+        ),
         Question::Order(_)
         | Question::Trend(_)
         | Question::Limit(_)
@@ -320,7 +323,7 @@ fn order(node: &Node) -> Result<Question, ScenarioError> {
 
 /// Figures that are compared with one another are in one unit.
 fn of_one_unit(node: &Node, key: &str, all: &[Reference]) -> Result<(), ScenarioError> {
-    let unit = |of: &Reference| Dimension::of(of.metric.quantity_of(of.aggregation));
+    let unit = |of: &Reference| Dimension::from_quantity(of.metric.quantity_of(of.aggregation));
     match all.iter().find(|other| unit(other) != unit(&all[0])) {
         None => Ok(()),
         Some(other) => {
@@ -425,7 +428,7 @@ fn curves(node: &Node) -> Result<Question, ScenarioError> {
     let of = nodes.iter().map(reference).collect::<Result<Vec<_>, _>>()?;
     of_one_unit(node, "curves", &of)?;
     if let Position::Below(limit) = &position {
-        let unit = Dimension::of(of[0].metric.quantity_of(of[0].aggregation));
+        let unit = Dimension::from_quantity(of[0].metric.quantity_of(of[0].aggregation));
         if limit.amount.dimension != unit {
             return Err(table.error("at", format!("{limit} has another unit than {}", of[0])));
         }

@@ -22,7 +22,7 @@ pub(crate) struct Resting {
 
 impl Resting {
     /// The connection as bytes; `None` if it has memory that is not in them.
-    pub(crate) fn of(open: &mut Synchronized) -> Option<Self> {
+    pub(crate) fn from_open(open: &mut Synchronized) -> Option<Self> {
         if !open.can_be_packed() {
             return None;
         }

@@ -323,7 +323,7 @@ impl Recovery {
 }
 
 impl Range {
-    const fn of(record: &Record) -> Self {
+    const fn from_record(record: &Record) -> Self {
         Self {
             sequence: record.sequence,
             len: record.len,

@@ -83,7 +83,7 @@ impl Recovery {
     /// The next range for retransmission; the same one until you call [`Recovery::sent`] for it.
     pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
         if self.probe.is_retransmission_due() {
-            return self.scoreboard.tail().map(Range::of);
+            return self.scoreboard.tail().map(Range::from_record);
         }
         if self.retransmit != Retransmit::Lost || !self.has_room() {
             return None;
@@ -92,7 +92,7 @@ impl Recovery {
         if self.config.recovery.collapse {
             while self.scoreboard.collapse_next(index, self.segment_bytes) {}
         }
-        self.scoreboard.get(index).map(Range::of)
+        self.scoreboard.get(index).map(Range::from_record)
     }
 
     /// Splits the segment that starts at `sequence`: at most `len` of it leave now.

@@ -41,8 +41,8 @@ struct Difference<'a> {
 }
 
 fn difference<'a>(trace: &'a Trace, replayed: &'a [Packet], side: Side) -> Option<Difference<'a>> {
-    let expected = of(side, &trace.packets);
-    let got = of(side, replayed);
+    let expected = select(side, &trace.packets);
+    let got = select(side, replayed);
     let differences = (0..expected.len().max(got.len())).map(|index| Difference {
         side,
         ordinal: index + 1,
@@ -84,7 +84,7 @@ impl Difference<'_> {
     }
 }
 
-fn of(side: Side, packets: &[Packet]) -> Vec<&Packet> {
+fn select(side: Side, packets: &[Packet]) -> Vec<&Packet> {
     packets.iter().filter(|packet| packet.from == side).collect()
 }
 

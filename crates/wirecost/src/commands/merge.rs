@@ -20,7 +20,7 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let sources: Vec<RunFolder> = arguments.runs.iter().map(|path| RunFolder::open(path)).collect();
-    if Sources::of(&sources).map_err(failed)?.kind() == Kind::Nbiot {
+    if Sources::from_folders(&sources).map_err(failed)?.kind() == Kind::Nbiot {
         return reports_in_cells(&sources, arguments);
     }
     let out = folder::of_run(arguments.out.as_deref())?;

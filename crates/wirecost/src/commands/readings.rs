@@ -93,7 +93,7 @@ impl Opening {
     ///
     /// A server of MQTT answers CONNECT with CONNACK, and publications with nothing or with acknowledgements, which are small
     /// (MQTT 5, sections 3.2 and 3.4). The answers of HTTP are not: a status line and a field take more.
-    fn of(records: &[Record]) -> Self {
+    fn from_records(records: &[Record]) -> Self {
         let Some((first, later)) = records.split_first() else {
             return Self::No;
         };
@@ -136,7 +136,7 @@ impl Readings {
         for connection in self.records.chunk_by(|_, next| !next.is_first) {
             let opening = match mqtt {
                 true => Opening::Yes,
-                false => Opening::of(connection),
+                false => Opening::from_records(connection),
             };
             for record in connection {
                 if record.is_small() {

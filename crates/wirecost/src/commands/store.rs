@@ -67,8 +67,8 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
         .transpose()?;
     let clock = Clock::start();
     let interrupt = Interrupt::install()?;
-    let mut first = Way::of(Place::First, arguments, clock)?;
-    let behind = behind.map(|arguments| Way::of(Place::Behind, &arguments, clock));
+    let mut first = Way::from_arguments(Place::First, arguments, clock)?;
+    let behind = behind.map(|arguments| Way::from_arguments(Place::Behind, &arguments, clock));
     // Both before either runs: a mistake in the second must not be found when the first has taken readings.
     let behind = behind.transpose()?;
     let dashboard = dashboard(arguments, clock)?;

@@ -51,7 +51,7 @@ impl Entry {
         Self { goes: 0, text }
     }
 
-    pub(super) const fn of(goes: u8, text: String) -> Self {
+    pub(super) const fn from_text(goes: u8, text: String) -> Self {
         Self { goes, text }
     }
 }

@@ -82,9 +82,9 @@ fn progress(state: &State, width: usize, dress: Dress) -> String {
     };
     let entries = [
         Entry::always(format!("{:<NAME$}", number_of_phase(state))),
-        Entry::of(2, bar),
+        Entry::from_text(2, bar),
         Entry::always(end),
-        Entry::of(
+        Entry::from_text(
             1,
             state
                 .remaining
@@ -123,7 +123,7 @@ fn rate(state: &State, width: usize, dress: Dress) -> String {
         Entry::always(format!("{:<NAME$}", "rate")),
         Entry::always(format!("{:>9}/s offered", number::rate(state.now.offered))),
         Entry::always(acknowledged(state)),
-        Entry::of(1, asked),
+        Entry::from_text(1, asked),
     ];
     with_sparks(fitted(&entries, width), &values, width, dress)
 }
@@ -177,12 +177,15 @@ fn response(state: &State, width: usize, dress: Dress) -> String {
                 [times.p50, times.p99, times.max].map(|nanos| time(Some(nanos as f64), state.now.standing));
             entries.push(Entry::always(format!("p50 {p50:>6}")));
             entries.push(Entry::always(format!("p99 {p99:>6} ms")));
-            entries.push(Entry::of(1, format!("max {max:>6} ms")));
+            entries.push(Entry::from_text(1, format!("max {max:>6} ms")));
         }
         None => entries.push(Entry::always("nothing was answered in this second".into())),
     }
     if let Some(lag) = state.now.lag {
-        entries.push(Entry::of(2, format!("lag p99 {}", number::duration(lag as f64))));
+        entries.push(Entry::from_text(
+            2,
+            format!("lag p99 {}", number::duration(lag as f64)),
+        ));
     }
     with_sparks(fitted(&entries, width), &values, width, dress)
 }
@@ -236,9 +239,9 @@ fn sides(state: &State, width: usize) -> String {
         Entry::always(format!("{:<NAME$}", "machine")),
         Entry::always(connected),
         Entry::always(of_side("generator", state.generator)),
-        Entry::of(2, memory(state.generator)),
-        Entry::of(1, of_side("target", state.target)),
-        Entry::of(3, memory(state.target)),
+        Entry::from_text(2, memory(state.generator)),
+        Entry::from_text(1, of_side("target", state.target)),
+        Entry::from_text(3, memory(state.target)),
     ];
     fitted(&entries, width)
 }

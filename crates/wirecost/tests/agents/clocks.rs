@@ -99,7 +99,7 @@ fn an_agent_on_a_clock_5000_s_ahead_is_found_within_its_bound() {
         "--join",
     ]);
     ahead.arg(coordinator.join_file()).args(["--name", "ahead"]);
-    let agents = [coordinator.agent(&["--name", "here"]), Agent::of(ahead)];
+    let agents = [coordinator.agent(&["--name", "here"]), Agent::from_command(ahead)];
     let ended = coordinator.end();
     ended.ended_well();
     agents

@@ -125,12 +125,12 @@ fn agents_in_two_namespaces_load_a_broker_in_a_third_one() {
         "10.79.0.3:7700",
     ]);
     command.args(["--json", "summary.json", "--out", "run"]);
-    let coordinator = Coordinator::of(command, home);
+    let coordinator = Coordinator::from_command(command, home);
     coordinator.waits();
     let agents = [1, 2].map(|number| {
         let mut command = net.command(number, WIRECOST);
         command.args(["agent", "--join"]).arg(coordinator.join_file());
-        Agent::of(command)
+        Agent::from_command(command)
     });
     let ended = coordinator.end();
     ended.ended_well();
@@ -183,7 +183,7 @@ fn an_agent_whose_link_goes_down_is_named_and_the_other_goes_on() {
         "--out",
         "run",
     ]);
-    let coordinator = Coordinator::of(command, home);
+    let coordinator = Coordinator::from_command(command, home);
     coordinator.waits();
     let agent = |number: u32, name: &str| {
         let mut command = net.command(number, WIRECOST);
@@ -191,7 +191,7 @@ fn an_agent_whose_link_goes_down_is_named_and_the_other_goes_on() {
             .args(["agent", "--join"])
             .arg(coordinator.join_file())
             .args(["--name", name]);
-        Agent::of(command)
+        Agent::from_command(command)
     };
     let (stays, goes) = (agent(1, "stays"), agent(2, "goes"));
     let journal = coordinator.home().join("run/journal.jsonl");

@@ -47,10 +47,10 @@ impl Coordinator {
         let mut command = wirecost(home.path());
         command.args(["load", "--json", "summary.json", "--out", "run"]);
         with(&mut command);
-        Self::of(command, home)
+        Self::from_command(command, home)
     }
 
-    pub(crate) fn of(mut command: Command, home: TempDir) -> Self {
+    pub(crate) fn from_command(mut command: Command, home: TempDir) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let process = command.spawn().expect("the load starts");
         Self { process, home }
@@ -110,10 +110,10 @@ impl Agent {
     pub(crate) fn start(join: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(WIRECOST);
         command.args(["agent", "--join"]).arg(join).args(arguments);
-        Self::of(command)
+        Self::from_command(command)
     }
 
-    pub(crate) fn of(mut command: Command) -> Self {
+    pub(crate) fn from_command(mut command: Command) -> Self {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -106,7 +106,7 @@ fn agents_run_the_loads_of_a_scenario() {
     let mut command = wirecost(home.path());
     let arguments = "run a.yaml --json summary.json --out run --agents 2 --listen 127.0.0.1:0";
     command.args(arguments.split(' '));
-    let coordinator = Coordinator::of(command, home);
+    let coordinator = Coordinator::from_command(command, home);
     coordinator.waits();
     let agents = [coordinator.agent(&[]), coordinator.agent(&[])];
     let ended = coordinator.end();
@@ -197,7 +197,7 @@ fn agents_that_have_no_cpu_left_make_the_load_invalid() {
         command
             .args(["-c", "0", WIRECOST, "agent", "--join"])
             .arg(coordinator.join_file());
-        Agent::of(command)
+        Agent::from_command(command)
     };
     let agents = [on_one_cpu(), on_one_cpu()];
     let ended = coordinator.end();

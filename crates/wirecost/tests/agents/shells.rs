@@ -53,7 +53,7 @@ fn run_with(ssh: &str, home: TempDir, arguments: &str) -> Ended {
         "127.0.0.1:0",
     ]);
     command.args(arguments.split(' '));
-    Coordinator::of(command, home).end()
+    Coordinator::from_command(command, home).end()
 }
 
 /// A server of SSH on loopback that lets in who has the key `client` of its folder, as root. Dropping it ends it.

@@ -144,13 +144,13 @@ impl Run {
     /// value; on kernel sockets unless they name an engine.
     pub(crate) fn compare(arguments: &str) -> Self {
         need_root();
-        Self::of(arguments, |command, _| command)
+        Self::from_arguments(arguments, |command, _| command)
     }
 
     /// The same as a user without privileges.
     pub(crate) fn compare_as_nobody(arguments: &str) -> Self {
         need_root();
-        Self::of(arguments, as_nobody)
+        Self::from_arguments(arguments, as_nobody)
     }
 
     /// A run in which nothing was sent twice: on a link without loss that is so wherever the machine is not so late that a
@@ -171,7 +171,7 @@ impl Run {
         sections.flatten().any(resent)
     }
 
-    fn of(arguments: &str, prepare: impl FnOnce(Command, &Path) -> Command) -> Self {
+    fn from_arguments(arguments: &str, prepare: impl FnOnce(Command, &Path) -> Command) -> Self {
         let home = open_folder();
         let mut command = wirecost(home.path());
         command

@@ -101,7 +101,7 @@ fn the_database_beside_apache_has_a_password_of_the_run() {
                     phases: [{do: publish, rate: 20/s, duration: 60s}]\n";
     std::fs::write(home.path().join("load.yaml"), scenario).expect("a scenario");
     let words = "run --quiet -o run load.yaml";
-    let running = Running::of(wirecost(home.path()), home, words, ("apache", 80));
+    let running = Running::start(wirecost(home.path()), home, words, ("apache", 80));
     nothing_can_be_done_to(&running, &[80, 3306]);
     let said = said_within(
         &running,

@@ -40,11 +40,11 @@ impl Running {
         need_root();
         let home = open_folder();
         let words = format!("{LOAD} --target {target} {stack}");
-        Self::of(wirecost(home.path()), home, &words, (name, port))
+        Self::start(wirecost(home.path()), home, &words, (name, port))
     }
 
     /// The same by a command and its words.
-    fn of(mut command: Command, home: TempDir, words: &str, (name, port): (&'static str, u16)) -> Self {
+    fn start(mut command: Command, home: TempDir, words: &str, (name, port): (&'static str, u16)) -> Self {
         command.args(words.split(' '));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let running = Self {
@@ -319,7 +319,7 @@ fn the_server_of_an_ordinary_user_is_that_user() {
     let home = open_folder();
     let command = as_nobody(wirecost(home.path()), home.path());
     let words = format!("{LOAD} --target mosquitto mqtt-qos1");
-    let running = Running::of(command, home, &words, ("mosquitto", 1883));
+    let running = Running::start(command, home, &words, ("mosquitto", 1883));
     for pid in running.pids() {
         assert!(users(pid).iter().all(|user| *user == NOBODY));
         is_alone(pid);

@@ -104,7 +104,12 @@ fn a_threshold_judges_all_in_bytes() {
     }
     for cell in summary(home.path(), "run").cells {
         let all_in = cell.all_in.expect("all-in bytes");
-        assert_eq!(Some(all_in), wirecost_results::AllIn::of(&cell), "{}", cell.stack);
+        assert_eq!(
+            Some(all_in),
+            wirecost_results::AllIn::from_cell(&cell),
+            "{}",
+            cell.stack
+        );
     }
 }
 

@@ -206,7 +206,7 @@ fn with_tls(protocol: &str) -> (Server, Pin) {
     let more = ["--tls", "--cert", texts[0], "--key", texts[1]];
     (
         Server::builtin_with(protocol, own_port(), &more),
-        Pin::of(&identity),
+        Pin::from_identity(&identity),
     )
 }
 

@@ -78,7 +78,7 @@ impl Drop for Disk {
 
 impl Database {
     /// A server with the table of readings, if it is asked for.
-    pub(crate) fn of(store: Sql, login: Login, with_table: bool) -> Self {
+    pub(crate) fn from_store(store: Sql, login: Login, with_table: bool) -> Self {
         Self::made(store, login, with_table, false)
     }
 
@@ -89,7 +89,7 @@ impl Database {
 
     /// A PostgreSQL for `localhost` that takes connections over TLS alone; the certificate of its authority in PEM.
     pub(crate) fn over_tls() -> (Self, String) {
-        let mut database = Self::of(Sql::Postgres, Login::Password, false);
+        let mut database = Self::from_store(Sql::Postgres, Login::Password, false);
         database.kill();
         let authority = Authority::generate().expect("an authority");
         let identity = authority

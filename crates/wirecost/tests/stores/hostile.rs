@@ -109,7 +109,7 @@ impl Session {
 fn what_follows_16_mib_of_a_reading_is_no_command_to_mariadb() {
     const TOPIC: usize = 255;
     const HEAD: usize = 1 + 4 + 1 + 4 + 1 + 1 + 3 + TOPIC + 8 + 4;
-    let database = Database::of(Sql::Mariadb, Login::Trust, false);
+    let database = Database::from_store(Sql::Mariadb, Login::Trust, false);
     database.sql("CREATE TABLE precious (x INT)");
     let config = Config {
         setup: Store::Mariadb.create_table(Column::Json).into_iter().collect(),
@@ -158,14 +158,14 @@ fn storing(home: &TempDir, broker: u16, store: &str, more: &[&str]) -> Storing {
     command
         .args(["store", &broker, store, "--set-aside", "aside.jsonl"])
         .args(more);
-    Storing::of(command)
+    Storing::from_command(command)
 }
 
 #[test]
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn a_reading_above_mariadbs_largest_packet_is_set_aside_and_those_behind_it_are_stored() {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(Sql::Mariadb, Login::Trust, false);
+    let database = Database::from_store(Sql::Mariadb, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let storing = storing(&home, port, &database.url(), &[]);
     let mut device = connected(SocketAddr::from(([127, 0, 0, 1], port)), 1);
@@ -268,7 +268,7 @@ fn what_cannot_be_set_aside_is_held_until_it_can() {
     let mut command = wirecost(home.path());
     command.args(["store", &format!("mqtt://127.0.0.1:{port}/sensors/%23"), &url]);
     command.args(more);
-    let storing = Storing::of(command);
+    let storing = Storing::from_command(command);
     let mut device = connected(SocketAddr::from(([127, 0, 0, 1], port)), 1);
     publish(&mut device, "sensors/a", &[b'1'; 2000]);
     storing.hears("cannot set a reading aside in later/aside.jsonl: No such file or directory");
@@ -307,7 +307,7 @@ fn what_json_of_mariadb_refuses_is_kept_as_bytes() {
 
 fn odd_readings_are_kept(store: Sql) {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(store, Login::Trust, false);
+    let database = Database::from_store(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let storing = storing(&home, port, &database.url(), &[]);
     let mut device = connected(SocketAddr::from(([127, 0, 0, 1], port)), 1);

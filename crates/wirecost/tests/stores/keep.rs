@@ -63,11 +63,11 @@ impl Storing {
             &database.url(),
         ]);
         command.args(more.split_whitespace());
-        Self::of(command)
+        Self::from_command(command)
     }
 
     /// Runs the command, and waits until it is subscribed.
-    pub(crate) fn of(mut command: Command) -> Self {
+    pub(crate) fn from_command(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("wirecost store");
         let stderr = BufReader::new(child.stderr.take().expect("stderr"));
@@ -168,7 +168,7 @@ fn what_finds_no_room_stays_with_a_broker_of_version_3_1_1_too() {
 
 fn outlasts(store: Sql, more: &str, loses: bool) {
     let home = TempDir::new().expect("a folder");
-    let mut database = Database::of(store, Login::Trust, false);
+    let mut database = Database::from_store(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let storing = Storing::start(&home, port, &database, more);
     let publishing = thread::spawn({
@@ -272,7 +272,7 @@ fn postgresql_over_tls_is_trusted_by_its_authority_alone() {
     let mut command = wirecost(home.path());
     command.env("WIRECOST_STORE_PASSWORD", PASSWORD);
     command.args(["store", &broker, &url, "--store-tls", "--cacert", "ca.pem"]);
-    let storing = Storing::of(command);
+    let storing = Storing::from_command(command);
     publish(&home, port, 50);
     eventually("all rows", || database.rows() == 50);
     assert_eq!(storing.counts()[..2], [50, 50]);
@@ -280,7 +280,7 @@ fn postgresql_over_tls_is_trusted_by_its_authority_alone() {
 
 fn expires(store: Sql, first: &str) {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(store, Login::Trust, false);
+    let database = Database::from_store(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let storing = Storing::start(&home, port, &database, "--ttl 5s");
     publish(&home, port, 20);
@@ -294,7 +294,7 @@ fn expires(store: Sql, first: &str) {
 #[ignore = "needs root and postgresql"]
 fn readings_that_expire_in_the_first_store_stay_in_the_one_behind_it() {
     let home = TempDir::new().expect("a folder");
-    let [fog, cloud] = [(), ()].map(|()| Database::of(Sql::Postgres, Login::Trust, false));
+    let [fog, cloud] = [(), ()].map(|()| Database::from_store(Sql::Postgres, Login::Trust, false));
     let (_broker, port) = broker(&home);
     let more = format!("--ttl 5s --behind {}", cloud.url());
     let storing = Storing::start(&home, port, &fog, &more);
@@ -311,7 +311,7 @@ fn readings_that_expire_in_the_first_store_stay_in_the_one_behind_it() {
 #[ignore = "needs root and postgresql"]
 fn a_store_behind_that_cannot_be_used_ends_both_before_anything_runs() {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(Sql::Postgres, Login::Trust, false);
+    let database = Database::from_store(Sql::Postgres, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let (broker, url) = (format!("mqtt://127.0.0.1:{port}"), database.url());
     for (behind, code, words) in [
@@ -332,7 +332,7 @@ fn a_store_behind_that_cannot_be_used_ends_both_before_anything_runs() {
 #[ignore = "needs root and postgresql"]
 fn an_absent_database_or_broker_is_said_before_anything_runs() {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(Sql::Postgres, Login::Trust, false);
+    let database = Database::from_store(Sql::Postgres, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let (url, broker) = (database.url(), format!("mqtt://127.0.0.1:{port}"));
     let nowhere = url.replace("/readings", "/nowhere");

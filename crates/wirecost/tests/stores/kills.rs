@@ -34,7 +34,7 @@ fn a_store_that_is_killed_loses_nothing_on_its_way_to_mariadb() {
 /// Kills the store once while it has readings without an answer from the database.
 fn loses_nothing(store: Sql, more: &str) {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(store, Login::Trust, false);
+    let database = Database::from_store(store, Login::Trust, false);
     let (_broker, port) = broker(&home);
     let storing = Storing::start(&home, port, &database, more);
     let publishing = thread::spawn({
@@ -63,7 +63,7 @@ fn loses_nothing(store: Sql, more: &str) {
 #[ignore = "needs root and postgresql"]
 fn what_is_published_between_two_runs_is_stored_by_the_second() {
     let home = TempDir::new().expect("a folder");
-    let database = Database::of(Sql::Postgres, Login::Trust, false);
+    let database = Database::from_store(Sql::Postgres, Login::Trust, false);
     let (_broker, port) = broker(&home);
     for (more, rows) in [("", 20), ("--clean --client-id clean", 20)] {
         Storing::start(&home, port, &database, more).counts();

@@ -69,7 +69,7 @@ fn every_message_that_mariadb_acknowledged_is_a_row() {
 }
 
 fn rows_are_messages(store: Sql) {
-    let database = Database::of(store, Login::Trust, true);
+    let database = Database::from_store(store, Login::Trust, true);
     let arguments = format!(
         "{} -c 10 -r 500/s -n 1000 --size 100B --inflight 16",
         database.url()
@@ -168,7 +168,7 @@ fn mariadb_takes_a_password_and_refuses_a_wrong_one_in_its_words() {
 }
 
 fn password_is_proven(store: Sql, words: &str) {
-    let database = Database::of(store, Login::Password, true);
+    let database = Database::from_store(store, Login::Password, true);
     let publish = published(&load(&format!(
         "{} --user wirecost -c 2 -r 50/s -n 20",
         database.url()
@@ -214,7 +214,7 @@ fn a_database_or_a_table_that_mariadb_does_not_have_is_named() {
 }
 
 fn absent_is_named(store: Sql, words: [&str; 2]) {
-    let database = Database::of(store, Login::Trust, false);
+    let database = Database::from_store(store, Login::Trust, false);
     let url = database.url();
     for (url, words) in [url.replace("/readings", "/nowhere"), url].iter().zip(words) {
         let home = TempDir::new().expect("a folder");

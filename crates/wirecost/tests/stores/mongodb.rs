@@ -169,7 +169,7 @@ fn readings_expire_in_the_mongodb_of_the_environment_and_stay_in_one_beside_it()
         let mut command = wirecost(home.path());
         let broker = format!("mqtt://127.0.0.1:{port}/sensors/%23");
         command.args(["store", &broker, url]).args(more);
-        Storing::of(command)
+        Storing::from_command(command)
     };
     let stores = [storing(&expiring, &["--ttl", "20s"]), storing(&permanent, &[])];
     publish(&home, port, 20);

@@ -30,7 +30,7 @@ const FIRST_TIME: &str = "!(tcp.analysis.retransmission || tcp.analysis.fast_ret
 fn what_sensors_send_is_what_broker_bridge_and_store_count() {
     need_program("mosquitto", "mosquitto");
     let home = open_folder();
-    let mut database = Database::of(Sql::Postgres, Login::Trust, false);
+    let mut database = Database::from_store(Sql::Postgres, Login::Trust, false);
     let mut command = wirecost(home.path());
     let folder = home.path().join("run");
     command.args([
@@ -54,7 +54,7 @@ fn what_sensors_send_is_what_broker_bridge_and_store_count() {
     database.move_to(broker.expect("a broker"));
     let mut store = wirecost(home.path());
     store.args(["store", "mqtt://10.78.1.1/sensors/%23", &database.url()]);
-    let storing = Storing::of(database.beside_it(store));
+    let storing = Storing::from_command(database.beside_it(store));
 
     let said = ended(run);
     assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);

@@ -90,7 +90,7 @@ impl Books {
     }
 
     /// Bytes of one phase; nothing where there were none.
-    pub(crate) fn of(&self, phase: Phase, way: usize) -> Sums {
+    pub(crate) fn sum(&self, phase: Phase, way: usize) -> Sums {
         self.sums.get(&(phase, way)).copied().unwrap_or_default()
     }
 }

@@ -53,7 +53,7 @@ impl Books {
     }
 
     /// Bytes of one step; nothing where there were none.
-    pub(crate) fn of(&self, step: Step, way: usize) -> Sums {
+    pub(crate) fn sum(&self, step: Step, way: usize) -> Sums {
         self.sums.get(&(step, way)).copied().unwrap_or_default()
     }
 

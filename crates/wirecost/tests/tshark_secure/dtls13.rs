@@ -29,7 +29,7 @@ pub(crate) struct Keys(String);
 
 impl Keys {
     /// The key log that a capture holds.
-    pub(crate) fn of(capture: &Path) -> Self {
+    pub(crate) fn from_capture(capture: &Path) -> Self {
         Self(key_log(capture).expect("a capture with its keys"))
     }
 

@@ -175,7 +175,7 @@ fn secure_stacks_cost_what_tshark_sees_over_ipv6() {
 
 fn dtls_1_3(arguments: &str) {
     let run = Run::compare(&format!("{arguments} -n 2 --settle 300ms"));
-    let keys = Keys::of(&run.file("capture/all.pcapng"));
+    let keys = Keys::from_capture(&run.file("capture/all.pcapng"));
     hold_run(&run, &dtls13::FIELDS, |connection| keys.books(connection));
 }
 

@@ -109,7 +109,12 @@ fn performatives_are_encoded_as_short_as_they_can_be() {
     for (expected, performative) in frames {
         let mut out = Buffer::new();
         performative
-            .emit(0, Attribution::of(&performative, false), usize::MAX, &mut out)
+            .emit(
+                0,
+                Attribution::from_performative(&performative, false),
+                usize::MAX,
+                &mut out,
+            )
             .unwrap();
         assert_eq!(hex(out.bytes()), hex(&bytes(expected)), "{performative:?}");
         let body = Frame::new(out.bytes()).body().expect("a body");

@@ -143,7 +143,7 @@ impl Core {
     fn answer(&mut self, connection: &mut Connection) {
         if let Ok(Some(reading)) = connection.current.request().reading() {
             connection.current.content_bytes = reading.len() as u64;
-            connection.current.front = Front::of(&reading);
+            connection.current.front = Front::from_payload(&reading);
             connection.content = reading;
         }
         let id = connection.request_id();

@@ -147,7 +147,7 @@ impl Phases {
         }
     }
 
-    fn of(&self, number: u64) -> Option<Phase> {
+    fn find(&self, number: u64) -> Option<Phase> {
         self.from.range(..=number).next_back().map(|(_, phase)| *phase)
     }
 }
@@ -307,7 +307,7 @@ pub(crate) fn cover_datagram(
     // Bytes after the last packet: a sender may append anything after the last long header packet (RFC 9000 section
     // 12.2).
     let rest = datagram.get(covered..).unwrap_or_default();
-    let phase = phase_unopened(Type::of(rest.first().copied().unwrap_or_default()));
+    let phase = phase_unopened(Type::from_first(rest.first().copied().unwrap_or_default()));
     out.cover(rest.len(), Layer::Transport, phase, Cause::Original);
 }
 

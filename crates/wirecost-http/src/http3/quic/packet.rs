@@ -29,7 +29,7 @@ pub enum Type {
 
 impl Type {
     /// The type of a version 1 packet whose first byte is `first`.
-    pub const fn of(first: u8) -> Self {
+    pub const fn from_first(first: u8) -> Self {
         if first & 0x80 == 0 {
             return Self::OneRtt;
         }
@@ -117,7 +117,7 @@ fn read(datagram: &[u8], at: usize, id_bytes: usize) -> Option<Packet> {
     if version != VERSION_1.to_be_bytes() {
         return None;
     }
-    let kind = Type::of(first);
+    let kind = Type::from_first(first);
     let mut number_at = source.end;
     match kind {
         Type::Retry => return Some(to_the_end(kind)),

@@ -29,7 +29,7 @@ impl Packet {
     /// A packet without its frames' bytes.
     pub(crate) fn new(number: u64, header: &[u8], plain: &[u8], tag: usize) -> Self {
         Self {
-            kind: Type::of(header.first().copied().unwrap_or_default()),
+            kind: Type::from_first(header.first().copied().unwrap_or_default()),
             number,
             header: header.len(),
             frames: frames(plain).collect(),

@@ -227,7 +227,7 @@ impl Peer {
             method,
             status: response.status,
             payload_bytes: exchange.message.body.len() as u64,
-            front: Front::of(&exchange.message.body),
+            front: Front::from_payload(&exchange.message.body),
         };
         let event = layer::Event::Inner(answered);
         server.outputs.push_back(Output::Event(event));

@@ -37,7 +37,7 @@ impl EchoFigures {
     ///
     /// # Errors
     /// The profile of the cell is not one of the model.
-    pub fn of(link: &LinkConfig) -> Result<Self, ConfigError> {
+    pub fn from_link(link: &LinkConfig) -> Result<Self, ConfigError> {
         let [idle, connected] = round_trips(link)?;
         Ok(Self {
             bytes: ECHO_BYTES,

@@ -177,7 +177,7 @@ fn a_cell_repeats_with_its_seed() {
 
 #[test]
 fn an_echo_from_idle_takes_longer_than_one_in_a_connection() {
-    let figures = EchoFigures::of(&cell_link(0.0)).expect("a network");
+    let figures = EchoFigures::from_link(&cell_link(0.0)).expect("a network");
     assert!(figures.connected_ms > 2 * 4, "{figures:?}");
     assert!(figures.idle_ms > figures.connected_ms + 50, "{figures:?}");
     let [idle, connected] = round_trips(&cell_link(0.0)).expect("a network");

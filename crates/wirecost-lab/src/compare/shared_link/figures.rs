@@ -73,7 +73,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     // A connection that was lost was never closed.
     let closed = counted.connects.established - counted.connects.lost;
     cell.close = untimed(bytes(totals, Phase::Close, closed));
-    cell.all_in = AllIn::of(&cell);
+    cell.all_in = AllIn::from_cell(&cell);
     cell.outcomes = counted.outcomes;
     let some = |times: Option<&Histogram>| times.filter(|times| !times.is_empty()).cloned();
     let times = CellTimes {

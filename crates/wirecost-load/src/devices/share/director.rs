@@ -82,7 +82,7 @@ impl Share {
             }
             Payload::File(bytes) => PayloadSource::Bytes(Arc::clone(bytes)),
             Payload::Readings(readings) => {
-                PayloadSource::Described(Arc::clone(&readings.bytes), Media::of(readings.batch))
+                PayloadSource::Described(Arc::clone(&readings.bytes), Media::from_batch(readings.batch))
             }
             Payload::Template(text) => PayloadSource::Text(text.parse()?),
         };

@@ -156,7 +156,7 @@ enum Failed {
 }
 
 impl Failed {
-    fn of(file: &JoinFile, error: ChannelError) -> Self {
+    fn from_error(file: &JoinFile, error: ChannelError) -> Self {
         match error {
             ChannelError::Closed | ChannelError::Socket(_) => Self::Cut(error.to_string()),
             ChannelError::Session(SessionError::OtherCertificate) => {
@@ -181,7 +181,7 @@ fn dial(
     let connected = connect(&addresses, patience);
     let (stream, _) = connected.map_err(|error| Failed::Cut(error.to_string()))?;
     let session = Session::client(file.pin).map_err(|error| Failed::Final(unreachable(file, &error)))?;
-    Channel::open(stream, session, clock, PATIENCE).map_err(|error| Failed::of(file, error))
+    Channel::open(stream, session, clock, PATIENCE).map_err(|error| Failed::from_error(file, error))
 }
 
 fn unreachable(file: &JoinFile, error: &dyn std::fmt::Display) -> AgentError {
@@ -224,7 +224,9 @@ fn welcome(lines: &mut Lines, file: &JoinFile, context: &AgentContext<'_>) -> Re
     let refused = |error: &ChannelError| Failed::Final(unreachable(file, error));
     let asked = Instant::now();
     loop {
-        let next = lines.next(LOOK).map_err(|error| Failed::of(file, error))?;
+        let next = lines
+            .next(LOOK)
+            .map_err(|error| Failed::from_error(file, error))?;
         match next.map(|(line, _)| (ToAgent::from_line(&line), line)) {
             Some((Some(ToAgent::Welcome { number }), _)) => return Ok(Some(number)),
             Some((Some(ToAgent::Refused { reason }), _)) => {

@@ -154,7 +154,7 @@ impl Gathering {
         let file = JoinFile {
             // Behind a NAT, or listening on every interface, the bound address is not the one that agents can dial.
             coordinator: coordinator.map_or_else(|| address.to_string(), str::to_owned),
-            pin: Pin::of(&identity),
+            pin: Pin::from_identity(&identity),
             secret: secret.clone(),
         };
         let entrance = Arc::new(Entrance {

@@ -72,7 +72,7 @@ impl Exchange {
 
 impl Bounds {
     /// What an exchange says; `None` if its stamps contradict one another.
-    pub fn of(exchange: &Exchange) -> Option<Self> {
+    pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let Exchange {
             sent_ns,
             received_ns,
@@ -142,7 +142,7 @@ impl Bounds {
 impl Offsets {
     /// Adds an exchange.
     pub fn note(&mut self, exchange: &Exchange) {
-        let Some(bounds) = Bounds::of(exchange) else {
+        let Some(bounds) = Bounds::from_exchange(exchange) else {
             return;
         };
         self.exchanges += 1;

@@ -289,7 +289,7 @@ mod tests {
         ServerEvent::Bare(bare::ServerEvent::Message {
             flow: wirecost_proto::FlowId(0),
             payload_bytes: payload.len() as u64,
-            front: Front::of(payload),
+            front: Front::from_payload(payload),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::sn::describe::Footprint;
 impl Client {
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
         if self.config.describes_received {
-            let footprint = Footprint::of(bytes);
+            let footprint = Footprint::from_datagram(bytes);
             self.actions.push_back(Action::Consumed(flow, footprint));
         }
         if self.flow != Some(flow) {

@@ -158,7 +158,7 @@ proptest! {
             dup,
             quality: Quality::from_number(number).expect("a quality"),
             retain,
-            topic: Topic::of(kind, field).expect("a kind"),
+            topic: Topic::decode(kind, field).expect("a kind"),
             message_id,
             payload: &payload,
         });

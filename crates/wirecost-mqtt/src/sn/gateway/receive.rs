@@ -14,7 +14,7 @@ const GATEWAY_ID: &[u8] = &[1];
 
 impl Gateway {
     pub(super) fn receive(&mut self, flow: FlowId, bytes: &[u8]) {
-        let footprint = Footprint::of(bytes);
+        let footprint = Footprint::from_datagram(bytes);
         self.actions.push_back(Action::Consumed(flow, footprint));
         let Ok(message) = Message::parse(bytes) else {
             self.stats.ignored += 1;
@@ -234,7 +234,7 @@ impl Gateway {
         self.report(Event::Published {
             flow,
             payload_bytes: publish.payload.len(),
-            front: Front::of(publish.payload),
+            front: Front::from_payload(publish.payload),
             quality: publish.quality,
             dup: publish.dup,
         });

@@ -70,7 +70,7 @@ const ALL_IN_BYTES: Quantity = Quantity {
     unit: "B",
     write: number::bytes,
     of: |cell| {
-        let keep_alive = Estimate::exact(Parts::of(cell)?.keep_alive);
+        let keep_alive = Estimate::exact(Parts::from_choices(cell)?.keep_alive);
         let message = cell.message_bytes()?.plus(&keep_alive);
         Some((cell.connection_bytes()?.value, message))
     },
@@ -312,7 +312,7 @@ fn chart(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str)
         Curve {
             title: summary(line, quantity),
             marks,
-            ..Curve::of(line.label.clone(), line.number, points.into_iter())
+            ..Curve::from_points(line.label.clone(), line.number, points.into_iter())
         }
     };
     let mark = |crossing: &Crossing| {

@@ -163,7 +163,7 @@ fn chart(series: &[Series], name: &str) -> LineChart {
     let up = Axis::new(Scale::from_zero(most), "ms");
     let curve = |series: &Series| Curve {
         title: summary(series),
-        ..Curve::of(series.label.clone(), series.number, series.points.iter().copied())
+        ..Curve::from_points(series.label.clone(), series.number, series.points.iter().copied())
     };
     LineChart::new(name, across, up).with(series.iter().map(curve).collect())
 }

@@ -33,7 +33,7 @@ pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
     // Where all was acknowledged there is nothing to explain.
     let rows = run(summary).filter(|cell| has_exception(cell));
     let rows = rows.map(|cell| (name.of(cell), cell));
-    Grid::of("How the offered messages ended", "cell", &columns[..count], rows)
+    Grid::from_rows("How the offered messages ended", "cell", &columns[..count], rows)
 }
 
 /// The messages of cells without a row.

@@ -32,7 +32,7 @@ struct Remarks {
 
 impl Validity {
     /// The cells of a run.
-    pub(super) fn of(summary: &Summary, name: &Name) -> Self {
+    pub(super) fn from_summary(summary: &Summary, name: &Name) -> Self {
         let mut kinds: Vec<(&'static str, Vec<String>, Vec<&Cell>)> = Vec::new();
         let mut unremarkable = 0;
         for cell in &summary.cells {

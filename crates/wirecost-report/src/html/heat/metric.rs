@@ -67,7 +67,7 @@ const fn metric(
 
 impl Metric {
     /// The figure of the cell; `None` without one, or if the cell does not compete.
-    pub(super) fn of(&self, cell: &Cell) -> Option<Estimate> {
+    pub(super) fn read(&self, cell: &Cell) -> Option<Estimate> {
         if !self.scope.holds(cell) {
             return None;
         }

@@ -13,7 +13,7 @@ fn exact(contender: usize, value: f64) -> Standing {
 
 /// The first stack, the words of its field, and the stacks that the words are about.
 fn tied(standings: Vec<Standing>) -> (usize, &'static str, Vec<usize>) {
-    let contest = Contest::of(standings);
+    let contest = Contest::from_standings(standings);
     let (first, _, answer) = contest.result().expect("somebody competes");
     let words = answer.words();
     let others = match answer {

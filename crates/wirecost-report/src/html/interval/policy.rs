@@ -10,7 +10,7 @@ use crate::number::whole_bytes;
 /// A sentence for each stack and pair of numbers of messages per connection, at each size and link; none where that
 /// number does not vary.
 pub(crate) fn pays_off(summary: &Summary) -> Vec<String> {
-    let sweep = Sweep::of(summary);
+    let sweep = Sweep::from_summary(summary);
     let intervals = intervals(&sweep);
     if sweep.values(Dimension::Messages).is_none() || intervals.is_empty() {
         return Vec::new();

@@ -52,9 +52,9 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
             continue;
         };
         let first = row.second / step * step;
-        let mut next = Slot::of(phase, [first, first + step], row.clone());
+        let mut next = Slot::from_phase(phase, [first, first + step], row.clone());
         if next.is_sliver() {
-            next = Slot::of(phase, [first.saturating_sub(1), first + step], next.row);
+            next = Slot::from_phase(phase, [first.saturating_sub(1), first + step], next.row);
         }
         let same = |last: &&mut Slot| last.row.phase == row.phase && next.span[0] < last.span[1];
         // The second in which the warm-up ends has two rows.
@@ -71,7 +71,7 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
 impl Slot {
     /// The slot of `seconds` of a phase, from the first to the one after the last. Events after the end of the phase
     /// are drawn at its end.
-    fn of(phase: &PhaseFigures, seconds: [u64; 2], row: SecondRow) -> Self {
+    fn from_phase(phase: &PhaseFigures, seconds: [u64; 2], row: SecondRow) -> Self {
         let part = |end: f64| seconds.map(|second| phase.begin_s + (second as f64).min(end));
         let span = part(phase.duration_s);
         let offering = part(phase.warm_up_s + phase.measured_s);

@@ -40,7 +40,7 @@ struct Node {
 
 impl Flame {
     /// The graph; `None` without samples.
-    pub(super) fn of(folded: &Folded) -> Option<Self> {
+    pub(super) fn from_folded(folded: &Folded) -> Option<Self> {
         let samples = folded.samples();
         if samples == 0 {
             return None;

@@ -36,7 +36,7 @@ pub(super) fn table(loads: &[Load], labels: &[String]) -> Option<Grid> {
         })
         .collect();
     let title = "What the emulated link did";
-    (!rows.is_empty()).then(|| Grid::of(title, "load, phase, direction", &columns, rows.into_iter()))
+    (!rows.is_empty()).then(|| Grid::from_rows(title, "load, phase, direction", &columns, rows.into_iter()))
 }
 
 /// The accuracy of each link, as text.

@@ -59,7 +59,7 @@ struct Drawn<'a> {
 
 impl Matrix {
     /// The figures of the loads of a run; `None` for a run of one load.
-    pub(super) fn of(results: &LoadResults, labels: &[String]) -> Option<Self> {
+    pub(super) fn from_results(results: &LoadResults, labels: &[String]) -> Option<Self> {
         let summary = &results.summary;
         if summary.loads.len() < 2 {
             return None;
@@ -241,7 +241,7 @@ fn lines(loads: &[Drawn<'_>], points: impl Fn(&Drawn<'_>) -> Vec<(f64, Option<f6
 }
 
 fn acknowledged(load: &Drawn<'_>) -> Vec<(f64, Option<f64>)> {
-    let counted = Acknowledged::of(&load.slots);
+    let counted = Acknowledged::from_slots(&load.slots);
     let value = |slot: &Slot| {
         let has_messages = slot.row.outcomes.offered + counted.count(&slot.row) > 0;
         let rate = per_second(counted.span(slot), counted.count(&slot.row));

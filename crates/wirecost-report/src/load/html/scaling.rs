@@ -41,7 +41,7 @@ impl Axis {
         }
     }
 
-    fn of(self, load: &Load) -> Option<f64> {
+    fn read(self, load: &Load) -> Option<f64> {
         match self {
             Self::Clients => Some(load.clients as f64),
             Self::Offered => words::main_phase(load)?.offered_rate,
@@ -80,11 +80,11 @@ impl Scaling {
     pub(super) fn all(loads: &[Load]) -> Vec<Self> {
         [Axis::Offered, Axis::Clients]
             .into_iter()
-            .filter_map(|axis| Self::of(loads, axis))
+            .filter_map(|axis| Self::from_loads(loads, axis))
             .collect()
     }
 
-    fn of(loads: &[Load], axis: Axis) -> Option<Self> {
+    fn from_loads(loads: &[Load], axis: Axis) -> Option<Self> {
         let series = series(loads, axis);
         let series: Vec<Series> = series
             .into_iter()
@@ -212,7 +212,7 @@ fn curve(label: String, number: usize, points: Vec<(f64, f64)>, knee: Option<usi
     Curve {
         title: label.clone(),
         marks: points.iter().enumerate().map(mark).collect(),
-        ..Curve::of(label.clone(), number, points.iter().copied())
+        ..Curve::from_points(label.clone(), number, points.iter().copied())
     }
 }
 

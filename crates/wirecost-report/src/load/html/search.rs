@@ -61,5 +61,5 @@ fn rates(of: &RateSearch) -> Grid {
     let rows = all
         .into_iter()
         .map(|at| (format!("{}/s", number::rate(at.rate)), (of, at)));
-    Grid::of("Tried rates", "offered", &columns, rows)
+    Grid::from_rows("Tried rates", "offered", &columns, rows)
 }

@@ -55,7 +55,7 @@ pub(super) fn figures<'a>(loads: &'a [Load], labels: &'a [String]) -> Grid {
         };
         words::times(phase).into_iter().map(row)
     });
-    Grid::of("Times", "load and phase", &columns, rows)
+    Grid::from_rows("Times", "load and phase", &columns, rows)
 }
 
 /// A table for each repeated load: the means over its runs with 95 % intervals.
@@ -73,7 +73,7 @@ fn over_runs(runs: words::repeat::Runs<'_>) -> Grid {
         let name = format!("{}, {} {}", phase.name, figure.metric, figure.aggregation);
         (name, figure)
     });
-    Grid::of(&runs.name, "phase and figure", &columns, rows)
+    Grid::from_rows(&runs.name, "phase and figure", &columns, rows)
 }
 
 /// A row for each load, about its main phase; empty for a run of one load.
@@ -104,7 +104,7 @@ pub(super) fn loads(loads: &[Load], labels: &[String]) -> Grid {
         let phase = words::main_phase(load).filter(|_| load.not_run.is_none())?;
         Some((label.clone(), (load, phase)))
     });
-    Grid::of("Loads", "load", &columns, rows)
+    Grid::from_rows("Loads", "load", &columns, rows)
 }
 
 /// Every phase of every load, with its name.
@@ -164,7 +164,7 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
     let any_missing = with_messages().any(|(.., phase)| words::missing(phase).is_some());
     let count = columns.len() - if any_missing { 0 } else { 2 };
     let rows = with_messages().map(|(_, name, phase)| (name, phase));
-    Grid::of(
+    Grid::from_rows(
         "How the messages ended",
         "load and phase",
         &columns[..count],
@@ -227,7 +227,7 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
     let connecting = phases(loads, labels)
         .filter(|(.., phase)| phase.connects.attempted + phase.connects.lost > 0)
         .map(|(load, name, phase)| (name, (phase, words::standing(load, phase, CurveKind::Connect))));
-    Grid::of("Connections", "load and phase", &columns, connecting)
+    Grid::from_rows("Connections", "load and phase", &columns, connecting)
 }
 
 fn connect_time((phase, standing): &Connecting<'_>, of: fn(&Times) -> Option<u64>) -> String {
@@ -266,7 +266,7 @@ pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
         }),
     ];
     let rows = labels.iter().cloned().zip(loads);
-    Grid::of("Did the generator keep its schedule?", "load", &columns, rows)
+    Grid::from_rows("Did the generator keep its schedule?", "load", &columns, rows)
 }
 
 fn lag(load: &Load, of: fn(&Times) -> Option<u64>) -> String {
@@ -321,7 +321,7 @@ pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
         ]
     });
     let caption = "CPU and memory; a target elsewhere cannot be looked into";
-    Grid::of(caption, "load and side", &columns, rows)
+    Grid::from_rows(caption, "load and side", &columns, rows)
 }
 
 /// The remarks on each load: class and text.
@@ -349,7 +349,7 @@ pub(super) fn thresholds(summary: &LoadSummary) -> Grid {
     ];
     let thresholds = summary.thresholds.iter();
     let rows = thresholds.map(|threshold| (number::plain(&threshold.metric), threshold));
-    Grid::of("Thresholds", "metric", &columns, rows)
+    Grid::from_rows("Thresholds", "metric", &columns, rows)
 }
 
 /// The facts of `env.json` as names and values. The name of a nested fact is its path.

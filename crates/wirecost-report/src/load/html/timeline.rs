@@ -91,7 +91,7 @@ pub(super) struct Acknowledged {
 }
 
 impl Acknowledged {
-    pub(super) fn of(slots: &[Slot]) -> Self {
+    pub(super) fn from_slots(slots: &[Slot]) -> Self {
         let is_by_arrival = slots.iter().any(|slot| slot.row.acknowledged_then.is_some());
         Self { is_by_arrival }
     }
@@ -113,7 +113,7 @@ impl Acknowledged {
 }
 
 fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
-    let acknowledged = Acknowledged::of(slots);
+    let acknowledged = Acknowledged::from_slots(slots);
     let is_delivery = slots.iter().all(|slot| slot.row.outcomes.acknowledged == 0)
         && slots.iter().any(|slot| slot.row.outcomes.delivered > 0);
     let arrived = if is_delivery { "delivered" } else { "acknowledged" };

@@ -86,7 +86,7 @@ struct Series {
 }
 
 impl Series {
-    fn of(curve: &Curve<'_>, load: f64, level: Level) -> Option<Self> {
+    fn from_curve(curve: &Curve<'_>, load: f64, level: Level) -> Option<Self> {
         let point = curve.at(load)?;
         let measured = level.measured(point);
         let mut arrived = 0;
@@ -128,7 +128,7 @@ impl Series {
 
 impl Delays {
     /// The delays of the first choice of curves: those of the network as given.
-    pub(super) fn of(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Self {
+    pub(super) fn from_summary(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Self {
         // With a panel for each load, level and change the page would be many times as long.
         let choice = &choices[0];
         let mut controls = Controls::new("delay", 0);
@@ -146,7 +146,7 @@ impl Delays {
             for (column, level) in levels.iter().enumerate() {
                 let series = choice.curves.iter();
                 let series: Vec<Series> = series
-                    .filter_map(|curve| Series::of(curve, *load, *level))
+                    .filter_map(|curve| Series::from_curve(curve, *load, *level))
                     .collect();
                 let level_words = match level {
                     Level::All => "all coverage levels".to_owned(),

@@ -40,7 +40,7 @@ struct Panel {
 
 impl Maps {
     /// The maps; `None` where no device was kept.
-    pub(super) fn of(summary: &NbiotSummary, map: &DeviceMap) -> Option<Self> {
+    pub(super) fn from_summary(summary: &NbiotSummary, map: &DeviceMap) -> Option<Self> {
         let mut curves: Vec<String> = Vec::new();
         let mut loads: Vec<f64> = Vec::new();
         // A change of the network stands in parentheses behind the stack; the map shows the network as given.
@@ -53,7 +53,7 @@ impl Maps {
             }
         }
         loads.sort_by(f64::total_cmp);
-        let frame = Frame::of(map);
+        let frame = Frame::from_map(map);
         let deadline_ms = summary.setting.deadline_s * 1e3;
         let panel = |run: &MappedRun| {
             let row = loads.iter().position(|load| *load == run.load)?;
@@ -117,7 +117,7 @@ struct Frame {
 
 impl Frame {
     /// All cells, with some room around them for their copies.
-    fn of(map: &DeviceMap) -> Self {
+    fn from_map(map: &DeviceMap) -> Self {
         let corners = || map.cells.iter().flat_map(|cell| &cell.corners);
         let range = |axis: usize| {
             let values = corners().map(|corner| corner[axis]);

@@ -102,7 +102,7 @@ struct SplitFigure {
 }
 
 impl Parts {
-    pub(super) fn of(choices: &[Choice<'_>]) -> Self {
+    pub(super) fn from_choices(choices: &[Choice<'_>]) -> Self {
         let mut controls = Controls::new("parts", 0);
         let loads = choices.first().map(Choice::loads).unwrap_or_default();
         controls.choose(

@@ -158,7 +158,7 @@ fn from_zero(quantity: Quantity) -> Quantity {
 /// The mean over replications of a figure that the point does not hold.
 fn over_seeds(point: &Point, of: fn(&RunFigures) -> Option<f64>) -> Option<Estimate> {
     let values: Vec<f64> = point.runs.iter().filter_map(of).collect();
-    let interval = MeanInterval::of(&values)?;
+    let interval = MeanInterval::from_values(&values)?;
     Some(Estimate {
         mean: interval.mean,
         low: interval.low,
@@ -182,7 +182,11 @@ struct Panel {
 
 impl Panels {
     /// The figures; `prefix` makes the names of the buttons unique in the page.
-    pub(super) fn of(prefix: &'static str, choices: &[Choice<'_>], quantities: &[Quantity]) -> Self {
+    pub(super) fn from_choices(
+        prefix: &'static str,
+        choices: &[Choice<'_>],
+        quantities: &[Quantity],
+    ) -> Self {
         let mut controls = Controls::new(prefix, 0);
         controls.choose("curves", choices.iter().map(|choice| choice.name.clone()));
         let panel = |(number, choice): (usize, &Choice<'_>)| Panel {

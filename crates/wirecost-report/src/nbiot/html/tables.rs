@@ -31,7 +31,7 @@ pub(super) fn points(summary: &NbiotSummary) -> Grid {
         .points
         .iter()
         .map(|point| (format!("{} {} B", point.stack, point.size_bytes), point));
-    Grid::of("Figures of every point", "stack", &columns, rows)
+    Grid::from_rows("Figures of every point", "stack", &columns, rows)
 }
 
 /// Each change beside the network as given, load by load.
@@ -80,7 +80,7 @@ pub(super) fn changes(choices: &[Choice<'_>]) -> Grid {
         }
     }
     let caption = "The network as given, then with the change; what differs is paired: the same reports at the same places";
-    Grid::of(caption, "stack and change", &columns, rows.into_iter())
+    Grid::from_rows(caption, "stack and change", &columns, rows.into_iter())
 }
 
 fn beside(given: String, changed: String) -> String {
@@ -99,7 +99,7 @@ fn more_served(given: &Point, changed: &Point) -> String {
         Some(served(same) - served(run))
     });
     let differences: Vec<f64> = pairs.collect();
-    number::optional(MeanInterval::of(&differences), |interval| {
+    number::optional(MeanInterval::from_values(&differences), |interval| {
         let mean = format!("{:+.1}", interval.mean);
         match interval.low.zip(interval.high) {
             Some((low, high)) => format!("{mean} ({low:+.1} to {high:+.1})"),

@@ -98,14 +98,14 @@ impl Options {
         };
         let (hours, got) = (most.as_secs() / 3_600, DisplayDuration(got));
         let why = format!("must be above 0 ms and at most {hours} h, got {got}");
-        Err(Refusal::of(key, why))
+        Err(Refusal::new(key, why))
     }
 
     /// Links that can be, and can carry what is to cross them.
     fn validate_links(&self) -> Checked {
         for link in &self.links {
             link.validate()
-                .map_err(|error| Refusal::of("link", error.to_string()))?;
+                .map_err(|error| Refusal::new("link", error.to_string()))?;
             let mtu = link.up.mtu.min(link.down.mtu);
             let is_small = self.ipv6 && mtu < ipv6::MIN_MTU;
             refuse(About::Key("ipv6"), is_small.then(|| below_ipv6(mtu)))?;
@@ -132,7 +132,7 @@ impl Options {
             let why = format!(
                 "the engine sim knows the built-in servers only: leave out {target}, or take the engine live"
             );
-            return Err(Refusal::of("target", why));
+            return Err(Refusal::new("target", why));
         }
         let (samples, most) = (u64::from(self.samples), self.max_samples());
         if samples > most {
@@ -144,7 +144,7 @@ impl Options {
             let why = format!(
                 "a cell of {samples} samples is more than the {most} devices that one run holds: take fewer{instead}"
             );
-            return Err(Refusal::of("count", why));
+            return Err(Refusal::new("count", why));
         }
         let cell = self.live_cell().and_then(|link| link.cell);
         let why = |cell| {
@@ -187,7 +187,7 @@ impl Options {
                 return refuse(About::Key("spread"), late.map(why));
             }
         };
-        Err(Refusal::of(key, why))
+        Err(Refusal::new(key, why))
     }
 
     /// A chunk has bytes, and offload belongs to the interfaces of the emulated link.
@@ -195,7 +195,7 @@ impl Options {
         let is_empty = self.sending.chunk.is_some_and(|chunk| chunk.bytes() == 0);
         refuse(About::Key("chunk"), is_empty.then_some("must be at least 1B"))?;
         if let Some((key, why)) = self.sending.http.problem(self.target.is_builtin()) {
-            return Err(Refusal::of(key, why));
+            return Err(Refusal::new(key, why));
         }
         // A stack that cannot pipeline says why itself.
         let is_idle = |stack: &Stack| !stack.pipelines() && stack.cannot_pipeline().is_none();
@@ -229,7 +229,7 @@ impl Options {
             () => return Ok(()),
         };
         let why = format!("it keeps the segmentation offload of interfaces, and {why}");
-        Err(Refusal::of("offload", why))
+        Err(Refusal::new("offload", why))
     }
 
     const fn max_samples(&self) -> u64 {
@@ -259,7 +259,7 @@ impl Options {
             .into_iter()
             .next()
             .unwrap_or_else(|| "no stack and no start is asked for".into());
-        Err(Refusal::of("stack", format!("nothing to run: {reason}")))
+        Err(Refusal::new("stack", format!("nothing to run: {reason}")))
     }
 
     /// Why devices of a stack cannot share a link; `None` if they can, or do not share one.
@@ -279,7 +279,7 @@ impl Options {
         let messages = self.schedules.iter().map(|schedule| schedule.messages);
         if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
             let why = format!("must be at most {MAX_MESSAGES}, got {messages}");
-            return Err(Refusal::of("messages_per_connection", why));
+            return Err(Refusal::new("messages_per_connection", why));
         }
         let contents = self.contents.each();
         if let Some(content) = contents.iter().find(|content| content.most_bytes() > MAX_SIZE) {
@@ -288,7 +288,7 @@ impl Options {
                 (None, Content::Size(_)) => "size",
                 (None, Content::Readings(_)) => "readings",
             };
-            return Err(Refusal::of(key, format!("must be at most 1GB, got {content}")));
+            return Err(Refusal::new(key, format!("must be at most 1GB, got {content}")));
         }
         let sizes: u64 = contents.iter().map(|content| content.most_bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
@@ -305,7 +305,7 @@ impl Options {
                 "this run would send {gigabytes} GB of payload, more than 1,000 GB: take fewer samples, fewer messages of each, \
                  or less in each"
             );
-            return Err(Refusal::of("count", why));
+            return Err(Refusal::new("count", why));
         }
         Ok(())
     }
@@ -328,6 +328,6 @@ impl Options {
             DisplayDuration(keep_alive),
             DisplayDuration(self.settle)
         );
-        Err(Refusal::of("keep_alive", why))
+        Err(Refusal::new("keep_alive", why))
     }
 }

@@ -58,7 +58,7 @@ impl LoadOptions {
                 env: PASSWORD_VARIABLE,
             },
         };
-        Some(Tree::of(&Login { user, password }))
+        Some(Tree::from_value(&Login { user, password }))
     }
 }
 

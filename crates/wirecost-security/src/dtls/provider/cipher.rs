@@ -133,7 +133,7 @@ fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
         tag: [0; 8],
         content,
         plaintext: plaintext.len(),
-        piece: Piece::of(content, plaintext),
+        piece: Piece::from_content(content, plaintext),
     }
 }
 

@@ -182,6 +182,6 @@ fn note(content: u8, plaintext: &[u8], tag: [u8; 8]) -> Note {
         tag,
         content,
         plaintext: plaintext.len(),
-        piece: Piece::of(content, plaintext),
+        piece: Piece::from_content(content, plaintext),
     }
 }

@@ -50,7 +50,7 @@ impl Curve {
     fn key_id(self, public: &[u8]) -> KeyId {
         let mut key = Writer::default();
         self.emit_public(public, &mut key);
-        KeyId::of(key.bytes_so_far())
+        KeyId::from_key(key.bytes_so_far())
     }
 }
 
@@ -103,7 +103,7 @@ impl KeyId {
         &self.0
     }
 
-    fn of(key: &[u8]) -> Self {
+    fn from_key(key: &[u8]) -> Self {
         let thumbprint = digest(&SHA256, key);
         let mut first = [0; Self::BYTES];
         for (byte, of) in first.iter_mut().zip(thumbprint.as_ref()) {

@@ -30,7 +30,7 @@ pub enum Flaw {
 
 impl Flaw {
     /// The flaw in a complaint, by its first words. Names and dates after them may contain any word.
-    pub fn of(complaint: &str) -> Self {
+    pub fn from_complaint(complaint: &str) -> Self {
         let begins = |with: &[&str]| with.iter().any(|words| complaint.starts_with(words));
         if begins(&[
             "it expired on ",
@@ -212,7 +212,7 @@ mod tests {
         ];
         for (error, flaw) in errors {
             let complaint = certificate(&error);
-            assert_eq!(Flaw::of(&complaint), flaw, "{complaint}");
+            assert_eq!(Flaw::from_complaint(&complaint), flaw, "{complaint}");
         }
     }
 

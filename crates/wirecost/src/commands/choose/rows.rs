@@ -110,7 +110,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     let tariff = inputs.tariff.as_ref();
     let refusal = tariff.and_then(|tariff| tariff::refusal(tariff, stack));
     fails.extend(refusal.map(|why| format!("tariff: {why}")));
-    let way = Way::of(inputs.arguments, &inputs.link, cell, stack);
+    let way = Way::from_arguments(inputs.arguments, &inputs.link, cell, stack);
     // The account is that of messages.
     let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
         bytes: figures.bytes.scaled(1.0 / way.readings as f64),
@@ -132,7 +132,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         way,
         key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(stack, cell)),
-        parts: figures.as_ref().and_then(|_| Parts::of(cell)),
+        parts: figures.as_ref().and_then(|_| Parts::from_choices(cell)),
         figures,
         fails,
         beside_first: None,
@@ -145,13 +145,15 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     };
     let device = inputs.device.as_ref();
     let lives = lives::cycles(&seen, cell, device)?;
-    let Some(bytes) = Spread::of(lives.iter().map(|life| life.usage.wire_bytes() / life.readings)) else {
+    let Some(bytes) = Spread::from_values(lives.iter().map(|life| life.usage.wire_bytes() / life.readings))
+    else {
         return Ok(None);
     };
-    let watts = device.and_then(|device| Spread::of(lives.iter().filter_map(|life| watts(device, life))));
+    let watts =
+        device.and_then(|device| Spread::from_values(lives.iter().filter_map(|life| watts(device, life))));
     let fleet = inputs.arguments.fleet.fleet();
     let money = inputs.tariff.as_ref().and_then(|tariff| {
-        Spread::of(
+        Spread::from_values(
             lives
                 .iter()
                 .map(|life| tariff.bill(&life.used_in(Period::Month), fleet.devices).amount),
@@ -257,7 +259,7 @@ fn note(stack: Stack, cell: &Cell) -> Option<String> {
 
 /// What makes up most of the bytes, if it is not the message.
 fn most(cell: &Cell) -> Option<String> {
-    let parts = Parts::of(cell)?;
+    let parts = Parts::from_choices(cell)?;
     let all = parts.connection + parts.message + parts.keep_alive;
     let named = [
         ("keep-alives", parts.keep_alive / all),

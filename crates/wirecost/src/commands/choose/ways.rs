@@ -166,7 +166,7 @@ pub struct Way {
 
 impl Way {
     /// The way of a cell.
-    pub fn of(arguments: &ChooseArguments, link: &LinkConfig, cell: &Cell, stack: Stack) -> Self {
+    pub fn from_arguments(arguments: &ChooseArguments, link: &LinkConfig, cell: &Cell, stack: Stack) -> Self {
         let connection = Connection::of(cell);
         let is_kept = matches!(connection, Connection::Kept { .. });
         let keep_alives = keep_alives(arguments, link);

@@ -74,7 +74,7 @@ fn refused(options: &Options, refusal: &Refusal) -> Failure {
     else {
         return failure;
     };
-    failure.with_hint(match EchoFigures::of(link) {
+    failure.with_hint(match EchoFigures::from_link(link) {
         Ok(figures) => format!(
             "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
              --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",

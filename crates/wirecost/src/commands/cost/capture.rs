@@ -176,7 +176,7 @@ fn devices(
         let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
         let mut readings = Readings::default();
         sightings.tell(address, &mut readings);
-        let found = readings.found(Hidden::of(report));
+        let found = readings.found(Hidden::from_report(report));
         let repeated = repeated(&found.readings, arguments.interval);
         for note in iter::once(found.counted()).chain(repeated) {
             match told.iter_mut().find(|(text, _)| *text == note) {
@@ -194,7 +194,7 @@ fn devices(
             .with_hint("say how often they are sent with --interval"));
         }
         let priced = Traffic {
-            activity: device.map(|device| Activity::of(device, tell)),
+            activity: device.map(|device| Activity::observe(device, tell)),
             ..priced
         };
         let is_drawn = arguments.curve.is_some() || arguments.day_curve.is_some();

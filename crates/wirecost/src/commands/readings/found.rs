@@ -18,7 +18,7 @@ pub enum Hidden {
 
 impl Hidden {
     /// What is hidden in a capture with this report.
-    pub fn of(report: &Report) -> Self {
+    pub fn from_report(report: &Report) -> Self {
         if !report.unattributed.iter().any(|left| left.in_flow) {
             return Self::Nothing;
         }

@@ -26,7 +26,7 @@ pub(super) struct Admitted {
 
 /// The protection of the channel.
 pub(super) fn channel(arguments: &ServeArguments, application: Application) -> Result<Channel, Failure> {
-    let asked = Asked::of(arguments, application);
+    let asked = Asked::from_arguments(arguments, application);
     let impossible = asked.iter().find(|asked| !asked.is_possible);
     if let Some(Asked { option, .. }) = impossible {
         let message = format_args!(
@@ -189,7 +189,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(arguments: &ServeArguments, application: Application) -> Vec<Self> {
+    fn from_arguments(arguments: &ServeArguments, application: Application) -> Vec<Self> {
         let given = [
             arguments.tls,
             arguments.dtls,

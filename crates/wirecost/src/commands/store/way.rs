@@ -89,7 +89,11 @@ pub(super) fn behind(arguments: &StoreArguments, store: &Url) -> Result<StoreArg
 
 impl Way {
     /// A way that does not run yet.
-    pub(super) fn of(place: Place, arguments: &StoreArguments, clock: Clock) -> Result<Self, Failure> {
+    pub(super) fn from_place(
+        place: Place,
+        arguments: &StoreArguments,
+        clock: Clock,
+    ) -> Result<Self, Failure> {
         let kind = kind_of(arguments)?;
         let subscriber = subscriber(arguments, clock)?;
         let subscribe = subscribe(arguments)?;

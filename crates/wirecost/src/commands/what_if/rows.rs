@@ -55,7 +55,7 @@ pub fn rows(
 ) -> Result<Vec<Row>, Failure> {
     let mut cells: Vec<(String, &Cell)> = Vec::new();
     for cell in &summary.cells {
-        let way = Way::of(cell).to_string();
+        let way = Way::from_arguments(cell).to_string();
         let is_twin = |(other_way, other): &(String, &Cell)| {
             (&other.stack, other.payload_bytes, other_way) == (&cell.stack, cell.payload_bytes, &way)
         };
@@ -153,12 +153,12 @@ fn layers(cell: &Cell, messages: u64) -> [f64; 5] {
     let sections = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
     let sections = || sections.iter().copied().flatten();
     Layer::ALL.map(|layer| {
-        let bytes = sections().map(|section| of(&section.up, layer).sum + of(&section.down, layer).sum);
+        let bytes = sections().map(|section| pick(&section.up, layer).sum + pick(&section.down, layer).sum);
         bytes.sum::<u64>() as f64 / messages as f64
     })
 }
 
-const fn of(bytes: &Bytes, layer: Layer) -> &Count {
+const fn pick(bytes: &Bytes, layer: Layer) -> &Count {
     match layer {
         Layer::Ip => &bytes.ip,
         Layer::Transport => &bytes.transport,

@@ -69,7 +69,7 @@ impl Today {
         let mut found = Readings::default();
         sightings.tell(device, &mut found);
         let mut notes = capture::of_capture(&reading.report);
-        let of_device = found.found(Hidden::of(&reading.report));
+        let of_device = found.found(Hidden::from_report(&reading.report));
         notes.extend(of_device.notes());
         let (counted, bounds) = (of_device.counted(), of_device.bounds());
         let has_payload = of_device.has_payload();

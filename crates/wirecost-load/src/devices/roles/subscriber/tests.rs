@@ -20,10 +20,10 @@ struct Bench {
 impl Bench {
     /// One subscriber, the second device of its part.
     fn new(stamped: bool) -> Self {
-        Self::of(stamped, true)
+        Self::answered(stamped, true)
     }
 
-    fn of(stamped: bool, answered: bool) -> Self {
+    fn answered(stamped: bool, answered: bool) -> Self {
         Self::on("mqtt-qos1", stamped, answered, None)
     }
 
@@ -237,7 +237,7 @@ fn messages_from_the_servers_store_are_counted_apart() {
 #[test]
 fn unanswered_messages_after_the_offer_are_behind() {
     for (answered, behind) in [(false, 3), (true, 0)] {
-        let mut bench = Bench::of(true, answered);
+        let mut bench = Bench::answered(true, answered);
         let begins = bench.now;
         let span = Span {
             warm_up: Duration::ZERO,

@@ -109,7 +109,7 @@ impl Board {
     pub(super) fn arrived(&mut self, topic: &str, payload: &[u8], at: Instant, present: Present) {
         // Before the sensor: the total also has those that are not listed.
         self.arrived += 1;
-        let reading = Reading::of(payload, present);
+        let reading = Reading::from_payload(payload, present);
         let sent_ms = reading.sent_ago_ns.map(|ns| ns as f64 / 1e6);
         if let Some(ms) = sent_ms {
             self.sent.add(ms);

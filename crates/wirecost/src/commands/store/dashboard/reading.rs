@@ -32,7 +32,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Reads a payload that has just arrived.
-    pub(super) fn of(payload: &[u8], present: Present) -> Self {
+    pub(super) fn from_payload(payload: &[u8], present: Present) -> Self {
         // First: a stamp of wirecost's own load is binary, but its bytes may also be text.
         let stamp = Stamp::read(payload).map(|stamp| stamp.intended_ns);
         if let Some(ago) = stamp.and_then(|sent| ago(sent, present.monotonic_ns)) {
@@ -116,7 +116,7 @@ mod tests {
     };
 
     fn reading(payload: &[u8]) -> (String, Option<f64>, Option<u64>) {
-        let reading = Reading::of(payload, PRESENT);
+        let reading = Reading::from_payload(payload, PRESENT);
         (reading.shown, reading.number, reading.sent_ago_ns)
     }
 
