@@ -111,7 +111,7 @@ impl Nat {
         port: u16,
         now: Instant,
     ) -> Option<u16> {
-        let Some(timeout) = self.timeouts.of(transport) else {
+        let Some(timeout) = self.timeouts.get(transport) else {
             return Some(port);
         };
         let key = (transport == Transport::Datagram, address, port);

@@ -224,7 +224,7 @@ impl Basis {
             );
         }
         let text = format!("{name} takes {}{}", self.words(bytes), self.connection(cell));
-        let Some(parts) = Parts::from_choices(cell).filter(|_| self != Self::Message) else {
+        let Some(parts) = Parts::from_cell(cell).filter(|_| self != Self::Message) else {
             return text;
         };
         let shares = [

@@ -93,7 +93,7 @@ fn made_again(cell: &Cell) -> Option<Reason> {
 fn keep_alive(cell: &Cell) -> Option<Reason> {
     let Parts {
         message, keep_alive, ..
-    } = Parts::from_choices(cell)?;
+    } = Parts::from_cell(cell)?;
     (keep_alive > message * LEAST).then(|| (keep_alive, format!("{} a message", whole_bytes(keep_alive))))
 }
 

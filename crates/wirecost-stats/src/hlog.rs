@@ -113,7 +113,7 @@ mod tests {
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     use super::*;
-    use crate::histogram::tests::of as histogram;
+    use crate::histogram::tests::record as histogram;
 
     #[test]
     fn rows_read_back_as_they_were_written() {

@@ -401,7 +401,7 @@ impl<'a> Seal<'a> {
 impl Layout {
     /// The layout of a received datagram of `len` bytes without keys: the ciphertext counts as application.
     pub(crate) fn visible(message: &Repr<'_>, len: usize) -> Self {
-        Self::protected(message, len).unwrap_or(Self::of(message, len))
+        Self::protected(message, len).unwrap_or(Self::from_repr(message, len))
     }
 
     /// The layout after decryption: the ciphertext ends with `payload` bytes of payload.

@@ -277,7 +277,7 @@ impl TariffRule {
             (true, false) => (quantity * shared.devices, shared.devices),
             (false, _) => (quantity, 1.0),
         };
-        self.price.of(all, shared.days) / devices
+        self.price.charge(all, shared.days) / devices
     }
 
     /// The nearest lower step of the rule, for one device in a month.

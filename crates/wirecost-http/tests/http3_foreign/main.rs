@@ -114,7 +114,7 @@ fn gtlsclient_posts_to_our_server_cold_early_and_with_new_keys() {
     assert_eq!(statuses, [(204, 100_000); 3]);
     assert_eq!(starts, [Start::Cold, Start::ZeroRtt, Start::Resumed]);
     assert_eq!(driver.received.covered(), driver.received.bytes);
-    assert_eq!(driver.received.of(Layer::Payload, Phase::Message), 300_000);
+    assert_eq!(driver.received.count(Layer::Payload, Phase::Message), 300_000);
     check_observer(&files, &driver, Direction::Up);
 }
 
@@ -165,7 +165,7 @@ fn aioquic_posts_to_our_server_cold_early_and_with_new_keys() {
     let (_, starts) = answered(&driver.events);
     assert_eq!(starts, [Start::Cold, Start::ZeroRtt]);
     assert_eq!(driver.received.covered(), driver.received.bytes);
-    assert_eq!(driver.received.of(Layer::Payload, Phase::Message), 100_032);
+    assert_eq!(driver.received.count(Layer::Payload, Phase::Message), 100_032);
     check_observer(&files, &driver, Direction::Up);
 }
 
@@ -242,7 +242,7 @@ fn sorted(mut answers: Vec<Answer>) -> Vec<String> {
 /// Checks that every received byte is accounted and that this many are content.
 fn check_account(client: &Driver<Client>, content: u64) {
     assert_eq!(client.received.covered(), client.received.bytes);
-    assert_eq!(client.received.of(Layer::Payload, Phase::Message), content);
+    assert_eq!(client.received.count(Layer::Payload, Phase::Message), content);
 }
 
 /// What an observer sees of a received datagram without the packet that the endpoint could not read, and what the

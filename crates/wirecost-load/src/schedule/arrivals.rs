@@ -321,7 +321,7 @@ mod tests {
             (3.0, 30_000),
         ] {
             let offer = offer(rate, false, false);
-            let mut arrivals = of(&offer, 0..10, 10);
+            let mut arrivals = schedule(&offer, 0..10, 10);
             let mut count = 0_u64;
             for arrival in &mut arrivals {
                 let exact = (count as f64 / rate * 1e9).round() as u64;
@@ -341,12 +341,12 @@ mod tests {
                 count,
                 ..offer(1_000.0, false, false)
             };
-            let whole: Vec<Arrival> = of(&offer, 0..7, 7).collect();
+            let whole: Vec<Arrival> = schedule(&offer, 0..7, 7).collect();
             let mut parts: Vec<Arrival> = [0..3, 3..4, 4..7]
                 .into_iter()
                 .flat_map(|devices| {
                     let first = devices.start as usize;
-                    of(&offer, devices, 7).map(move |arrival| Arrival {
+                    schedule(&offer, devices, 7).map(move |arrival| Arrival {
                         device: arrival.device + first,
                         ..arrival
                     })
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_rate_per_device_is_that_of_each_device() {
-        let arrivals: Vec<Arrival> = of(&offer(0.5, true, false), 0..4, 4).take(12).collect();
+        let arrivals: Vec<Arrival> = schedule(&offer(0.5, true, false), 0..4, 4).take(12).collect();
         let of_second: Vec<u64> = arrivals
             .iter()
             .filter(|arrival| arrival.device == 1)
@@ -376,7 +376,7 @@ mod tests {
             duration: Some(Duration::from_secs(20)),
             ..offer(100.0, false, false)
         };
-        let offsets: Vec<u64> = of(&offer, 0..1, 1).map(|arrival| arrival.offset).collect();
+        let offsets: Vec<u64> = schedule(&offer, 0..1, 1).map(|arrival| arrival.offset).collect();
         // 100/s for 10 s, and half of that for the 10 s before.
         assert_eq!(offsets.len(), 1_500);
         let before = |seconds: u64| {
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_an_exponential_mean_and_variance() {
-        let offsets: Vec<u64> = of(&offer(100.0, false, true), 0..10, 10)
+        let offsets: Vec<u64> = schedule(&offer(100.0, false, true), 0..10, 10)
             .take(100_000)
             .map(|arrival| arrival.offset)
             .collect();
@@ -417,7 +417,7 @@ mod tests {
             ..offer(100.0, false, true)
         };
         let all: usize = [0..3, 3..4, 4..10]
-            .map(|devices| of(&offer, devices, 10).count())
+            .map(|devices| schedule(&offer, devices, 10).count())
             .iter()
             .sum();
         // Five standard deviations: that of a Poisson count of 100,000 is 316.
@@ -427,7 +427,7 @@ mod tests {
             ..offer
         };
         let all: usize = [0..3, 3..4, 4..10]
-            .map(|devices| of(&counted, devices, 10).count())
+            .map(|devices| schedule(&counted, devices, 10).count())
             .iter()
             .sum();
         assert_eq!(all, 1_001);

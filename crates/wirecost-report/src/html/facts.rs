@@ -125,7 +125,7 @@ fn link(summary: &Summary, name: &Name) -> Grid {
         }),
     ];
     let count = columns.len() - usize::from(!queues);
-    let rows = run(summary).map(|cell| (name.of(cell), cell));
+    let rows = run(summary).map(|cell| (name.tell(cell), cell));
     Grid::from_rows("The link, asked and achieved", "cell", &columns[..count], rows)
 }
 
@@ -182,7 +182,7 @@ fn cpu(summary: &Summary, name: &Name) -> Grid {
         "CPU time",
         "cell",
         &columns,
-        measured.map(|cell| (name.of(cell), cell)),
+        measured.map(|cell| (name.tell(cell), cell)),
     )
 }
 

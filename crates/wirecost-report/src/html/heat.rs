@@ -173,7 +173,7 @@ struct Figures<'a> {
 impl<'a> Figures<'a> {
     fn from_sweep(sweep: &Sweep<'_>, metric: &'a Metric) -> Self {
         let of_cell = |(index, cell): &(usize, &Cell)| {
-            let estimate = metric.of(cell)?;
+            let estimate = metric.read(cell)?;
             Some((*index, estimate))
         };
         Self {
@@ -196,7 +196,7 @@ impl Panel {
         let mut contests: BTreeMap<(Value, Value), Vec<Standing>> = BTreeMap::new();
         for (index, cell) in slice.cells.iter().filter(|(_, cell)| kind.holds(cell)) {
             if let Some(estimate) = figures.by_cell.get(index) {
-                let [down, across] = axes.map(|dimension| dimension.of(cell));
+                let [down, across] = axes.map(|dimension| dimension.read(cell));
                 let standing = Standing {
                     contender: sweep.contender(cell),
                     estimate: *estimate,

@@ -160,8 +160,12 @@ impl<'a> Sweep<'a> {
         let mut by_choice: BTreeMap<Vec<usize>, Vec<(usize, &Cell)>> = BTreeMap::new();
         for (index, cell) in &self.cells {
             let choose = |(dimension, values): &&Varied| {
+<<<<<<< ours
                 let value = dimension.of(cell);
                 // By place and not by text: texts sort as words, 100 before 20.
+=======
+                let value = dimension.read(cell);
+>>>>>>> theirs
                 values.iter().position(|other| *other == value).unwrap_or(0)
             };
             let chosen = fixed.iter().map(choose).collect();
@@ -238,7 +242,7 @@ pub(super) struct Slice<'a> {
 }
 
 fn values(cells: &[(usize, &Cell)], dimension: Dimension) -> Vec<Value> {
-    let mut values: Vec<Value> = cells.iter().map(|(_, cell)| dimension.of(cell)).collect();
+    let mut values: Vec<Value> = cells.iter().map(|(_, cell)| dimension.read(cell)).collect();
     values.sort_unstable();
     values.dedup();
     values

@@ -82,14 +82,14 @@ pub(crate) fn labels_without(loads: &[Load], told: Option<Fact>) -> Vec<String> 
     let differs = |fact: &Fact| {
         loads
             .windows(2)
-            .any(|pair| fact.of(&pair[0]) != fact.of(&pair[1]))
+            .any(|pair| fact.tell(&pair[0]) != fact.tell(&pair[1]))
     };
     let telling: Vec<Fact> = Fact::ALL
         .into_iter()
         .filter(|fact| Some(*fact) != told && (*fact == Fact::Stack || differs(fact)))
         .collect();
     let label = |load: &Load| {
-        let texts = telling.iter().map(|fact| fact.of(load));
+        let texts = telling.iter().map(|fact| fact.tell(load));
         let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
         number::plain(&texts.join(", "))
     };

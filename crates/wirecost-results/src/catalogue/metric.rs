@@ -171,7 +171,7 @@ impl Metric {
     /// The measurement of one device that the figures are of, in base units, for each of its `messages` where figures are of messages;
     /// `None` if there is none.
     pub fn of_sample(self, sample: &SampleRow, messages: u64) -> Option<f64> {
-        self.entry().sample?.of(sample, messages)
+        self.entry().sample?.read(sample, messages)
     }
 }
 

@@ -193,7 +193,7 @@ mod tests {
     use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
     use super::*;
-    use crate::histogram::tests::of;
+    use crate::histogram::tests::record;
 
     proptest::proptest! {
         /// Both directions are those of the library, to the last byte.
@@ -203,7 +203,7 @@ mod tests {
             many in 0..u64::MAX / 4,
         ) {
             let values = values.iter().map(|(power, low)| (1_u64 << power) + low % (1_u64 << power));
-            let mut recorded = of(values.map(|value| value.min(MAX_NS))).recorded().into_owned();
+            let mut recorded = record(values.map(|value| value.min(MAX_NS))).recorded().into_owned();
             if let Some(last) = recorded.last_mut() {
                 last.times = many + 1;
             }

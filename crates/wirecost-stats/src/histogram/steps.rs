@@ -90,12 +90,12 @@ impl Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::tests::of;
+    use crate::histogram::tests::record;
 
     #[test]
     fn a_step_is_at_its_share_exactly() {
         for values in [10, 20, 50, 300, 1_000, 12_345] {
-            let histogram = of(1..=values);
+            let histogram = record(1..=values);
             for step in histogram.steps(5).filter(|step| step.quantile < 1.0) {
                 let value = histogram.quantile(step.quantile);
                 let [beyond] = histogram.counts_up_to([value]);
@@ -119,7 +119,7 @@ mod tests {
     /// The steps of HdrHistogram's own iterator, where its shares are exact.
     #[test]
     fn steps_are_those_of_the_library() {
-        let histogram = of((1..=1_024).map(|i| i * i * 1_000));
+        let histogram = record((1..=1_024).map(|i| i * i * 1_000));
         let counts = crate::histogram::in_library(&histogram.recorded());
         let theirs = counts
             .iter_quantiles(4)
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn steps_ascend_to_the_whole() {
-        let histogram = of((1..=1_000).map(|i| i * 1_000_000));
+        let histogram = record((1..=1_000).map(|i| i * 1_000_000));
         let steps: Vec<Step> = histogram.steps(5).collect();
         assert!(steps.is_sorted_by(|a, b| a.quantile <= b.quantile && a.value_ns <= b.value_ns));
         let last = steps.last().unwrap();

@@ -173,10 +173,7 @@ mod tests {
             ..figure(&samples)
         };
         // Replications differ by far more than the stacks.
-        let [one, other] = [
-            make_figure([1.0, 5.0, 9.0, 13.0]),
-            make_figure([1.5, 5.4, 9.6, 13.5]),
-        ];
+        let [one, other] = [of([1.0, 5.0, 9.0, 13.0]), of([1.5, 5.4, 9.6, 13.5])];
         assert_eq!(judged(&one, &other), Judgement::Less);
         let [apart, others] = [&one, &other].map(|figure| Figure {
             is_replicated: false,
@@ -185,10 +182,7 @@ mod tests {
         assert_eq!(judged(&apart, &others), Judgement::TooFew);
         assert_eq!(judged(&one, &one), Judgement::Equal);
         assert_eq!(
-            judged(
-                &make_figure([1.0, 5.0, 9.0, 13.0]),
-                &make_figure([1.5, 4.4, 9.6, 12.5])
-            ),
+            judged(&of([1.0, 5.0, 9.0, 13.0]), &of([1.5, 4.4, 9.6, 12.5])),
             Judgement::TooFew
         );
     }

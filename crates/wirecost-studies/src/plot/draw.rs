@@ -130,7 +130,7 @@ fn curve(line: &Line, places: &Places<'_>, dimension: Dimension, number: usize) 
             .collect(),
         marks: rings.collect(),
         diamonds,
-        ..Curve::from_readings(
+        ..Curve::from_points(
             name.clone(),
             number,
             ours.iter().map(|(at, _, figure)| (*at, figure.amount.in_unit())),

@@ -128,7 +128,7 @@ fn written(
 
 /// What was asked for, in the keys of a comparison, with the program in place of the stacks.
 fn asked(options: &ProgramOptions) -> Asked {
-    let mut asked = Asked::from_arguments(&Options {
+    let mut asked = Asked::from_options(&Options {
         engine: Engine::Live,
         links: vec![options.link],
         samples: options.samples,

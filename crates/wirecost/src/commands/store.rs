@@ -67,9 +67,14 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
         .transpose()?;
     let clock = Clock::start();
     let interrupt = Interrupt::install()?;
+<<<<<<< ours
     let mut first = Way::from_arguments(Place::First, arguments, clock)?;
     let behind = behind.map(|arguments| Way::from_arguments(Place::Behind, &arguments, clock));
     // Both before either runs: a mistake in the second must not be found when the first has taken readings.
+=======
+    let mut first = Way::from_place(Place::First, arguments, clock)?;
+    let behind = behind.map(|arguments| Way::from_place(Place::Behind, &arguments, clock));
+>>>>>>> theirs
     let behind = behind.transpose()?;
     let dashboard = dashboard(arguments, clock)?;
     first.director.shown = dashboard.as_ref().map(Dashboard::shown);

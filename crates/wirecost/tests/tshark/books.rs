@@ -260,7 +260,7 @@ impl Books {
     /// Takes the size of a block-wise message from what all its blocks carried, where the run had several such sizes.
     pub(crate) fn complete(&mut self) {
         if self.identity.stack.starts_with("coap") && self.identity.payload_bytes == 0 {
-            self.identity.payload_bytes = self.of(Phase::WarmUp, 0).payload;
+            self.identity.payload_bytes = self.sum(Phase::WarmUp, 0).payload;
         }
     }
 }

@@ -250,7 +250,7 @@ fn check_cell(cell: &Cell, devices: &[&Books], messages: u64) {
             .filter(|books| phase != Phase::Measured || books.measured > 0);
         let sampled: Vec<&&Books> = sampled.collect();
         for way in 0..2 {
-            let of_devices: Vec<Sums> = sampled.iter().map(|books| books.of(phase, way)).collect();
+            let of_devices: Vec<Sums> = sampled.iter().map(|books| books.sum(phase, way)).collect();
             match section {
                 Some(section) => {
                     let place = format!("{place}, {}", ["up", "down"][way]);

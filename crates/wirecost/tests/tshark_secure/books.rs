@@ -116,7 +116,7 @@ pub(crate) fn check(cell: &Cell, devices: &[Books]) {
     );
     assert_eq!(devices.len() as u64, cell.outcomes.offered, "{place}: devices");
     let of = |step: StepOf, way: usize| -> Vec<Sums> {
-        devices.iter().map(|books| books.of(step(books), way)).collect()
+        devices.iter().map(|books| books.sum(step(books), way)).collect()
     };
     let sections: [(&str, Option<&Section>, StepOf); 4] = [
         ("connect", cell.connect.as_ref(), |_| Step::Connect),

@@ -133,7 +133,7 @@ struct Phases {
 
 impl Phases {
     fn note(&mut self, number: u64, phase: Phase) {
-        let before = self.of(number);
+        let before = self.find(number);
         if before != Some(phase) {
             // Higher packet numbers that arrived earlier keep their phase.
             if let (Some(before), true) = (before, number < self.largest) {
@@ -155,7 +155,7 @@ impl Phases {
 fn describe(packet: &Packet, mine: &mut OneWay, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
     let space = packet.kind.space();
     let acknowledged = packet.frames.iter().find_map(|frame| match frame.kind {
-        Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.of(largest)),
+        Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.find(largest)),
         _ => None,
     });
     let default = if space == Space::Application {

@@ -70,7 +70,7 @@ const ALL_IN_BYTES: Quantity = Quantity {
     unit: "B",
     write: number::bytes,
     of: |cell| {
-        let keep_alive = Estimate::exact(Parts::from_choices(cell)?.keep_alive);
+        let keep_alive = Estimate::exact(Parts::from_cell(cell)?.keep_alive);
         let message = cell.message_bytes()?.plus(&keep_alive);
         Some((cell.connection_bytes()?.value, message))
     },

@@ -82,6 +82,6 @@ fn named(cells: &[&Cell], name: &Name) -> String {
     if cells.len() > NAMED {
         return counted(cells.len() as u64, "cell");
     }
-    let names: Vec<String> = cells.iter().map(|cell| name.of(cell)).collect();
+    let names: Vec<String> = cells.iter().map(|cell| name.tell(cell)).collect();
     names.join("; ")
 }

@@ -136,7 +136,7 @@ fn point(load: &Load, axis: Axis) -> Option<Point> {
         .map(|timed| timed.times);
     let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
     Some(Point {
-        at: axis.of(load).filter(|at| *at > 0.0)?,
+        at: axis.read(load).filter(|at| *at > 0.0)?,
         rate: phase.carried_rate?,
         times: [
             millis(times.and_then(|times| times.p50)),

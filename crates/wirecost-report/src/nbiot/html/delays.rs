@@ -201,7 +201,7 @@ fn chart(series: &[Series], name: &str, deadline_s: f64) -> LineChart {
         let steps = series.steps.iter().map(|[delay, share]| (*delay, share * 100.0));
         Line {
             title: series.told(),
-            ..Line::of(series.label.clone(), series.number, steps.chain(last))
+            ..Line::from_points(series.label.clone(), series.number, steps.chain(last))
         }
     };
     let across = Axis::new(

@@ -293,7 +293,7 @@ impl Quantity {
             title: self.told(curve),
             intervals: values.iter().filter_map(interval).collect(),
             marks: values.iter().map(mark).collect(),
-            ..Line::of(curve.label.clone(), curve.number, points)
+            ..Line::from_points(curve.label.clone(), curve.number, points)
         }
     }
 

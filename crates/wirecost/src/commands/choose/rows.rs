@@ -132,7 +132,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         way,
         key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(stack, cell)),
-        parts: figures.as_ref().and_then(|_| Parts::from_choices(cell)),
+        parts: figures.as_ref().and_then(|_| Parts::from_cell(cell)),
         figures,
         fails,
         beside_first: None,
@@ -259,7 +259,7 @@ fn note(stack: Stack, cell: &Cell) -> Option<String> {
 
 /// What makes up most of the bytes, if it is not the message.
 fn most(cell: &Cell) -> Option<String> {
-    let parts = Parts::from_choices(cell)?;
+    let parts = Parts::from_cell(cell)?;
     let all = parts.connection + parts.message + parts.keep_alive;
     let named = [
         ("keep-alives", parts.keep_alive / all),

@@ -167,7 +167,7 @@ pub struct Way {
 impl Way {
     /// The way of a cell.
     pub fn from_arguments(arguments: &ChooseArguments, link: &LinkConfig, cell: &Cell, stack: Stack) -> Self {
-        let connection = Connection::of(cell);
+        let connection = Connection::from_cell(cell);
         let is_kept = matches!(connection, Connection::Kept { .. });
         let keep_alives = keep_alives(arguments, link);
         let keep_alive = cell.keep_alive_s.map(Duration::from_secs);

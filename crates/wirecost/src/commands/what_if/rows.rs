@@ -55,7 +55,7 @@ pub fn rows(
 ) -> Result<Vec<Row>, Failure> {
     let mut cells: Vec<(String, &Cell)> = Vec::new();
     for cell in &summary.cells {
-        let way = Way::from_arguments(cell).to_string();
+        let way = Way::from_cell(cell).to_string();
         let is_twin = |(other_way, other): &(String, &Cell)| {
             (&other.stack, other.payload_bytes, other_way) == (&cell.stack, cell.payload_bytes, &way)
         };
