@@ -40,12 +40,14 @@ pub struct Sent {
 impl Curve {
     /// The second one of some readings, or the only one.
     fn from_readings(readings: &[&[Packet]], device: &Device) -> Option<Self> {
+        // The first reading may have the way into a connection: the second one is what repeats.
         let index = usize::from(readings.len() > 1);
         let (reading, next) = (readings.get(index)?, readings.get(index + 1));
         let life = readings.first()?.first()?.at;
         let wake = device.wake.map_or(Duration::ZERO, |wake| wake.time);
         let in_life = |at: Instant| wake + at.saturating_since(life);
         let mut meter = Meter::in_order(device);
+        // From the first one on, as its tails may reach into the second.
         for packet in readings[..=index].iter().copied().flatten() {
             packet.tell(Duration::ZERO, &mut meter);
         }

@@ -32,6 +32,7 @@ impl Cycle {
         let (meter, (usage, observed)) = observers;
         let account = match every {
             Some(_) => meter.map(Meter::finish),
+            // Traffic that follows on itself leaves no time for its last tail.
             None => meter.map(|meter| meter.account().clone()),
         };
         let cycle = Self {

@@ -51,12 +51,14 @@ fn until(
     let shapes = replay::shapes(traffic).ok_or(NoLife::UnknownNames)?;
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
     let readings = cell.messages_per_connection as f64;
+    // A life is one connection with its readings, which then begins again.
     let every = interval.mul_f64(readings);
     let has_connection = cell.connect.is_some();
     let network = cell.link.nbiot_cell.as_ref();
     let network = network
         .map(|network| Config::profile(&network.profile))
         .transpose()?;
+    // In a modelled cell the times on the air are known, and packets alone say less.
     let of_packets = device.filter(|_| network.is_none());
     let lives = traffic.devices.iter().map(|seen| {
         let (mut life, _) = Cycle::metered(of_packets, Some(every.as_secs_f64()), |observer| {

@@ -48,8 +48,10 @@ pub(super) fn account(
         life.add_all(&in_cell.connected(&times(air), packet), 1.0);
         let beside = in_cell.beside(until_next, packet);
         life.add_all(&beside, 1.0);
+        // What lies behind the last connection belongs to the life only if the next one follows.
         if next.is_some() || until == Until::Next {
             rest_s += until_next.as_secs_f64() - seconds(&beside);
+            // The timer T3412 starts again with each connection (TS 24.301, section 5.3.5): only a long pause has updates.
             updates += in_cell.updates(pause.as_secs_f64());
         }
     }

@@ -42,12 +42,15 @@ impl ReadingTime {
         let between = Duration::from_nanos(cell.interval_ns?);
         let alone = section.response_time_ns.as_ref();
         let (whole, message) = match cell.messages_per_connection {
+            // With one message per connection each reading waits for a connect.
             1 => (cell.first_message_time_ns.as_ref().or(alone)?, alone?),
             _ => (alone?, section.service_time_ns.as_ref().or(alone)?),
         };
         let network = interval(whole);
         let (whole, statistic) = longest(whole);
+        // Each is an order statistic of its own samples: that of a part could be larger than that of the whole.
         let message = longest(message).0.min(whole);
+        // In a modelled cell the way out of rest is in the response time already.
         let device = device.filter(|_| cell.link.nbiot_cell.is_none());
         Some(Self {
             wait: wait(cell, between),

@@ -57,7 +57,9 @@ pub fn tell(ladder: &Ladder, cell: &Cell, is_kept: bool, observer: &mut dyn Obse
         .filter(wanted)
         .filter_map(|packet| Some((time(packet)?, packet)))
         .collect();
+    // By when the device knows of them, which is not the order in which they were sent.
     told.sort_by_key(|(at, _)| *at);
+    // A kept connection whose message has no packet has nothing to tell.
     let Some((first, _)) = told.first() else {
         return;
     };
@@ -113,6 +115,7 @@ fn ladder_packet(at: u64, packet: &LadderPacket, observer: &mut dyn Observer) {
 
 /// Tells the packets of a close, of which only means are known, as packets of equal size.
 fn mean_packets(at: u64, direction: Direction, bytes: &Bytes, observer: &mut dyn Observer) {
+    // A number of a file: a damaged one must not make a loop without end.
     let packets = bytes.packets.mean.round().min(MAX_CLOSE_PACKETS);
     if packets < 1.0 {
         return;

@@ -93,6 +93,7 @@ impl Terms<'_> {
         let years = drained.map(|(battery, power)| years(battery, power.total(), self.beside));
         let messages = traffic.messages_in(Period::Month);
         let seconds_each = MONTH_SECONDS / messages;
+        // Publications give the energy of a message above rest: the comparable figure is without it.
         let of_active = |power: &Purposes| power.sum_of(|purpose| purpose.part != Part::Rest);
         Figures {
             bill: self.tariff.map(|tariff| tariff.bill(&month, self.fleet.devices)),

@@ -11,7 +11,9 @@ impl Device {
         let above = |level: Level| {
             let watts = (level.watts - floor).max(0.0);
             let spread = match watts > 0.0 {
+                // The spread is a share of the power: of less power the same watts are a larger share.
                 true => (level.watts * level.spread / watts).min(1.0),
+                // No power, and no share of it.
                 false => 0.0,
             };
             Level { watts, spread }

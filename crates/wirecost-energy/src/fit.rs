@@ -168,6 +168,7 @@ pub fn fit(
 ) -> Result<Fitted, NotFitted> {
     let sums = Sums::from_bins(bins);
     let groups = bursts::groups(packets, base);
+    // Two bursts meet any trace at some shift.
     if groups.len() < FEWEST_BURSTS {
         return Err(NotFitted::TooFew(groups.len()));
     }
@@ -178,6 +179,7 @@ pub fn fit(
     let powers = levels::fit(trace, &placed.bursts, &device);
     let device = with(device, &powers);
     figures.extend(powers);
+    // With the fitted device, not the base: what it leaves says how far its figures can be trusted.
     let (unexplained, mean_burst) = levels::residual(trace, &placed.bursts, &device);
     if unexplained > MOST_UNEXPLAINED {
         return Err(NotFitted::Unexplained(unexplained));
@@ -204,6 +206,7 @@ struct Trace<'a> {
 /// The device with fitted powers.
 fn with(mut device: Device, figures: &[FittedFigure]) -> Device {
     for figure in figures {
+        // Two standard errors are about 95 %. At least 1 %, as no power meter is exact.
         let spread = (2.0 * figure.error / figure.value).clamp(0.01, 1.0);
         let level = crate::device::Level {
             watts: figure.value,
@@ -218,6 +221,7 @@ fn with(mut device: Device, figures: &[FittedFigure]) -> Device {
                     wake.level = level;
                 }
             }
+            // Times were set before the powers, which are fitted within them.
             Fits::WakeTime | Fits::TailTime(_) => {}
         }
     }
@@ -243,6 +247,7 @@ fn segments(device: &Device, packets: &[BurstPacket]) -> Vec<(f64, Segment)> {
             spans: &spans,
         });
     }
+    // The wake-up is over when the first packet leaves.
     let mut at = -device.wake.map_or(0.0, |wake| wake.time.as_secs_f64());
     let each = meter.into_segments().into_iter().map(|segment| {
         let begin = at;

@@ -101,6 +101,7 @@ impl Device {
             let index = self.connected()?;
             let time = settings.inactivity.unwrap_or(self.tails[index].time);
             self.tails[index].time = match settings.rai {
+                // Release assistance never keeps a connection longer than the network's own timer does.
                 true => time.min(RELEASED),
                 false => time,
             };
@@ -121,6 +122,7 @@ impl Device {
             let transmitter = self.transmitter.ok_or(Impossible::Absent(
                 "transmitter, how sending depends on its power",
             ))?;
+            // Above its highest power a device does not send, and below 0 dBm no figure says what it takes.
             if !(0.0..=transmitter.dbm).contains(&dbm) {
                 return Err(Impossible::TxPower(transmitter.dbm));
             }
@@ -136,6 +138,7 @@ impl Device {
     fn save_power(&mut self, settings: &Settings) -> Result<(), Impossible> {
         if settings.active.is_some() || settings.tau.is_some() {
             self.wake
+                // Power saving is a sleep between updates; a device that rests otherwise has none (TS 23.682, section 4.5.4).
                 .filter(|_| self.rest == State::Sleep && self.is_cellular())
                 .ok_or(Impossible::Absent("power saving mode"))?;
         }
@@ -150,6 +153,7 @@ impl Device {
         if let Some(tau) = settings.tau {
             had(Timer::Update, tau)?;
             let awake = self.update().map(|(.., time)| time).sum();
+            // The device would be awake for its updates all the time.
             if tau <= awake {
                 return Err(Impossible::NoSaving { awake, tau });
             }
@@ -172,6 +176,7 @@ impl Device {
         ))?;
         let paging = Some(possible(cycle, listen)?);
         let reachable = self.reachable();
+        // Without power saving the device rests in eDRX: there is no active time before the rest.
         if settings.active.is_none() && settings.tau.is_none() {
             if let Some(index) = reachable {
                 self.tails[index].time = Duration::ZERO;
@@ -181,6 +186,7 @@ impl Device {
             return Ok(());
         }
         let index = reachable.ok_or(Impossible::Absent("active time before power saving"))?;
+        // `floor` counts the paging of the device: only while it has the new one does it give the power of the active time.
         let without = core::mem::replace(&mut self.paging, paging);
         self.tails[index].level = self.floor();
         self.paging = without;

@@ -36,11 +36,13 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     let updates = updates_a_second(device, traffic);
     let mut left = (1.0 - busy).max(0.0);
     for (_, level, time) in device.update() {
+        // Traffic and updates together take all of the time at most.
         let part = (time.as_secs_f64() * updates).min(left);
         power.add(rest, Energy::at_level(level, 1_000_000_000).scaled(part));
         left -= part;
     }
     power.add(rest, Energy::at_level(device.floor(), 1_000_000_000).scaled(left));
+    // Tails that overlap are counted each in full, which may be more than a device that is always at its highest power takes.
     let excess = power.total().joules / device.highest_watts();
     if excess > 1.0 {
         power.scale(1.0 / excess);

@@ -108,7 +108,9 @@ impl SampleReader {
         let Some(columns) = &self.columns else {
             match Columns::read(line, self.volts, self.marker.as_deref()) {
                 Ok(columns) => (self.columns, self.header) = (Some(columns), self.lines),
+                // Exports of power meters begin with lines about the meter: a line without columns may be one of them.
                 Err(fault @ (Fault::NoColumn(_) | Fault::NoSamples)) if self.lines <= MOST_LINES_ABOVE => {
+                    // If no header follows, the first line is the one that a person takes for it.
                     self.no_header.get_or_insert(at(fault));
                 }
                 Err(fault @ (Fault::NoColumn(_) | Fault::NoSamples)) => {
@@ -119,6 +121,7 @@ impl SampleReader {
             return Ok(None);
         };
         if line.is_empty() {
+            // An empty line at the end is none between samples: only a sample behind it makes it a fault.
             self.empty.get_or_insert(self.lines);
             return Ok(None);
         }
@@ -136,6 +139,7 @@ impl SampleReader {
             }));
         }
         let is_marked = columns.is_marked(line).map_err(at)?;
+        // The marker stays high as long as the device sends; its rise is the time.
         if is_marked && !self.is_marked {
             self.rises.push(sample.seconds);
         }
@@ -196,11 +200,13 @@ impl Reader {
             .zip(times.skip(1))
             .map(|(from, to)| to - from)
             .collect();
+        // Rounded times may repeat.
         let mut sorted: Vec<f64> = steps.iter().copied().filter(|step| *step > 0.0).collect();
         if sorted.is_empty() {
             return Err(whole(Fault::NoTime));
         }
         let middle = sorted.len() / 2;
+        // The median: a pause in the recording must not widen the interval by which it is found.
         let interval = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
         if let Some(index) = steps.iter().position(|step| *step > interval * MAX_GAP_INTERVALS) {
             return Err(TraceError {

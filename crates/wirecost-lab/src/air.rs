@@ -67,6 +67,7 @@ impl AirRecorder {
 
     /// What was on the air from `from` until `until`, in the order in which it began. Times count from `from`.
     pub fn sequence(&self, from: Instant, until: Instant) -> Vec<AirTransmission> {
+        // What began before `from` and still lasts delays what follows, so it belongs to the sequence.
         let within = |(on_air, _): &&(Transmission, _)| on_air.end > from && on_air.start < until;
         let mut sorted: Vec<&(Transmission, Vec<usize>)> = self.transmissions.iter().filter(within).collect();
         sorted.sort_by_key(|(on_air, _)| (on_air.start, on_air.end));
@@ -82,6 +83,7 @@ impl AirRecorder {
                 duration_ms: ms(on_air.start, on_air.end),
                 channel: channel_name(on_air.channel).into(),
                 direction: on_air.channel.direction().name().into(),
+                // A preamble, or a scheduling grant, carries no bytes; 0 B would look like an empty block.
                 bytes: (on_air.bytes > 0).then_some(on_air.bytes),
                 repetitions: Some(on_air.repetitions),
                 what: words(on_air, announced),
@@ -89,6 +91,7 @@ impl AirRecorder {
                 waited_ms: ms(silent_since, on_air.start),
                 is_received: on_air.is_received,
             });
+            // Transmissions on different channels may overlap: a short one that ends early does not make the air silent.
             silent_since = silent_since.max(on_air.end);
         }
         sequence

@@ -69,6 +69,7 @@ pub fn run(
             Err(Unmeasured::Ended(error)) => return Err(error),
             Err(Unmeasured::Told(why)) => {
                 return Ok(Cell {
+                    // One failed run is enough: a mean over the runs that went well would hide that the program fails.
                     not_run: Some(why),
                     ..named(options)
                 });
@@ -97,9 +98,11 @@ fn once(
 ) -> Result<Sample, Unmeasured> {
     let path = folder.file(&format!("programs/{number:04}"));
     cleared(&path).map_err(Unmeasured::Ended)?;
+    // The recording, the key log and the output of a run would overwrite those of the run before.
     let own = RunFolder::create_with(&path, &["capture"]).map_err(|error| Unmeasured::Ended(error.into()))?;
     let run = link_options(options, words, number, path.join(LOG));
     let mut quiet = |line: &str| {
+        // The usual notes of one run would be repeated for each sample.
         if line.starts_with("warning: ") {
             note(line);
         }
@@ -166,6 +169,7 @@ fn link_options(
         link: options.link,
         ipv6: options.ipv6,
         medium: None,
+        // Each run meets other losses and delays: with one seed all samples would be the same sample.
         seed: options.seed.wrapping_add(u64::from(number) - 1),
         settle: options.settle,
         server: options.server.as_ref().map(|server| match server {
@@ -188,6 +192,7 @@ fn link_options(
 /// A program or a server that is not there is a reason of the cell; everything else ends the run.
 fn missing(options: &ProgramOptions, error: LinkError) -> Unmeasured {
     match error {
+        // A program that is not installed is the usual case on another machine; the other cells are still worth their run.
         LinkError::Program { program, source } if source.kind() == ErrorKind::NotFound => {
             Unmeasured::Told(format!("{} is not installed", visible(&program)))
         }
@@ -210,11 +215,13 @@ fn failed(options: &ProgramOptions, summary: &link_run::LinkSummary, log: &Path)
         (None, 0) => return None,
         (None, code) => format!("ended with exit code {code}"),
     };
+    // Its last line is most often the reason; the exit code of most programs is 1 whatever went wrong.
     let said = match Input::Log.lossy_text(log) {
         Err(_) => "and said more than can be read".to_owned(),
         Ok(said) => match said.lines().rev().find(|line| !line.trim().is_empty()) {
             None => "and said nothing".to_owned(),
             Some(line) => {
+                // Programs repeat their arguments in errors, and this goes into a page that is passed on.
                 let line = PeerText::new(&without_passwords(line.trim()));
                 format!("and said {:?}", line.as_str())
             }
@@ -284,6 +291,7 @@ fn measured(options: &ProgramOptions, samples: &[Sample], warnings: Vec<Warning>
         cpu: Cpu {
             client: cpu.as_ref().map(|cpu| CpuSide {
                 device_ns: cpu.mean,
+                // Only the program itself could tell when it began to send.
                 connect_ns: None,
                 message_ns: None,
             }),
@@ -293,6 +301,7 @@ fn measured(options: &ProgramOptions, samples: &[Sample], warnings: Vec<Warning>
             ),
         },
         program: Some(ProgramFigures {
+            // Results are passed on: a password of the command line must not be in them.
             command: without_passwords(&options.command),
             time_ns: times(|sample| sample.time).unwrap_or_default(),
             cpu_ns: cpu.unwrap_or_default(),

@@ -74,8 +74,10 @@ pub fn echo(plan: &EchoPlan, clock: &Clock, stop: &AtomicBool) -> io::Result<Vec
     let mut events = Events::with_capacity(4);
     let mut next = clock.now() + plan.interval;
     while !stop.load(Ordering::Relaxed) {
+        // The wait for the next echo may take seconds on a slow link: the flag must be looked at in between.
         timer.arm(clock, next.min(clock.now() + STOP_INTERVAL))?;
         match poll.poll(&mut events, None) {
+            // A signal that this process catches ends poll(2) with EINTR. It says nothing about the sockets.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             result => result?,
         }
@@ -92,6 +94,7 @@ pub fn echo(plan: &EchoPlan, clock: &Clock, stop: &AtomicBool) -> io::Result<Vec
         }
         probe.send(plan, clock)?;
         let last = probe.sent.len() == usize::from(plan.count);
+        // After the last request its reply may still be on the way.
         next += if last { plan.patience } else { plan.interval };
     }
     Ok(probe.into_round_trips())
@@ -116,8 +119,10 @@ impl Probe {
         };
         let socket = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
         socket.set_nonblocking(true)?;
+        // The kernel's time of arrival: with our own, the time until this thread is scheduled would be in the round trip.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         if local.is_ipv6() {
+            // The address of a device is in a local prefix, but on no interface (IPV6_FREEBIND).
             socket.set_freebind_v6(true)?;
         }
         socket.bind(&SockAddr::from(local))?;
@@ -157,10 +162,12 @@ impl Probe {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             };
+            // The kernel's time stamp leaves out how late this thread was woken.
             let arrived = stamp.map_or(clock.now(), |stamp| arrival(clock, stamp));
             if let Some(sequence) = self.reply(&buffer[..len])
                 && let Some((_, answered)) = self.sent.get_mut(usize::from(sequence))
             {
+                // A link that duplicates packets brings a reply twice: the first one is the round trip.
                 answered.get_or_insert(arrived);
             }
         }

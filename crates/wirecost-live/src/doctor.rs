@@ -64,6 +64,7 @@ pub fn examine() -> Vec<Finding> {
         either(tun, &veth, "not for this user: veth carries the same bytes"),
         veth,
         tried("real servers", || {
+            // Servers start in the same user namespace as those of a run, where it may be that only root is mapped.
             topology::prepare()?;
             ServerUser::described()
         }),
@@ -145,6 +146,7 @@ fn finding(what: &'static str, answer: &[u8]) -> Finding {
         return Finding {
             what,
             verdict: Verdict::Missing,
+            // Each try runs in a process of its own; one that is killed, as by a seccomp filter, answers nothing.
             detail: "the try itself failed".into(),
             advice: None,
         };
@@ -240,11 +242,13 @@ fn timers() -> Result<String, EnvironmentError> {
 fn wake_ups() -> io::Result<Vec<Duration>> {
     let timer = TimerFd::new().map_err(io::Error::other)?;
     let clock = Clock::start();
+    // Linux wakes a thread up to 50 us late by itself (timer slack, prctl(2)), which would be all that is measured.
     minimize_timer_slack()?;
     let mut lateness = Vec::with_capacity(WAKE_UPS);
     for _ in 0..WAKE_UPS {
         let deadline = clock.now() + WAKE_UP_INTERVAL;
         timer.arm(&clock, deadline)?;
+        // A poll may end before the time, by a signal.
         while !timer.take_expiry()? {
             is_readable(timer.as_fd(), -1)?;
         }

@@ -107,6 +107,7 @@ impl Emulation {
             .hops
             .iter()
             .map(|hop| hop.link.up.mtu.min(hop.link.down.mtu));
+        // One interface carries packets of all links: what fits into the narrowest path fits everywhere.
         let mtu = mtus.min().unwrap_or(DirectionConfig::default().mtu);
         let topology = Topology::create(&TopologyConfig {
             mtu: mtu.into(),
@@ -128,6 +129,7 @@ impl Emulation {
         let forwarder = forwarder.with_links_between(between(options.hops));
         let stop = forwarder.stopper();
         let forwarding = thread::spawn(move || {
+            // Timers of the kernel fire up to 50 us late to save wake-ups: each packet would be so late.
             minimize_timer_slack()?;
             forwarder.run()
         });
@@ -165,7 +167,9 @@ impl Emulation {
         let told = Arc::clone(&stop);
         let thread = thread::spawn(move || {
             side.enter().map_err(io::Error::other)?;
+            // As for the link itself: the check measures what it does.
             minimize_timer_slack()?;
+            // First without a link: what the path itself takes is not to be added to the delay that is asked for (docs/decisions/0009).
             activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
             let echoes = plans.iter().map(|(side, plan)| {
                 side.enter().map_err(io::Error::other)?;

@@ -44,6 +44,7 @@ impl Entrance {
     /// # Errors
     /// The connection has ended, or no descriptor is left.
     pub fn enter(self: &Arc<Self>, stream: &TcpStream) -> io::Result<Place> {
+        // A second descriptor of the same connection, by which another thread can shut it down while its own reads.
         let (address, stream) = (stream.peer_addr()?.ip(), stream.try_clone()?);
         let mut taken = self.taken();
         while taken.connections.len() >= self.places {

@@ -41,6 +41,7 @@ pub struct Environment {
 impl Environment {
     /// Reads the machine's facts.
     pub fn read() -> Self {
+        // What the machine does not tell stays empty: a run must not fail for a note about itself.
         let [name, release, architecture] = kernel().unwrap_or_default();
         Self {
             kernel: format!("{name} {release}"),

@@ -20,6 +20,7 @@ const SET_GENERIC_RECEIVE: u32 = 0x2c;
 /// # Errors
 /// EPERM without CAP_NET_ADMIN, ENODEV if there is no such interface.
 pub(crate) fn disable_offloads(name: &str) -> io::Result<()> {
+    // SIOCETHTOOL goes over any socket; its family does not matter (netdevice(7)).
     let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let features = [
         SET_GENERIC_RECEIVE,

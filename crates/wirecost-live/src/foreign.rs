@@ -242,6 +242,7 @@ impl Foreign {
                     Ok(recipe)
                 }
                 Err(error) => {
+                    // The password may be in it already.
                     files.discard();
                     Err(error)
                 }
@@ -250,8 +251,10 @@ impl Foreign {
         let Some(own) = recipe(target, setup)? else {
             return Ok(None);
         };
+        // Its files are made before the first process starts, so that a missing program leaves none running.
         let of_store = of_store.map(|store| recipe(Target::Mariadb, &store));
         let of_store = of_store.transpose()?.flatten();
+        // The database must answer before the server that stores in it starts.
         let store = of_store
             .as_ref()
             .zip(folders.last())
@@ -270,6 +273,7 @@ impl Foreign {
             version: names.join(" and "),
             cpu_when_ready: None,
         };
+        // What a server takes to start (RabbitMQ: seconds of CPU time) is no part of what a message costs.
         foreign.cpu_when_ready = foreign.usage().map(|usage| usage.cpu_time);
         Ok(Some(foreign))
     }

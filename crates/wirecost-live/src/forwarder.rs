@@ -229,6 +229,7 @@ impl<L: Links + Send> Forwarder<L> {
     /// Polling or reading a port failed.
     pub fn run(mut self) -> io::Result<Finished<L>> {
         let priority = priority::raise(Duty::Link);
+        // A CPU that sleeps deeply takes up to a hundred microseconds to wake (docs/decisions/0026).
         let vigil = KeepAwake::hold();
         if self.shares_one_cpu {
             priority::share_one_cpu()?;
@@ -238,6 +239,7 @@ impl<L: Links + Send> Forwarder<L> {
         loop {
             let timeout = match self.carry(&mut buffer)? {
                 Pause::UntilWoken => None,
+                // Traffic without end: only a glance at the stop, then on.
                 Pause::Glance => Some(Duration::ZERO),
             };
             self.poll.poll(&mut events, timeout).or_else(ignore_interrupt)?;
@@ -269,10 +271,12 @@ impl<L: Links + Send> Forwarder<L> {
                 any |= self.receive(port, buffer)?;
             }
             self.deliver_due();
+            // While packets come, reading and delivering take turns. The timer, a system call, is for when nothing does.
             if any {
                 continue;
             }
             match self.pending.peek() {
+                // To sleep and wake takes longer than what is left.
                 Some(Reverse((due, ..))) if *due <= self.clock.now() + spin => std::hint::spin_loop(),
                 Some(Reverse((due, ..))) => {
                     self.timer.arm(&self.clock, *due - spin)?;
@@ -301,6 +305,7 @@ impl<L: Links + Send> Forwarder<L> {
         let now = self.clock.now();
         self.deliveries.clear();
         let Way { host, direction, to } = self.way(from, bytes);
+        // An address of the devices' prefix without a device, as of another program, has no link.
         let mut link = host.and_then(|host| self.links.link(host));
         let host = link.as_ref().and(host);
         let leaves_from = match &mut link {
@@ -322,11 +327,14 @@ impl<L: Links + Send> Forwarder<L> {
                 Fate::Delivered
             }
         };
+        // Before the translation: the capture shows what the device sent.
         let record = self.recorder.packet(host, direction, now, fate, bytes);
+        // A run whose disk is full ends early instead of measuring what it cannot keep.
         if self.recorder.has_failed() {
             self.activity.fail_recording();
         }
         if let Some(host) = host {
+            // A host is quiet only when its last packet has arrived, not when it was sent.
             let last = self.deliveries.iter().map(|delivery| delivery.at).max();
             self.activity.note(host, last.unwrap_or(now).max(now));
         }
@@ -336,6 +344,7 @@ impl<L: Links + Send> Forwarder<L> {
         let head_start = self.activity.head_start();
         for copy in 0..self.deliveries.len() {
             let Delivery { at, flip_bit } = self.deliveries[copy];
+            // The path itself takes `head_start`: a packet that leaves so much earlier arrives when it should (docs/decisions/0009).
             let at = now + at.saturating_since(now).saturating_sub(head_start);
             self.schedule(to, record, Delivery { at, flip_bit }, bytes);
         }
@@ -349,6 +358,7 @@ impl<L: Links + Send> Forwarder<L> {
             Direction::Down
         };
         let host = device_host(direction, bytes);
+        // With one server there is no choice, and no header need be read.
         if self.ports.len() == 2 {
             let to = 1 - from;
             return Way { host, direction, to };
@@ -390,6 +400,7 @@ impl<L: Links + Send> Forwarder<L> {
     }
 
     fn schedule(&mut self, to: usize, record: u64, delivery: Delivery, bytes: &[u8]) {
+        // Slots are used again, so that a packet in steady state allocates nothing.
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
                 bytes: Vec::new(),
@@ -416,11 +427,13 @@ impl<L: Links + Send> Forwarder<L> {
             }
         }
         self.order += 1;
+        // The order of arrival decides between equal times: a binary heap alone would swap packets of a burst.
         self.pending.push(Reverse((delivery.at, self.order, slot)));
     }
 
     fn deliver_due(&mut self) {
         while let Some(&Reverse((planned, _, slot))) = self.pending.peek() {
+            // Read for each packet: sending takes microseconds, and a burst would have the time of its first one.
             let actual = self.clock.now();
             if planned > actual {
                 return;
@@ -444,6 +457,7 @@ impl<L: Links + Send> Forwarder<L> {
                         intact: *intact,
                     });
                 }
+                // A full queue of the interface. It is counted as dropped by the machine, which makes cells invalid.
                 Err(_) => self.statistics.refused += 1,
             }
             self.free.push(slot);
@@ -487,6 +501,7 @@ fn translated(
         Direction::Down => (packet.destination(), destination),
     };
     let other = link.translate(direction, (transport, address), port, now);
+    // A NAT drops what comes from outside without a mapping (RFC 4787, section 5).
     let other = other.ok_or(NoMapping)?;
     if other == port {
         return Ok(None);

@@ -276,6 +276,7 @@ impl Limits {
             .filter(|source| source.is_ipv4() == remote.is_ipv4());
         let addresses = (usable.count() as u64).max(1);
         let reachable = addresses * self.ports_per_address;
+        // Devices that share sockets share their ports.
         if devices <= reachable || sources.shared_sockets() > 0 {
             return Ok(());
         }
@@ -303,6 +304,7 @@ pub fn check_memory(
         return Ok(());
     }
     let fitting = (room.bytes / bytes.max(1)).saturating_sub(receivers);
+    // The estimate is not as good as a number with all its digits looks.
     let reachable = match fitting {
         1_000.. => fitting / 1_000 * 1_000,
         few => few,

@@ -53,10 +53,12 @@ impl Netlink {
         loop {
             let length = sys::receive(self.fd.as_fd(), &mut buffer)?;
             for reply in Replies::new(buffer.get(..length).unwrap_or_default()) {
+                // A late answer to an earlier request that failed halfway.
                 if reply.sequence != sequence {
                     continue;
                 }
                 match reply.error() {
+                    // NLMSG_ERROR with error 0 is the acknowledgement (netlink(7)).
                     Some(0) => return Ok(payload),
                     Some(errno) => return Err(io::Error::from_raw_os_error(errno)),
                     None => payload = reply.payload.to_vec(),

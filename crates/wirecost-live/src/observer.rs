@@ -128,6 +128,7 @@ impl Observer {
             fragments += u64::from(is_later_fragment(servers, &packet.bytes));
             direction_of(servers, &packet.bytes).is_some()
         })?;
+        // A later fragment has no ports, so that its flow is unknown: its bytes are missing as if it had been dropped.
         self.dropped += u64::from(catch.dropped) + catch.unkept + fragments;
         let now = self.clock.now();
         for packet in catch.packets {
@@ -136,6 +137,7 @@ impl Observer {
                 known.inspect(|host| self.activity.note(*host, now));
                 self.largest_packet = self.largest_packet.max(packet.bytes.len());
                 self.recorder
+                    // Whose it is may be known only later: a SYN leaves before the loop notes the socket's port.
                     .packet(None, direction, packet.at, Fate::Delivered, &packet.bytes);
             }
         }

@@ -66,7 +66,9 @@ impl PacketSocket {
         if cut_to.is_some() {
             sys::set_option(fd.as_fd(), libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
         }
+        // What the forwarder sends into the interface would otherwise come back to it as a packet to forward.
         sys::set_option(fd.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+        // The default of 212,992 B holds a burst of some hundred packets; what does not fit is dropped without a word.
         grow_receive_buffer(&fd)?;
         sys::bind(fd.as_fd(), &link_address(near.index, libc::ETH_P_ALL, None))?;
         Ok(Self {
@@ -151,6 +153,7 @@ pub(crate) fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
         libc::SO_RCVBUFFORCE,
         RECEIVE_BUFFER_BYTES,
     )
+    // Without the privilege the kernel cuts the size down to its limit by itself.
     .or_else(|_| {
         sys::set_option(
             fd.as_fd(),

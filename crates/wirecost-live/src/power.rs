@@ -47,6 +47,7 @@ impl Source {
             .into_iter()
             .filter(|path| is_package(path))
             .collect();
+        // RAPL first: it counts the package alone, and also on mains. A battery counts display and disk as well.
         if !zones.is_empty() {
             let zones = zones.iter().map(|zone| Zone::open(zone));
             return zones.collect::<Result<_, String>>().map(Self::Rapl);
@@ -57,6 +58,7 @@ impl Source {
             .find(|path| text(&path.join("type")).as_deref() == Some("Battery"));
         let battery = battery.ok_or_else(|| ABSENT.to_owned())?;
         match text(&battery.join("status")).as_deref() {
+            // On mains the battery's power is that of charging.
             Some("Discharging") if watts(&battery).is_some() => Ok(Self::Battery(battery)),
             Some("Discharging") => Err("the battery does not report its power".to_owned()),
             _ => Err("no RAPL here, and the battery is not discharging".to_owned()),
@@ -176,6 +178,7 @@ impl PowerMeter {
             Ok(mut source) => {
                 samples.source = Some(source.name());
                 let until = Instant::now() + IDLE;
+                // What the machine uses at rest is subtracted from what the run uses.
                 samples.idle_watts = sample(&mut source, &|| Instant::now() >= until);
                 let is_over = Arc::clone(&stop);
                 Some(thread::spawn(move || {

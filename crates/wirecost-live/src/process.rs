@@ -146,8 +146,10 @@ impl ServerProcess {
         // Apache opens its standard error anew.
         folder.map(|folder| folder.give(&launch.log)).transpose()?;
         let mut command = Command::new(&launch.program);
+        // A setting in the user's environment, such as RABBITMQ_NODENAME or OPENSSL_CONF, would change the server that is measured.
         command.args(&launch.arguments).env_clear();
         command.envs(launch.environment.iter().cloned());
+        // A server that reads the terminal would take the user's keys, or be stopped by SIGTTIN.
         command.stdin(Stdio::null());
         command
             .stdout(log.try_clone().doing("dup", starting)?)
@@ -156,6 +158,7 @@ impl ServerProcess {
         let becoming = becoming.doing("execve", starting)?;
         let started = Container::new()?.start(command, side, Slate::Clean, becoming)?;
         let contained = match (started, number) {
+            // As another user than root the program cannot be reached through a folder that only root may search, such as /root.
             (Err(error), Some(_)) if error.raw_os_error() == Some(libc::EACCES) => {
                 return Err(EnvironmentError::ServerOnlyForRoot {
                     program: launch.program.clone(),
@@ -242,6 +245,7 @@ impl ServerProcess {
             if probe() == Readiness::Ready {
                 return Ok(start.elapsed());
             }
+            // Wakes at once when the server dies, instead of after a sleep.
             calls::is_readable(self.pidfd.as_fd(), POLL_MILLISECONDS)
                 .doing("poll", || format!("wait for {}", self.name))?;
         }

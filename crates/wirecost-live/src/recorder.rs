@@ -92,6 +92,7 @@ impl Recorder {
         }
         self.packets += 1;
         let number = self.packets - 1;
+        // The disk was full before. Numbers go on, so that deliveries still find their packets.
         if self.file.is_none() {
             return number;
         }
@@ -322,6 +323,7 @@ pub fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instan
                 // A copy with a flipped bit does not count: its receiver drops it by the checksum.
                 let slot = first.get_mut(delivery.packet as usize);
                 if let Some(slot) = slot.filter(|_| delivery.intact) {
+                    // Of duplicates the first counts: the second tells the receiver nothing.
                     *slot = [*slot, Some(delivery.actual)].into_iter().flatten().min();
                 }
             }

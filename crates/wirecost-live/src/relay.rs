@@ -240,6 +240,7 @@ impl Loop {
         let mut events = Events::with_capacity(1_024);
         let mut buffer = vec![0; READ_BYTES];
         loop {
+            // Sockets are registered edge-triggered: what a turn left unread causes no further event.
             let is_behind = self.streams.is_behind() || self.datagrams.is_behind();
             let timeout = is_behind.then_some(Duration::ZERO);
             match self.poll.poll(&mut events, timeout) {
@@ -266,6 +267,7 @@ impl Loop {
     fn take_orders(&mut self) -> io::Result<bool> {
         let asked = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(listeners) = asked.listeners {
+            // A new batch of cells: connections of the last one would take up its ports.
             self.streams.clear();
             self.datagrams.clear();
             for listener in listeners {

@@ -74,9 +74,11 @@ const OF_MEMORY: Hierarchy = Hierarchy {
 /// without a limit.
 fn left_by_groups(groups: &str, text: &dyn Fn(&Path) -> Option<String>) -> Option<u64> {
     let of_line = |line: &str| {
+        // The path is last and may itself have colons.
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         let hierarchy = match controllers {
+            // cgroups(7): the line of version 2 names no controllers.
             "" => &UNIFIED,
             some if some.split(',').any(|one| one == "memory") => &OF_MEMORY,
             _ => return None,

@@ -109,6 +109,7 @@ impl Sniffer {
             let frame = match sys::receive_frame(self.fd.as_fd(), &mut buffer) {
                 Ok(frame) => frame,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // An interface somewhere on the machine went down. The socket goes on with the others (packet(7)).
                 Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => continue,
                 Err(error) => return Err(error),
             };

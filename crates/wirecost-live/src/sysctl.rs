@@ -78,6 +78,7 @@ pub(crate) fn of_loads() -> Settings {
         .map(|name| format!("{FOLDER}.{name}"))
         .chain(FURTHER.map(str::to_owned));
     let mut settings: Settings = names
+        // Some are for root alone, or can only be written.
         .filter_map(|name| Some((name.clone(), read(&name).ok()?)))
         .collect();
     let (name, value) = UNPRIVILEGED_PORTS;
@@ -101,10 +102,12 @@ pub fn apply(overrides: &Settings) -> Applied {
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
+    // Last, so that what the user asks for stands instead of our own value.
     wanted.extend(overrides.clone());
     let mut applied = Applied::default();
     for (name, value) in &wanted {
         let outcome = write(name, value);
+        // The kernel may refuse or round a value: only what is read back is true.
         match read(name) {
             Ok(found) => {
                 if found != *value {

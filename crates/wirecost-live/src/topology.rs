@@ -192,6 +192,7 @@ impl Topology {
     }
 
     fn build(config: &TopologyConfig, origin: &Namespace) -> Result<Self, EnvironmentError> {
+        // Who asks for a medium by name gets that one or its error, and no other.
         let veth_reason = config.medium.is_none().then(tun::unusable).flatten();
         let medium = config.medium.unwrap_or(if veth_reason.is_some() {
             Medium::Veth
@@ -374,6 +375,7 @@ impl Plan {
         ];
         let prefix = |(address, length)| Prefix { address, length };
         let numbered =
+            // The site is in a byte that is 0 otherwise, so that no two interfaces have one address.
             |[one, two, three, four, five, six]: [u8; 6]| [one, two, three, four ^ site, five, six];
         Self {
             site,
@@ -478,6 +480,7 @@ impl Builder<'_> {
             .doing("RTM_NEWLINK", || {
                 on(&format!("bring {INTERFACE} up with an MTU of {mtu} B"))
             })?;
+        // A qdisc such as fq_codel would drop or reorder packets before they reach the link (docs/decisions/0005).
         if let Err(error) = netlink.remove_queueing(index) {
             let found = netlink.link_queueing(index).unwrap_or_default();
             self.warnings.push(on(&format!(
@@ -485,6 +488,7 @@ impl Builder<'_> {
                 Errno::from(&error)
             )));
         }
+        // The kernel refuses IPv6 on an interface with an MTU below 1,280 B (RFC 8200, section 5).
         let families = if self.has_ipv6() { 2 } else { 1 };
         for family in 0..families {
             let (local, own, far) = (
@@ -496,6 +500,7 @@ impl Builder<'_> {
                 .add_address(index, own)
                 .doing("RTM_NEWADDR", || on(&format!("add {own}")))?;
             netlink
+                // A `local` route makes every address of the prefix this host's own: 65,536 devices need no address each.
                 .deliver_locally(local)
                 .doing("RTM_NEWROUTE", || on("make the prefix local"))?;
             netlink

@@ -50,6 +50,7 @@ impl VethPair<'_> {
                 format!("bring {name} up with an MTU of {} B", self.mtu)
             })?;
         side.enter()?;
+        // Its error is looked at only after this thread is back in its own namespace, or the caller would go on in the wrong one.
         let far = self.prepare_far();
         home.enter()?;
         let addresses = [self.near.address, self.far.address];

@@ -132,6 +132,7 @@ impl Counting {
             }
             let is_over = events.iter().any(|event| event.token() == STOP);
             if is_over {
+                // Packets that were sent before the end may still be in the kernel's queue.
                 thread::sleep(LINGER);
             }
             dropped += self.take()?;

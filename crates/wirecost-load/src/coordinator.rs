@@ -188,6 +188,7 @@ impl<'a> Coordinator<'a> {
             }
             if self.now() >= until {
                 let failure = GeneratorError::NotReady(READY_PATIENCE);
+                // The first failure is the cause; what follows from it must not take its place.
                 self.outcome.failure.get_or_insert(failure);
                 return;
             }
@@ -211,6 +212,7 @@ impl<'a> Coordinator<'a> {
         let link = self.read_link();
         let at = self.now() + lead;
         self.counted_until = at;
+        // Parts in other processes have clocks with starts of their own. CLOCK_MONOTONIC is what they share.
         let at_ns = self.context.clock.monotonic_nanos(at);
         let number = index as u32;
         let has_warm_up = !phase.warm_up().is_zero();
@@ -283,7 +285,9 @@ impl<'a> Coordinator<'a> {
             }
             let intended = self.intended_until().saturating_since(at);
             let end = at + phase.bound(self.options, intended);
+            // After a stop the parts wait only LAST_WAIT for open answers, so that the bound of the whole phase no longer applies.
             if now >= stopped.map_or(end, |stop| end.min(stop)) + GRACE {
+                // A part that hangs ends the wait, not the load: what the others have reported so far is still written.
                 self.outcome.failure.get_or_insert(GeneratorError::PhaseNotEnded);
                 break;
             }
@@ -332,6 +336,7 @@ impl<'a> Coordinator<'a> {
                 cpu_ns,
                 intended_ns,
             } => {
+                // Parts report times of the machine's monotonic clock, as each counts its own `Instant` from another start.
                 let start_ns = self.context.clock.monotonic_nanos(Instant::START);
                 let instant = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns));
                 state.counted_until = instant(at_ns);
@@ -342,6 +347,7 @@ impl<'a> Coordinator<'a> {
             FromPart::PhaseDone { .. } => state.is_done = true,
             FromPart::Finished { socket_error } => {
                 state.has_ended = true;
+                // The first error is kept: those that follow, such as further devices without a port, mostly have the same cause.
                 self.outcome.socket_error = self.outcome.socket_error.take().or(socket_error);
             }
             FromPart::Failed { reason } => {
@@ -408,9 +414,11 @@ impl<'a> Coordinator<'a> {
 
     /// Settles the messages of parts that have died: their outcomes are unknown.
     fn settle_accounts(&mut self) {
+        // While all parts live, a message without an end is a fault of the counting, and must show.
         if self.outcome.failure.is_none() && self.outcome.lost.is_empty() {
             return;
         }
+        // Offered and not ended, for ever: without this the outcomes would not add up to what was offered.
         for interval in self.counted.all() {
             let known = interval.outcomes.ended();
             let missing = interval.outcomes.offered.saturating_sub(known);

@@ -82,6 +82,7 @@ impl<'a> Machines<'a> {
         })?;
         match context.agents {
             Some(agents) => Ok(Self::Agents(agents)),
+            // The link gives each device an address of its own, which this machine does not have.
             None if has_link => Ok(Self::Here(limits)),
             None => check_sources(&options.sources).map(|()| Self::Here(limits)),
         }
@@ -208,6 +209,7 @@ impl Here {
         program: &Path,
         clock: Clock,
     ) -> Result<(Self, Parts), LoadError> {
+        // A CPU for each of them: a target or an emulator that waits for a generator would be blamed for it.
         let others = u32::from(server.is_here()) + u32::from(options.link.is_some());
         let loops = loops(options, others);
         let layout = Layout::choose(options, server.address(), limits, loops)?;
@@ -217,12 +219,14 @@ impl Here {
             share.own_sockets.clone_from(&own_sockets);
         }
         let parts = workers::parts(&layout, program, shares)?;
+        // Behind the start of the parts, before which nothing is sent.
         server.count_wire(options, own_sockets, clock);
         let generator = Self {
             loops: number(parts.len()),
             processes: layout.processes,
             pids: parts.pids.clone(),
             keep_awake: KeepAwake::hold(),
+            // Behind the start of the parts, whose work is no load of others.
             before: (MachineLoad::read(), CpuTime::read()),
         };
         Ok((generator, parts))

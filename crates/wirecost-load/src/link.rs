@@ -164,6 +164,7 @@ impl LoadLink {
         outside: Option<Outside>,
         context: &mut RunContext<'_>,
     ) -> Result<Self, EmulationError> {
+        // The relay listens in the place of the target, with an address of its family.
         let ipv6 = options.ipv6 || outside.as_ref().is_some_and(Outside::is_ipv6);
         let asked = EmulationOptions {
             hops: &options.hops(),
@@ -295,6 +296,7 @@ impl LoadLink {
             .and_then(|(sites, name)| sites.named(name));
         let mut of_site = options.clone();
         let mut folder = context.folder.to_owned();
+        // The first site has the target of the load itself, with the folder that it has always had.
         if let (Some(own), true) = (own, site > 0) {
             let target = own.servers.first().copied().unwrap_or(Target::Builtin);
             (of_site.target, of_site.settings) = (LoadTarget::Started(target), own.settings.clone());
@@ -345,6 +347,7 @@ impl LoadLink {
         times: Option<[Instant; 2]>,
     ) -> Result<LinkReport, EmulationError> {
         let network = self.emulation.warnings.clone();
+        // Before anything is read back: packets are still on their way until the loop has ended.
         let mut left = self.emulation.stop()?;
         let counters = left.forwarder.links.counters();
         let dropped = left
@@ -356,6 +359,7 @@ impl LoadLink {
         });
         let observed = observed.transpose();
         let traffic = observed.map_err(EmulationError::doing("read the recorded packets back"))?;
+        // The devices' packets are read with the secrets in any case; the file has them only if they are to be kept.
         let capture_keys = if self.keeps_keys { keys.text() } else { "" };
         let capture = self.capture.map(|(folder, key)| {
             keep(&folder, &key, oscore_contexts, |path| {

@@ -50,6 +50,7 @@ pub fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<Load
     let LoadTarget::Url(_) = &options.target else {
         return run_live(options, &key, context);
     };
+    // A server of others may still hold what an earlier run left: the tag tells its messages and sessions apart.
     let tag = RunTag::draw().map_err(ServerError::from)?;
     let ended = run_live(&options.of_run(tag), &key, context)?;
     Ok(ended.map(|mut file| {
@@ -234,6 +235,7 @@ fn end(
     outcome: &mut LoadOutcome,
 ) -> Result<Option<LinkReport>, EmulationError> {
     let oscore_contexts = keys::oscore_contexts(options, server.destination());
+    // Before the link, which carries and counts what the server still sends at its end.
     server.stop();
     let Some(link) = link.filter(|_| !outcome.has_not_begun()) else {
         return Ok(None);
@@ -242,6 +244,7 @@ fn end(
     let labels = PhaseLabels::from_options(options, outcome);
     let times = outcome.times();
     let report = link.stop(options, &outcome.keys, oscore_contexts.as_deref(), &labels, times)?;
+    // After the end of both: packets that were on their way belong to the last phase.
     outcome.settle_link(&meter.read());
     Ok(Some(report))
 }

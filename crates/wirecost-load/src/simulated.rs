@@ -138,6 +138,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         intervals: outcome.intervals,
         usage: Vec::new(),
         source_addresses: vec![format!("{DEVICES_V4}/16")],
+        // A simulated server is of this program, whose version the summary has anyway.
         server: None,
         traffic,
     }))
@@ -287,12 +288,14 @@ fn settled<T: Tap>(
     meter: &Meter,
     mut outcome: LoadOutcome,
 ) -> Simulated<T> {
+    // The last acknowledgements are on their way: without them the bytes of the link would be fewer than those of the sockets.
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
     outcome.keys = KeyLines::from_log(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
         let failure = GeneratorError::Server(error.to_string());
+        // An error of the server that came after another failure follows from it.
         outcome.failure.get_or_insert(failure);
     }
     Simulated {

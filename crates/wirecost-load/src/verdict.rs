@@ -138,6 +138,7 @@ pub fn so_far(
     let Some(phase) = options.phases.get(index) else {
         return Vec::new();
     };
+    // Open messages would count as not sent, and each running phase would look INVALID.
     figures.outcomes.offered = figures.outcomes.ended();
     let mut phases = vec![PhaseFigures::default(); index];
     phases.push(figures);
@@ -150,6 +151,7 @@ pub fn so_far(
     });
     let mut warnings = of_figures(options, phase, &phases[index], by_generator);
     warnings.extend(clock(times));
+    // What only explains a figure can wait for the end; what makes it worthless ends the search now.
     warnings.retain(|warning| warning.invalidates);
     warnings
 }

@@ -138,6 +138,7 @@ pub fn markdown(choices: &Choices) -> String {
     if !choices.matrix.is_empty() {
         table(&choices.matrix_heads, choices.matrix.iter(), &mut text);
     }
+    // The title has its name already.
     let is_alone = choices.cases.len() == 1;
     for case in &choices.cases {
         if !is_alone {

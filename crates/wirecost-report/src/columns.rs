@@ -181,6 +181,7 @@ impl Column {
             (rank == Rank::Alike, ALIKE),
             (self.is_low_n(cell), LOW_N),
             (
+                // The mark of low n says it already.
                 rank == Rank::TooFew && self.has_interval() && !self.is_low_n(cell),
                 TOO_FEW,
             ),
@@ -278,6 +279,7 @@ fn figure(metric: Metric, cell: &Cell) -> Option<Estimate> {
     };
     Some(match metric.is_constant(cell) {
         true => Estimate::exact(value),
+        // A figure without samples of its own has no interval: ranked as if it were exact, noise would win.
         false => Estimate::unknown(value),
     })
 }

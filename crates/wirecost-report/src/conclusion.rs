@@ -20,6 +20,7 @@ const LISTED: usize = 3;
 /// the sentences about kept connections.
 pub(crate) fn sentences(summary: &Summary, per: Per, policies: Vec<String>) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary);
+    // Plain stacks are always cheaper: in one sentence they would hide which secured one is.
     let has_both = groups.iter().any(Group::has_both_protections);
     let sentence = |secured: bool| {
         let cells = groups.iter().map(|group| comparable(group, secured));
@@ -131,6 +132,7 @@ fn winners(groups: &[Vec<&Cell>], names: &Names, per: Per, competes: fn(&Cell) -
     let count = |name: &String| answers.iter().filter(|answer| *answer == name).count();
     let has_none = |name: &&String| [NO_DIFFERENCE, TOO_FEW_SAMPLES].contains(&name.as_str());
     let mut all = distinct(answers.iter().cloned());
+    // "No difference" is no winner: it comes last, however frequent it is.
     all.sort_by_key(|name| (has_none(&name), std::cmp::Reverse(count(name))));
     let (none, stacks): (Vec<&String>, Vec<&String>) = all.iter().partition(has_none);
     let named = stacks.iter().take(LISTED).chain(&none).enumerate();
@@ -260,6 +262,7 @@ impl Basis {
         let said = said.collect::<Vec<_>>().join(", ");
         match self.column().contest(cells) {
             Contest::TooFew(_) => format!("{said}: {TOO_FEW_SAMPLES} which takes fewer"),
+            // Equal numbers say it themselves.
             Contest::NoDifference(_) if all.first().map(|one| one.1) != all.last().map(|one| one.1) => {
                 format!("{said}: {NO_DIFFERENCE}")
             }
@@ -290,6 +293,7 @@ impl Basis {
             Contest::TooFew(_) => return format!("{}: {TOO_FEW_SAMPLES} which takes the fewest", range()),
             Contest::Best(best) => best,
         };
+        // Without acknowledgements a stack saves bytes by not knowing whether the message arrived: the cheapest that knows is named too.
         let is_unanswered = ends_with_arrival(fewest.0);
         let alike = |cells: &[&Cell], answers: bool| {
             let alike = cells.iter().filter(|cell| ends_with_arrival(cell) != answers);
@@ -333,6 +337,7 @@ fn times(cells: &[&Cell], names: &Names) -> Option<String> {
         }
         Contest::TooFew(_) => return Some(format!("{TOO_FEW_SAMPLES} which answers fastest")),
         Contest::Nothing => return None,
+        // The only one is neither fastest nor slowest.
         Contest::Best(_) if answered.len() == 1 => return None,
         Contest::Best(best) => match &best[..] {
             [one] => {

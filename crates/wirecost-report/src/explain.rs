@@ -31,6 +31,7 @@ pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
         let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| format!("{what}: {}{why}", told.join(", ")))
     };
+    // A reader asks why anything was retransmitted on a link without loss.
     let early = if cells.iter().all(is_lossless) {
         "; the link lost nothing: they left before the answer could arrive"
     } else {
@@ -64,6 +65,7 @@ fn share_of_cause(cell: &Cell, cause: &str) -> Option<Reason> {
             (size, format!("{caused} of {} of {what}", whole_bytes(all)))
         })
     };
+    // Of one connection, as the connect is: a device that has connected again has several closes.
     let close = cell.close_of_a_connection();
     let parts = [
         of([&cell.connect, &close], "the connection"),

@@ -74,6 +74,7 @@ fn rows(cell: &Cell, settings: &str) -> Vec<Vec<Field>> {
         .map(|(phase, section)| row((cell, settings), phase, Some(section)))
         .collect();
     if rows.is_empty() {
+        // A cell that did not run has its row too: a reader of the CSV would otherwise think that nobody asked for it.
         return vec![row((cell, settings), "", None)];
     }
     rows

@@ -81,6 +81,7 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
 /// The link in numbers, for files that programs read: RTT in ms, shares, rates in bit/s, the smaller MTU. Missing without an emulated
 /// link, and a rate without a limit.
 pub(crate) fn link_numbers(link: Option<&Link>) -> [(&'static str, Option<f64>); 6] {
+    // On the real path, and in a modelled cell, the numbers of the emulated link are not those that packets met.
     let is_emulated = |link: &&Link| link.path.as_deref() != Some("real") && link.nbiot_cell.is_none();
     let link = link.filter(is_emulated);
     let of = |value: fn(&Link) -> f64| link.map(value);
@@ -108,6 +109,7 @@ pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
     let range = |bytes: &Bytes, direction: &str| {
         let Count { min, max, .. } = bytes.wire;
+        // With losses the size varies by what was sent again, which is no news.
         (min != max && !cell.is_lossy()).then(|| format!("{min} to {max} B {direction}"))
     };
     let ranges = [range(&connect.up, "up"), range(&connect.down, "down")];

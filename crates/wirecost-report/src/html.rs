@@ -61,6 +61,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
     let mut environment = environment()?;
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
     let all = Group::all(&results.summary);
+    // A sweep of thousands of cells would make a page that no browser opens.
     let selection = Selection::from_groups(&all);
     let samples = Samples::from_rows(&results.samples);
     let sweep = Sweep::from_summary(&results.summary);
@@ -247,6 +248,7 @@ fn asked(results: &Results) -> String {
     let scenario = &summary.scenario;
     let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.sizes().len() {
+        // Without sizes the messages carry readings.
         0 => batches(summary),
         1..=NAMED => scenario.sizes().join(" or "),
         sizes => format!("{sizes} sizes"),

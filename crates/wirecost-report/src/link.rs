@@ -37,6 +37,7 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
             .filter_map(|way| way["wire"].as_u64())
             .max()
             .unwrap_or(0)
+            // Bars are shares of it: a run without a packet must not divide by zero.
             .max(1),
         seconds: format!("{:.3}", summary["duration_ns"].as_f64().unwrap_or_default() / 1e9),
     };
@@ -89,6 +90,7 @@ fn conclusion(report: &Value) -> String {
         number::grouped(payload),
     );
     let largest = groups.iter().max_by_key(|group| both(group));
+    // With one server all of it is that one's.
     if let Some(largest) = largest.filter(|_| groups.len() > 1) {
         let server = largest["server"].as_str().unwrap_or("other servers");
         words += &format!("; most with {server}: {}", number::grouped(both(largest)));

@@ -59,6 +59,7 @@ impl LoadResults {
     /// missing.
     pub fn read(folder: &RunFolder) -> Result<Self, ReportError> {
         let summary: LoadSummary = folder.read_json("summary.json")?;
+        // Folders of older versions have none.
         let usage = match folder.file("usage.csv").exists() {
             true => rows(folder, "usage.csv")?,
             false => Vec::new(),
@@ -103,6 +104,7 @@ fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {
     for (load, entry) in summary.loads.iter().enumerate() {
         for phase in 0..entry.phases.len() {
             for kind in CurveKind::ALL {
+                // Only times that a phase has are written.
                 let Ok(text) = folder.read_text(&kind.file(load, phase)) else {
                     continue;
                 };

@@ -53,6 +53,7 @@ impl Names {
         let keys = [
             (any(|cell| cell.start != COLD), Key::Start),
             (
+                // Where all cells are of one engine, a column with its name would say the same in each row.
                 any(is_modelled) && !summary.cells.iter().all(is_modelled),
                 Key::Engine,
             ),

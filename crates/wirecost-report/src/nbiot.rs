@@ -54,6 +54,7 @@ pub fn targets(targets: &[Target]) -> String {
     for target in targets {
         let verdict = if target.passed { "ok" } else { "fails" };
         let bounds = match target.bounds.most {
+            // A target without an upper bound has this one, as JSON has no infinity.
             f64::MAX => format!("at least {}", number(target.bounds.least)),
             most => format!("{} to {}", number(target.bounds.least), number(most)),
         };

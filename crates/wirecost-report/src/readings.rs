@@ -54,6 +54,7 @@ fn batching(names: &Names, cell: &Cell, cells: &[&Cell]) -> Option<String> {
     let alike: Vec<&&Cell> = cells.iter().filter(is_alike).collect();
     let least = alike.iter().copied().min_by_key(count)?;
     let most = alike.iter().copied().max_by_key(count)?;
+    // Told once, at the smallest batch.
     if count(&least) == count(&most) || *least != cell {
         return None;
     }

@@ -65,6 +65,7 @@ pub fn figures(page: &str) -> Vec<Figure> {
              role=\"img\" aria-label=\"{name}\">\n<style>{style}</style>\n{body}{END}\n"
         );
         match found.iter_mut().find(|(known, ..)| known == name) {
+            // A page has each figure for a desktop and for a phone.
             Some(known) if known.1 < wide => (known.1, known.2) = (wide, svg),
             Some(_) => {}
             None => found.push((name.to_owned(), wide, svg)),
@@ -101,6 +102,7 @@ fn slug(name: &str) -> String {
             false => slug.push('-'),
         }
     }
+    // File systems refuse names of more than 255 bytes.
     let cut: String = slug.chars().take(60).collect();
     cut.trim_end_matches('-').to_owned()
 }
@@ -126,9 +128,11 @@ fn style() -> String {
 fn rules(sheet: &str) -> Vec<(&str, &str)> {
     let mut rules = Vec::new();
     let mut rest = sheet;
+    // The sheet is our own: a few rules need no parser of CSS.
     while let Some((selector, after)) = rest.split_once('{') {
         let selector = selector.trim();
         let end = match selector.starts_with('@') {
+            // Rules for narrow pages or for print do not hold in a picture by itself.
             true => block_end(after),
             false => after.find('}'),
         };

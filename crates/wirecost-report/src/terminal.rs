@@ -83,12 +83,14 @@ pub fn table_of(summary: &Summary, options: &TableOptions, contents: Contents) -
         lines.push(String::new());
     }
     lines.extend(match rows.cells.len() {
+        // Nobody compares hundreds of rows in a terminal; the page and the CSV file have them all.
         many if many > MANY => best::lines(summary, contents.per, &style, options.width),
         _ => cells(summary, &rows, options, contents.per, &style),
     });
     let has_invalid = summary
         .cells
         .iter()
+        // A cell that was not run is no invalid figure.
         .any(|cell| cell.not_run.is_none() && !cell.valid);
     lines.extend(thresholds::lines(
         &summary.thresholds,

@@ -54,6 +54,7 @@ fn of_phase(phase: &str, live: &Section, simulated: &Section) -> Option<String> 
         };
         let mut pairs = quantities(live).into_iter().zip(quantities(simulated));
         pairs.find_map(|((what, live), (_, simulated))| {
+            // Both are means of the same whole numbers, but may have been added up in another order.
             let differs = (live.mean - simulated.mean).abs() > ROUNDING;
             differs.then(|| {
                 let (way, live, simulated) = (way.name(), figure(live.mean), figure(simulated.mean));

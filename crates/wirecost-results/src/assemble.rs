@@ -20,10 +20,12 @@ pub fn agree_with(live: &mut Cell, before: Option<&Cell>) {
     };
     let is_pair = |before: &&Cell| {
         let engines = (before.engine.as_str(), live.engine.as_str());
+        // Another server may send other bytes: only the same one must agree.
         engines == ("sim", "live") && live.target == before.target && question(before) == question(live)
     };
     let simulated = before.filter(is_pair);
     live.warnings
+        // The cell may come from an earlier folder, where it was compared with another simulation.
         .retain(|warning| warning.kind != WarningKind::SimulationDiffers);
     agree(live, simulated);
 }

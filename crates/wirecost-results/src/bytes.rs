@@ -26,6 +26,7 @@ pub fn mean_interval(devices: &[Vec<u64>], enough: u64) -> Option<[f64; 2]> {
     }
     let of_devices = MeanInterval::from_values(&means)?;
     let of_samples = samples().sum::<u64>() as f64 / samples().count() as f64;
+    // Devices that were cut short have fewer samples: the width is that of the devices' means, around the mean that is shown.
     Some([of_devices.low?, of_devices.high?].map(|end| end - of_devices.mean + of_samples))
 }
 
@@ -88,6 +89,7 @@ impl Cell {
         } = self;
         let parts = [connect, message, keep_alive, close].into_iter().flatten();
         let sum = sum(parts.map(|section| self.bytes(section).scaled(section.samples as f64 / messages)));
+        // The sum of the parts may differ from the whole in its last digits, and the interval has to lie around the value that is shown.
         let around = |end: f64| end - sum.value + all_in.each();
         Some(Estimate {
             value: all_in.each(),

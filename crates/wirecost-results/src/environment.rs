@@ -74,6 +74,7 @@ impl Environment {
     #[must_use]
     pub fn following(self, earlier: &Self) -> Self {
         let went_live = self.packet_path != "none";
+        // A continued run that had only simulated cells left knows nothing of the interfaces that the earlier one used.
         let live = if went_live { &self } else { earlier };
         let energies = [&earlier.machine_energy, &self.machine_energy];
         let mut servers = earlier.servers.clone();
@@ -87,9 +88,11 @@ impl Environment {
         Self {
             started_at: earlier.started_at.clone(),
             duration_s,
+            // Before the first part, and after the last.
             load_average: [earlier.load_average[0], self.load_average[1]],
             steal: stolen(earlier)
                 .zip(stolen(&self))
+                // Weighted by time: a short second part must not halve what the first one lost.
                 .map(|(before, now)| (before + now) / duration_s),
             source_addresses: addresses,
             packet_path: live.packet_path.clone(),
@@ -168,6 +171,7 @@ impl MachineEnergy {
         let active = MeanInterval::from_values(&all(|part| &part.active_watts));
         let seconds: f64 = parts.iter().map(|part| part.seconds).sum();
         let each = |watts: f64| watts * seconds / messages as f64;
+        // Without messages there is nothing to divide by.
         let both = idle.as_ref().zip(active.as_ref()).filter(|_| messages > 0);
         Some(Self {
             source: first.source.clone(),

@@ -215,13 +215,16 @@ impl RunFolder {
         sync: fn(&File) -> std::io::Result<()>,
     ) -> Result<(), ResultsError> {
         let path = self.file(name);
+        // Renamed when it is whole: a reader, or a run that continues after a crash, never sees half a file (rename(2) is atomic).
         let partial = self.file(&format!("{name}.partial"));
         let opened = output::own(&partial, Existing::Replaced, mode).map_err(std::io::Error::from);
         let written = opened.and_then(|mut file| {
             file.write_all(contents)?;
+            // Before the rename: after a power failure the new name could otherwise lead to an empty file.
             sync(&file)
         });
         if let Err(source) = written.and_then(|()| fs::rename(&partial, &path)) {
+            // The disk may be full: what is left of the file would take the room that the next one needs.
             let _ = fs::remove_file(&partial);
             return Err(io("write", &path, source));
         }
@@ -370,6 +373,7 @@ fn escape(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(escape),
         Value::Object(table) => {
             let entries = std::mem::take(table).into_iter();
+            // Keys as well: they may be names that a file or a server has given.
             table.extend(entries.map(|(key, mut value)| {
                 escape(&mut value);
                 (visible(&key).into_owned(), value)

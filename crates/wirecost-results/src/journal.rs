@@ -78,6 +78,7 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
         path: path.clone(),
         reason: error.to_string(),
     })?;
+    // In one write with its line end: a line that is cut by a crash has none, and is left out when the journal is read.
     let line = line + "\n";
     let written = output::own(&path, Existing::Continued, PUBLIC)
         .map_err(io::Error::from)
@@ -165,6 +166,7 @@ impl Entry {
         let whole = samples * cell.messages_per_connection;
         let state = match &cell.not_run {
             Some(_) => "not-run",
+            // A partial cell is run again on --resume.
             None if cell.outcomes.offered < whole => "partial",
             None => "finished",
         };

@@ -43,6 +43,7 @@ impl Load {
                 .filter(|(_, standing)| *standing != Standing::Exact)
                 .collect::<BTreeMap<_, _>>()
         };
+        // In two steps, because the standing of a phase is asked of the whole load.
         let all: Vec<_> = self.phases.iter().map(limited).collect();
         for (phase, limited) in self.phases.iter_mut().zip(all) {
             phase.limited = limited;

@@ -57,6 +57,7 @@ fn link_cell(cell: NbiotCell) -> LinkCell {
 
 fn link_direction(link: &LinkConfig, way: Direction) -> LinkDirection {
     let direction: &DirectionConfig = link.direction(way);
+    // Without a rate nothing waits, and a limit would look like one that was applied.
     let limit = direction.rate.map(|_| link.queue_limit(way));
     LinkDirection {
         delay_ns: direction.delay.as_nanos() as u64,

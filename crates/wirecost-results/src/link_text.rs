@@ -116,6 +116,7 @@ impl<'de> Deserialize<'de> for LinkText {
         let both = [(&mut link.up, &up), (&mut link.down, &down)];
         let mut rtt = Duration::ZERO;
         for text in [&up, &down].into_iter().filter_map(|way| way.get("delay")) {
+            // First of all: the delay of reordered packets may be given as a share of the round-trip time.
             rtt += time(text).map_err(de::Error::custom)?;
         }
         for (direction, texts) in both {
@@ -170,6 +171,7 @@ impl LinkText {
             };
             let comma = if name == "delay" { "" } else { ", " };
             match (up == down, up == perfect && name != "delay") {
+                // What is as on a perfect link is not said: the text is short where the link is simple.
                 (true, true) => {}
                 (true, false) => write!(f, "{comma}{name} {up}")?,
                 (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,

@@ -94,6 +94,7 @@ impl DirectionUse {
             },
             lost: self.lost + other.lost,
             queue_dropped: self.queue_dropped + other.queue_dropped,
+            // A mean would hide that one of them was full.
             utilisation: utilisation.reduce(f64::max),
         }
     }

@@ -594,10 +594,13 @@ impl PhaseFigures {
         measured.for_each(|interval| sum.add(interval));
         let arrived = sum.outcomes.acknowledged + sum.outcomes.delivered;
         let per_second = |count: u64| (self.measured_s > 0.0).then(|| count as f64 / self.measured_s);
+        // What arrives only when nothing is offered any more was carried by the pause behind the phase.
         let rate = per_second(arrived.saturating_sub(sum.worked_off));
         let times = |histogram: &Option<_>| histogram.as_ref().and_then(Times::of_histogram);
         Self {
+            // A closed loop offers what the target answers: its rate says nothing about what was asked.
             offered_rate: self.asked_rate.and_then(|_| per_second(sum.outcomes.offered)),
+            // A phase that offers nothing carries nothing, which is not a rate of zero.
             carried_rate: rate.filter(|_| sum.outcomes.offered > 0),
             outcomes: sum.outcomes,
             sent: sum.sent,

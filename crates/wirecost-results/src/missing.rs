@@ -8,9 +8,11 @@ use crate::warning::{Warning, WarningKind};
 /// and delivered them later. `missing` stays empty where nothing was expected.
 pub fn note(phases: &mut [PhaseFigures]) {
     let mut beyond = 0;
+    // From the last one: what a phase receives in excess belongs to those before it.
     for phase in phases.iter_mut().rev() {
         phase
             .warnings
+            // The sums of merged folders are judged anew.
             .retain(|warning| warning.kind != WarningKind::DeliveriesMissing);
         phase.missing = None;
         let Some(deliveries) = phase.deliveries else {

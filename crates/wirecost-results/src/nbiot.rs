@@ -410,6 +410,7 @@ pub fn quantile_s<'a>(delays: impl Iterator<Item = &'a Delays>, probability: f64
         }
     }
     let total: u64 = merged.values().sum();
+    // At least the first: the share 0 is the shortest delay.
     let rank = ((total as f64 * probability).ceil() as u64).max(1);
     let mut seen = 0;
     merged.into_iter().find_map(|(ms, count)| {

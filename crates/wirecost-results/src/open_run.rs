@@ -67,6 +67,7 @@ impl OpenRun {
         start: &RunStart,
         entry: &Entry,
     ) -> Result<Self, ResultsError> {
+        // First: two runs that write at the same time spoil each other's journal.
         let lock = folder.lock()?;
         folder.restore(start.folders)?;
         journal::append(&folder, entry)?;
@@ -139,6 +140,7 @@ impl RunFolder {
                 rest.push(path);
             }
         }
+        // Anything else is a result or an explanation, and is kept.
         if rest.iter().all(|path| is_of_start(path)) {
             rest.iter().for_each(|path| drop(std::fs::remove_file(path)));
             drop(std::fs::remove_dir(self.path()));

@@ -84,6 +84,7 @@ fn phases(runs: &[&Load]) -> Vec<RepeatedPhase> {
                 .iter()
                 .zip(&phases)
                 .map(|(load, phase)| load.standing(phase, metric.subject()));
+            // A bound of one run and the figures of others have no mean.
             standings.all(|standing| standing == Standing::Exact)
         };
         let figures = Metric::all(Of::Loads)

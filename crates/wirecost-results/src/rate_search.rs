@@ -241,6 +241,7 @@ impl RateSearch {
         let goal = if complete {
             self.goal
         } else {
+            // An interrupted search has bounds of single trials, which is how it began: the full goal would give none at all.
             self.goal.preceding()
         };
         let [lower, upper] = AtRate::relevant_bounds(&AtRate::all(&self.trials), &goal);
@@ -250,6 +251,7 @@ impl RateSearch {
         });
         Self {
             conditional_throughput: lower
+                // RFC 9971 defines the conditional throughput as the load of the lower bound without what was lost in it.
                 .map(|lower| lower.rate * (1.0 - self.loss_ratio_at(lower.rate, &goal))),
             relevant_lower_bound: lower.map(|lower| lower.rate),
             relevant_upper_bound: upper.map(|upper| upper.rate),
@@ -264,6 +266,7 @@ impl RateSearch {
     /// The trial loss ratio at a rate that only the share of the goal exceed ratio exceeds; missing trials count as lost.
     fn loss_ratio_at(&self, rate: f64, goal: &Goal) -> f64 {
         let of_rate = self.trials.iter().filter(|trial| trial.rate == rate);
+        // A trial that has no ratio did not hold, and must not count as one without loss.
         let mut ratios: Vec<f64> = of_rate.map(|trial| trial.loss_ratio.unwrap_or(1.0)).collect();
         ratios.sort_by(f64::total_cmp);
         let each = goal.final_trial_duration_s;

@@ -51,6 +51,7 @@ impl Earlier {
         let entries = journal::read(folder).map_err(ResumeError::Nothing)?;
         let mut differences = scenario_differences(&text, scenario);
         let last = entries.iter().rev().find_map(Entry::opened_by);
+        // Cells of two versions in one table would differ for a reason that nobody sees.
         differences.extend(last.and_then(|(version, _)| version_difference(version)));
         if !differences.is_empty() && !may_differ {
             return Err(ResumeError::Changed {
@@ -60,6 +61,7 @@ impl Earlier {
             });
         }
         let keys = entries.iter().filter_map(Entry::finished_key);
+        // The journal may have a line whose file was deleted, or that is cut: such a cell runs again.
         let is_there = |key: &&str| folder.read_json::<Value>(&cells::name(key)).is_ok();
         Ok(Self {
             finished: keys.filter(is_there).map(str::to_owned).collect(),
@@ -113,6 +115,7 @@ fn fields(scenario: Value) -> Map<String, Value> {
         _ => Map::new(),
     };
     if let Some(links) = fields.get_mut("links").and_then(Value::as_array_mut) {
+        // As one text a difference in a link is one line, and not one for each of its keys.
         links.iter_mut().for_each(say_link);
     }
     for key in ["nbiot", "vary"] {
@@ -163,6 +166,7 @@ fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<Str
             items.map(words).collect::<Vec<_>>().join(", ")
         };
         return Some(match (beyond(is, was), beyond(was, is)) {
+            // The order decides which cell has which number, so that it is a difference too.
             (come, gone) if gone.is_empty() && come.is_empty() => format!("{name} has another order"),
             (come, gone) if gone.is_empty() => format!("{name} now has {come}"),
             (come, gone) if come.is_empty() => format!("{name} no longer has {gone}"),

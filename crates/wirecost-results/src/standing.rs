@@ -58,10 +58,12 @@ impl Subject {
         use CurveKind::{Connect, Delay, Lag, Response, Service};
         use WarningKind as W;
         match (reason, self) {
+            // Delays between two clocks jump by the step, and nothing tells which ones.
             (W::ClockStepped, Self::Time(_)) => Standing::Refused,
             (_, Self::Count | Self::Time(Lag)) => Standing::Exact,
             // Nothing was acknowledged: the rate is zero.
             (W::NoSamples, Self::Carried | Self::Unserved) => Standing::Exact,
+            // Both begin at the intended time, so that the generator's own lag is in them: the target was at least as fast.
             (W::ScheduleLag, Self::Time(Response | Delay)) => Standing::AtMost,
             // The target would have had more to do.
             (

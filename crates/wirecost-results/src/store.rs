@@ -88,7 +88,9 @@ impl<'a> LoadStore<'a> {
             searches: Vec::new(),
             derived: Vec::new(),
         };
+        // An earlier run may have had more loads: its files must not stay beside those of this one.
         folder.clear_distributions()?;
+        // Written as interrupted from the start: so is what a killed run leaves.
         store.assemble(environment, true, Vec::new())?;
         Ok(store)
     }
@@ -128,10 +130,12 @@ impl<'a> LoadStore<'a> {
         let index = self.keys.iter().position(|key| *key == file.load.key);
         let entry = Entry::of_load(index.unwrap_or_default(), &file.load);
         let is_of = |derived: &Derived| derived.load.key == file.load.key;
+        // It was run again, on --resume: its earlier figures would stand in the tables as well.
         if self.derived.iter().any(is_of) {
             self.forget()?;
         }
         file.write(self.folder)?;
+        // Behind the file: a journal that names a load whose file is cut off would make --resume skip it.
         journal::append(self.folder, &entry)?;
         if entry.is_finished() {
             self.finished.insert(file.load.key.clone());
@@ -239,6 +243,7 @@ impl<'a> LoadStore<'a> {
         let text = metrics.text(Format::OpenMetrics);
         self.folder.write_derived("metrics.om", text.as_bytes())?;
         self.folder.write_environment(environment)?;
+        // Last: who finds a summary finds what it names.
         self.folder.write_json("summary.json", &summary)?;
         Ok(summary)
     }
@@ -312,6 +317,7 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
                     (begin, end - begin, histogram)
                 })
                 .collect();
+            // A distribution without values would be a file that readers of HDR histograms refuse.
             if rows.is_empty() {
                 continue;
             }

@@ -548,6 +548,7 @@ impl Cell {
     pub fn close_of_a_connection(&self) -> Option<Section> {
         let close = self.close.as_ref()?;
         let connects = self.connect.as_ref().map_or(0, |connect| connect.samples);
+        // Without a second connect there is one close for each device already.
         let factor = match connects > close.samples {
             true => close.samples as f64 / connects as f64,
             false => 1.0,

@@ -14,6 +14,7 @@ impl Times {
     pub fn of_devices(devices: &[Vec<u64>], enough: u64) -> Option<Self> {
         let nanos: Vec<u64> = devices.concat();
         let least = *nanos.iter().min()?;
+        // A retransmission waits at least a round trip longer: without one nothing is known of how often that happens.
         let has_waited = nanos.iter().any(|time| *time >= 2 * least);
         let measured = || devices.iter().filter(|times| !times.is_empty());
         let is_too_few = enough > 0 && (!has_waited || (measured().count() as u64) < enough);

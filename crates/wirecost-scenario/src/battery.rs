@@ -58,6 +58,7 @@ pub fn read(name: &str, file: &str) -> Result<Chemistry, ScenarioError> {
                 .value
                 .value(),
             shelf_years: figures.required(&table, ("", "shelf_life"), years)?.value,
+            // What no maker says is not assumed: all of the capacity.
             usable: part("usable")?.map_or(1.0, |figure| figure.value.value()),
             continuous: limit("continuous")?.map(|figure| figure.value),
             pulse: limit("pulse")?.map(|figure| figure.value),

@@ -53,6 +53,7 @@ impl Catalog {
         let bare = bare(&lower);
         let exact = self.files.iter().find(|(known, _)| *known == lower);
         let mut alike = self.files.iter().filter(|(known, _)| self::bare(known) == bare);
+        // Two names that differ in hyphens alone are both right: taking the first would be a guess.
         let only = alike.next().filter(|_| alike.next().is_none());
         if let Some(found) = exact {
             return Ok(Some(*found));
@@ -158,6 +159,7 @@ fn add(key: &str, node: &Node, sources: &Figures, values: &mut Vec<SourcedValue>
     match (&node.value, node.get("value").and_then(Node::scalar)) {
         (Value::Table(_), Some(value)) => {
             let name = node.get("source").and_then(Node::scalar);
+            // A figure without a source is one that nobody measured (docs/models/energy.md).
             let source = name.and_then(|name| sources.text(&name)).unwrap_or(ASSUMED);
             values.push(SourcedValue {
                 key: key.to_owned(),

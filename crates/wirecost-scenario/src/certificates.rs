@@ -94,10 +94,12 @@ pub fn read(file: &str) -> Result<Profile, ScenarioError> {
 /// # Errors
 /// One sentence.
 pub fn chain(written: &str) -> Result<Chain, String> {
+    // Names of our own chains first: a file of that name in the working folder must not change what they mean.
     if let Some(chain) = Chain::OWN.into_iter().find(|chain| chain.to_string() == written) {
         return Ok(chain);
     }
     let is_key = |(key, _): &(&str, &str)| key.parse::<KeyKind>().is_ok();
+    // A path may have a colon as well: only a kind of key before it makes the text one of sizes.
     if written.split_once(':').filter(is_key).is_some() {
         return written.parse().map(Chain::Sized);
     }

@@ -35,6 +35,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     row::read(&table, &mut options)?;
     matrix(&table, &mut options, inputs.folder)?;
     super::sending::read(&table, &mut options, inputs)?;
+    // Before the target: a modelled cell decides for virtual time, a server that runs already only where nothing else decided.
     options.settle_engine();
     target(&table, &mut options)?;
     options.shared_link = shared_link(&table)?;
@@ -44,6 +45,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
         set(&mut options.record_hosts, own.one("hosts", whole)?);
     }
     options.exclude = exclude(&table)?;
+    // Counted before they are made: lists of a few lines may have billions of combinations.
     let cells = everything(&options);
     if cells > MAX_CELLS {
         let message = format!("there are {cells} cells, more than {MAX_CELLS}: shorten the lists");
@@ -82,6 +84,7 @@ fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
     } else {
         ServerPath::Real
     });
+    // The real path has its own delay and loss: the default link of 25 ms would be added to it.
     if path == ServerPath::Real && !has_link {
         options.links = vec![LinkConfig::default()];
     }
@@ -117,6 +120,7 @@ fn everything(options: &Options) -> usize {
 /// The stacks: under `stack`, or under `stacks` in the resolved form.
 fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
     let stacks = match (table.get("stack"), table.get("stacks")) {
+        // Two keys for one thing: the later of them would win without a word.
         (Some(_), Some(_)) => return Err(table.error("stacks", "stack says the same: leave out one of them")),
         (Some(_), None) => table.many("stack", parsed)?,
         (None, _) => table.many("stacks", parsed)?,
@@ -222,6 +226,7 @@ fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioErr
     };
     let cells = plan::labels(&everything);
     let is_idle = |one: &&Selector| !cells.iter().any(|(_, labels)| one.matches(labels));
+    // Most often a value with a typing error: the cells that were meant would be run, and nobody would notice.
     if let Some(idle) = options.exclude.iter().find(is_idle) {
         return Err(table.error("exclude", format!("nothing of this run is {idle}")));
     }

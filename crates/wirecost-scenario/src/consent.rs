@@ -35,6 +35,7 @@ impl LoadOptions {
             all if all <= STRANGERS_RATE && connects <= STRANGERS_RATE => return None,
             all if all <= STRANGERS_RATE => format!("{connects} connects at once"),
             all if all.is_finite() => traffic.to_string(),
+            // Its rate is what the target can do, which is the most that can harm it.
             _ => "a closed loop".to_owned(),
         };
         Some(format!(

@@ -63,6 +63,7 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
     let table = versioned(&file, "device", "wirecost_device", &names(shape::FILE))?;
     let figures = Figures::new(&file)?;
     let reader = Reader {
+        // First: currents of all states become powers by it.
         volts: figures.required(&table, ("", "supply"), voltage)?.value,
         figures,
     };
@@ -97,6 +98,7 @@ fn plausible(device: &Device, table: &Table<'_>) -> Result<(), ScenarioError> {
     let floor = device.floor().watts;
     let below = State::ALL
         .into_iter()
+        // States below the rest, such as a sleep that the device does not use, may take less.
         .find(|state| *state > device.rest && device.level(*state).watts < floor);
     if let Some(state) = below {
         let message = format!("{} has less power than the rest with its paging", state.name());
@@ -109,6 +111,7 @@ fn plausible(device: &Device, table: &Table<'_>) -> Result<(), ScenarioError> {
         .iter()
         .map(|tail| tail.level.watts)
         .collect::<Vec<f64>>();
+    // The last tail falls to the rest, not to nothing.
     powers.push(floor);
     if powers.windows(2).any(|pair| pair[0] < pair[1]) {
         return Err(table
@@ -191,6 +194,7 @@ impl Reader {
         let Value::List(entries) = &node.value else {
             return Err(table.error("tails", format!("a list is expected, this is {}", node.kind())));
         };
+        // Each packet may begin all tails: a file of a stranger must not make that slow.
         if entries.len() > MAX_TAILS {
             return Err(table.error(
                 "tails",
@@ -203,6 +207,7 @@ impl Reader {
             let power = self.figures.one(&tail, ("tails.", "power"), draw)?;
             Ok(Tail {
                 state,
+                // A tail without a power of its own has that of its state.
                 level: power.map_or(levels[state as usize], |power| self.level(&power)),
                 time: self.figures.required(&tail, ("tails.", "time"), time)?.value,
             })
@@ -221,6 +226,7 @@ impl Reader {
         let least = self
             .figures
             .required(&transmitter, ("transmitter.", "least"), draw)?;
+        // The line between both powers needs two points, and `least` is at 0 dBm.
         if power.value <= 0.0 {
             return Err(transmitter.error(
                 "power",
@@ -257,6 +263,7 @@ impl Reader {
     fn radio(&self, table: &Table<'_>) -> Result<Radio, ScenarioError> {
         let kinds = names(shape::RADIO);
         let radio = inner(table, "radio", &kinds)?;
+        // Two kinds would leave open which one sends.
         let mut found = kinds.iter().filter_map(|kind| Some((*kind, radio.get(kind)?)));
         let (Some((kind, node)), None) = (found.next(), found.next()) else {
             return Err(table
@@ -346,6 +353,7 @@ fn inner<'a>(
         let message = format!("unknown key \"{key}.{}\"", name.name);
         return Err(ScenarioError::new(&name.place, message).with_hint(meant(&name.name, keys)));
     }
+    // The keys were checked above with their full names: the table's own check would name them without `key`.
     Ok(Table::at(node, ""))
 }
 

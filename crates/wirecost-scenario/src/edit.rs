@@ -76,6 +76,7 @@ pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), Scenario
             let message = format!("vary.{}: a list is expected, this is {}", key.name, node.kind());
             return Err(ScenarioError::new(&node.place, message));
         }
+        // Which of both was meant cannot be told, and the wrong guess would run other cells than the user sees.
         if get(root, path).is_some() {
             let message = format!("{} is given twice: under vary and by itself", key.name);
             return Err(ScenarioError::new(&key.place, message));
@@ -187,6 +188,7 @@ pub fn set(root: &mut Node, path: &str, node: Node) -> Result<(), ScenarioError>
     let place = node.place.clone();
     let mut at = root;
     for key in path.split('.') {
+        // A key without a value, as in `link:`, is where a table may be made.
         if at.value == Value::Null {
             at.value = Value::Table(Vec::new());
         }
@@ -241,6 +243,7 @@ pub fn combinations(root: &Node, paths: &[&'static str]) -> Result<Vec<Node>, Sc
             ));
         }
         let count = all.len() * values.len();
+        // Every combination is a copy of the file: a thousand of a large one would fill the memory.
         if count > MAX_COMBINATIONS || count * root.weight() > MAX_WEIGHT {
             let message = format!("{path}: {count} combinations are more than one scenario can have");
             return Err(ScenarioError::new(&node.place, message));

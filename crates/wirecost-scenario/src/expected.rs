@@ -70,6 +70,7 @@ impl Matching {
         ) else {
             return Self::Unknown;
         };
+        // What a message matches is known only when it is sent.
         if topic.differs_by_message() {
             return Self::Unknown;
         }
@@ -78,12 +79,14 @@ impl Matching {
             return Self::Same(filters.matches(&topic.text(&Values::default())));
         }
         let pairs = u64::from(senders.end - senders.start) * filters.texts.len() as u64;
+        // All pairs are matched before the load begins: more would delay it.
         if pairs > MAXIMUM_PAIRS {
             return Self::Unknown;
         }
         let of = |sender| filters.matches(&topic.text(&Values::of_device(sender)));
         let each: Box<[u32]> = senders.map(of).collect();
         match each.first() {
+            // The usual case, which then takes no list of a number per device.
             Some(first) if each.iter().all(|times| times == first) => Self::Same(*first),
             _ => Self::Each(each),
         }
@@ -158,6 +161,7 @@ pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
         ..subscribers.clone()
     };
     let topics = match options.resource.parse::<Pattern>() {
+        // One retained message per topic: a later one replaces it (MQTT 3.1.1, section 3.3.1.3).
         Ok(topic) if topic.differs_by_device() => options.clients,
         Ok(_) => 1,
         Err(_) => 0,
@@ -177,6 +181,7 @@ impl Filters {
     fn new(filter: &Pattern, subscribers: &Subscribers) -> Self {
         if filter.is_constant() {
             let times = match subscribers.shared {
+                // A shared subscription delivers a message to one of its members (MQTT 5.0, section 4.8.2).
                 Some(_) => 1,
                 None => subscribers.devices,
             };

@@ -64,6 +64,7 @@ impl Figures {
         })?;
         for (key, node) in entries {
             let said = Table::at(node_of(file, "sources"), "sources.").required(&key.name, text)?;
+            // A data sheet changes from edition to edition: without a date nobody can look the figure up again.
             if !has_year(&said) {
                 let message = format!("sources.{}: a source needs a date", key.name);
                 return Err(ScenarioError::new(&node.place, message)
@@ -101,6 +102,7 @@ impl Figures {
             (inner.required("value", read)?, self.source(&inner)?, spread)
         };
         let is_sourced = source.is_some();
+        // An assumed figure is less sure than one with a source, also where nobody says by how much.
         let spread = spread.map_or(SPREADS[usize::from(!is_sourced)], Probability::value);
         self.provenance.borrow_mut().push(Provenance {
             key: format!("{prefix}{key}"),
@@ -175,6 +177,7 @@ pub fn versioned<'a>(
             keys.join(", ")
         )));
     };
+    // Before the version: a scenario given by mistake in place of a device file is told by its keys.
     let unknown = entries.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));
     if let Some((key, _)) = unknown {
         let message = format!("unknown key {:?}", key.name);
@@ -182,6 +185,7 @@ pub fn versioned<'a>(
     }
     let table = Table::at(file, "");
     let version = table.required(version_key, text)?;
+    // Read as text, so that a version like "2-draft" is refused by its own name and not as "no number".
     if version != "1" {
         let message = format!("this version reads version 1, not {version}");
         return Err(table.error(version_key, message));

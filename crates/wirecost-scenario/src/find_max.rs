@@ -44,6 +44,7 @@ impl FindMax {
             );
         };
         let offer = phase.offer()?;
+        // A count takes less time at a higher rate: trials would not have one length, and could not be compared.
         if offer.duration.is_none() || offer.count.is_some() {
             return Some("a search needs loads of one length: give a duration, and no count".into());
         }
@@ -54,6 +55,7 @@ impl FindMax {
             ));
         }
         let unlimited =
+            // Such a server takes no time for anything: the search would double the rate until its limit.
             options.engine == LoadEngine::Sim && options.service_time.is_none() && options.link.is_none();
         unlimited.then(|| {
             "a server in virtual time without a service time and without a link has no highest rate: give it a service \
@@ -91,6 +93,7 @@ impl FindMax {
     /// The load at another rate. A repeated load has a seed of its own.
     pub fn load_at(options: &LoadOptions, per_second: f64, repeat: u32) -> LoadOptions {
         let mut load = options.clone();
+        // With the same seed a trial would repeat the same arrivals and losses, and confirm only itself.
         load.seed = options.seed.wrapping_add(u64::from(repeat));
         let clients = f64::from(options.clients);
         for phase in load.phases.iter_mut().filter(|phase| is_searched(phase)) {
@@ -141,6 +144,7 @@ impl FindMax {
         };
         let why = self.failure(&judged);
         let is_of_generator = |reason: &Warning| standing::is_of_generator(reason.kind);
+        // A trial that failed by the generator says nothing about the target: the search tries it again instead of going down.
         let by_generator =
             judged.limited.is_some_and(is_of_generator) || trial.bottleneck.as_deref() == Some("generator");
         RateTrial {
@@ -160,6 +164,7 @@ impl FindMax {
         if judged.standing == Standing::Refused {
             return Some(judged.limited.map_or_else(|| "INVALID".to_owned(), invalid));
         }
+        // 1 - (1 - x) is not x in floating point: a loss of exactly the goal must not fail.
         if judged.loss_ratio > Goal::LOSS_RATIO + 1e-12 {
             let arrived = (1.0 - judged.loss_ratio) * 100.0;
             return Some(format!("{arrived:.1} % of the messages arrived in time"));
@@ -179,6 +184,7 @@ impl FindMax {
             });
         }
         let warnings = judged.load.warnings.iter().chain(&judged.phase.warnings);
+        // A queue that grows all the time keeps its bound only because the trial ends before it is full.
         let mut grows = warnings.filter(|warning| warning.kind == WarningKind::Saturation);
         grows.next().map(|warning| warning.text.clone())
     }

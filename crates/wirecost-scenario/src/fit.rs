@@ -179,7 +179,9 @@ impl FromStr for FitPoint {
         let value = of.figure.read(value).map_err(wrong)?;
         let near = near.map(|near| of.figure.read(near)).transpose().map_err(wrong)?;
         let demand = match (sign, near) {
+            // A tolerance of 0 would divide by zero where the miss is measured in tolerances.
             ("=", near) => Demand::Near(near.unwrap_or_else(|| of.figure.near(value)).max(1e-9)),
+            // `+-` belongs to `=` alone: a bound has no tolerance.
             (">", None) => Demand::Above,
             ("<", None) => Demand::Below,
             _ => return Err(form()),
@@ -233,6 +235,7 @@ impl FromStr for FitStatement {
             false => FitBound::Value(of.figure.read(bound).map_err(wrong)?),
             true => {
                 let (bound, rest) = FitMeasure::read(bound).map_err(wrong)?;
+                // A share against a delay has an answer for every network, and no meaning.
                 let is_like = bound.figure.is_share() == of.figure.is_share();
                 if !rest.is_empty() || !is_like || bound == of {
                     let why =

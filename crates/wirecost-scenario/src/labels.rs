@@ -15,6 +15,7 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
     let size = match &options.payload {
         Payload::Size(size) => Some(*size),
         Payload::File(bytes) => Some(ByteSize::from_bytes(bytes.len() as u64)),
+        // Their size is no value of one's own choice: it follows from readings and encoding, or differs by message.
         Payload::Readings(_) | Payload::Template(_) => None,
     };
     let offers = options.phases.iter().filter_map(Phase::offer);
@@ -36,6 +37,7 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
             .inflight
             .map(|inflight| ("inflight", inflight.to_string())),
     );
+    // Of several phases the highest rate is what the load is about; the others lead to it.
     labels.extend(rates.reduce(f64::max).map(rate_label));
     labels
 }

@@ -250,6 +250,7 @@ impl Scenario {
         let kind = Kind::from_root(&root);
         let dimensions = kind.dimensions();
         if let Some(link) = root.get_mut("link") {
+            // `link: nb-iot` becomes `link: {name: nb-iot}` first, so that a flag such as --set link.rtt finds a table.
             link::spelled_out(link);
         }
         let of_cells = kind == Kind::Nbiot;
@@ -258,6 +259,7 @@ impl Scenario {
             edit::set_flag(&mut root, set)?;
         }
         let mut flags = edits.vary.to_vec();
+        // Parameters of the network are taken out first: the list of dimensions does not have them.
         let varied = match of_cells {
             true => nbiot::take_varied(&mut root, &mut flags)?,
             false => Vec::new(),
@@ -265,6 +267,7 @@ impl Scenario {
         for vary in &flags {
             edit::vary_flag(&mut root, vary, dimensions)?;
         }
+        // After the flags, which may give keys as well, and before any value: a misspelt key is the likelier cause of what follows.
         check_keys(&root, kind)?;
         edit::vary(&mut root, dimensions)?;
         let name = Table::new(&root, "", &all_keys(kind))?.one("name", self::text)?;
@@ -279,6 +282,7 @@ impl Scenario {
             Kind::Nbiot => Work::Nbiot(Box::new(nbiot::read(&root, varied)?)),
             Kind::Program => Work::Program(Box::new(program::read(&root, inputs.folder)?)),
         };
+        // Last: a threshold is refused if no load or cell has its figure, so these must be known.
         let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
         let find_max = find_max.map(|node| searched(&node, &work, thresholds.as_ref()));
         Ok(Self {
@@ -351,6 +355,7 @@ fn searched(node: &Node, work: &Work, thresholds: Option<&Thresholds>) -> Result
         .scalar()
         .ok_or_else(|| at(&"a condition is expected, e.g. \"p(99)<50ms\""))?;
     let find_max = FindMax::read(&text).map_err(|error| at(&error))?;
+    // A threshold would judge trials that the search needs to fail.
     if thresholds.is_some() {
         return Err(at(&"a search has one condition: leave out the thresholds"));
     }
@@ -413,6 +418,7 @@ fn check_keys(root: &Node, kind: Kind) -> Result<(), ScenarioError> {
         if keys.contains(&name) {
             continue;
         }
+        // Before the guess at a misspelt key: such a name is right, and only its time has not come.
         if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
             return Err(
                 ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
@@ -462,6 +468,7 @@ fn loads(mut root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<LoadOptions>,
             .next()
             .is_some_and(|labels| !exclude.iter().any(|one| one.matches(labels)))
     });
+    // After the exclusion: a combination that cannot be run, but is excluded, is no error.
     let loads = loads.into_iter().map(Written::complete);
     let loads = loads.collect::<Result<Vec<LoadOptions>, ScenarioError>>()?;
     check_loads(&loads)?;
@@ -496,6 +503,7 @@ impl Written {
 fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, ScenarioError> {
     let mut loads = Vec::new();
     for (node, is_resolved) in spelled_out(root)? {
+        // `combinations` limits each entry by itself: a list of entries with lists would pass it.
         if loads.len() > edit::MAX_COMBINATIONS {
             return Err(ScenarioError::new(
                 &node.place,
@@ -557,6 +565,7 @@ fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
                 format!("loads: a table is expected, this is {kind}"),
             ));
         };
+        // An error is told at the line of the entry, not at the top of the file.
         one.place = entry.place;
         for (key, node) in entries {
             edit::set(&mut one, &key.name, node)?;
@@ -569,6 +578,7 @@ fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
 /// Adds the implied phases: devices connect first, and close last.
 fn complete(phases: &mut Vec<Phase>) {
     let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+    // Devices that were never connected would send nothing, without an error.
     if !phases.iter().any(connects) {
         phases.insert(
             0,

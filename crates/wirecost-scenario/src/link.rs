@@ -186,6 +186,7 @@ impl LinkLists {
         }
         for named in &self.link {
             links.extend(self.over(&named.settings).combinations()?);
+            // In the loop: each named link multiplies with all lists, and the next could fill the memory.
             if links.len() > MAX_LIST {
                 return Err(LinkError::TooMany(MAX_LIST));
             }
@@ -202,6 +203,7 @@ impl LinkLists {
     /// directions of `base`.
     fn over(&self, base: &Self) -> Self {
         let loses = self.loss.iter().any(|loss| loss.rate() > 0.0);
+        // `loss: 0` over a link with bursts takes both away: bursts without loss would be refused.
         let burst = base.loss_burst.filter(|_| self.loss.is_empty() || loses);
         let either = |own: &Option<OwnSettings>, base: &Option<OwnSettings>| {
             let kept = base.iter().flat_map(|settings| &settings.0);
@@ -249,6 +251,7 @@ impl LinkLists {
         let lengths = [self.rtt.len(), self.loss.len(), self.rate.len(), self.mtu.len()];
         let count = lengths
             .iter()
+            // Counted before any is made, and without an overflow.
             .fold(1, |all: usize, length| all.saturating_mul((*length).max(1)));
         if count > MAX_LIST {
             return Err(LinkError::TooMany(MAX_LIST));
@@ -304,6 +307,7 @@ impl LinkLists {
                     key: key.clone(),
                     source,
                 })?;
+                // The loss of one direction was read by itself: the bursts of the link apply to it as well.
                 if key == "loss" {
                     direction.loss = self.in_bursts(direction.loss)?;
                 }
@@ -403,6 +407,7 @@ pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<Lin
             Some(node) => Table::at(node, &format!("{way}.")).error(&key, source),
             None => table.error(way, source),
         },
+        // No single list is too long, but all together: the first one is named.
         LinkError::TooMany(_) => table.error("rtt", error),
         LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
         LinkError::NothingForgotten => table.error("nat", "it needs nat_timeout.udp"),

@@ -87,6 +87,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     let mut load = LoadOptions::new(stack(&table, &target)?, target);
     load.resource = LoadOptions::unnamed_resource(load.stack, table.get("subscribers").is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
+        // Before the row of the key `resource`, which stands instead of the path of the URL.
         set(&mut load.resource, url.resource_pattern());
     }
     row::read(&table, &mut load)?;
@@ -122,6 +123,7 @@ pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
 /// The stack: the named one, or that of the scheme of a URL.
 fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
     match (table.one::<Stack>("stack", parsed)?, target) {
+        // A load of another protocol than the URL's would be refused by the server, with a reason that leads astray.
         (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
             let (scheme, own) = (url.scheme, url.scheme.stack());
             Err(table.error(
@@ -144,7 +146,9 @@ fn connection(
     load.login = credentials::login(table, inputs)?;
     load.roster = credentials::roster(table, inputs)?;
     if let LoadTarget::Url(url) = &mut load.target
+        // Taken out in any case: a password in a URL would be shown with it.
         && let Some(of_url) = url.login.take()
+        // The key `login` stands instead of what is in the URL.
         && load.login.is_none()
     {
         load.login = Some((of_url.user, of_url.password));
@@ -172,6 +176,7 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
         load.subscribers = Some(Subscribers {
             devices: own.required("devices", clients)?,
             filter: match own.one("filter", text)? {
+                // The built-in server has its pages of messages at one path; a subscription needs a topic that only the user knows.
                 None if poll.is_some() => MESSAGES.into(),
                 None => own.required("filter", text)?,
                 Some(filter) => filter,
@@ -339,6 +344,7 @@ fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {
     let byte = |pair: &[u8; 2]| {
         let two = std::str::from_utf8(pair)
             .ok()
+            // from_str_radix takes a sign: "+f" would pass as a byte.
             .filter(|two| !two.starts_with('+'))?;
         u8::from_str_radix(two, 16).ok()
     };

@@ -91,6 +91,7 @@ pub fn read(name: &str, file: &str) -> Result<Publication, ScenarioError> {
         .map(point)
         .collect::<Result<Vec<Point>, ScenarioError>>()?;
     let mut ids = BTreeSet::new();
+    // Tables name a point by its id.
     if let Some((_, node)) = points.iter().zip(nodes).find(|(point, _)| !ids.insert(&point.id)) {
         return Err(ScenarioError::new(&node.place, "another point has the same id")
             .with_hint("give each point an id of its own"));
@@ -166,6 +167,7 @@ fn judged(point: &Point, table: &Table<'_>) -> Result<(), ScenarioError> {
 fn settings(table: &Table<'_>, radio: Radio) -> Result<Settings, ScenarioError> {
     let edrx = match radio {
         Radio::NbIot => Timer::EdrxNbIot,
+        // A device without a cellular radio has no eDRX: `timer` then finds no key.
         _ => Timer::EdrxLte,
     };
     Ok(Settings {

@@ -42,6 +42,7 @@ pub fn take_varied(root: &mut Node, flags: &mut Vec<String>) -> Result<Vec<Varie
         let place = Place::Flag(format!("--vary {flag}").into());
         let one = VariedParameter::new(key.trim(), split_values(values));
         let one = one.map_err(|error| at(&place, &error))?;
+        // A flag stands instead of the same key of the file, given or varied.
         forget(root, one.path);
         varied.push(one);
     }
@@ -64,6 +65,7 @@ pub fn take_varied(root: &mut Node, flags: &mut Vec<String>) -> Result<Vec<Varie
             ScenarioError::new(&node.place, message)
         })?;
         let one = VariedParameter::new(&key.name, values).map_err(|error| at(&key.place, &error))?;
+        // The flag `--vary` of the same parameter was first, and stands instead of the file.
         if varied.iter().any(|other| other.path == one.path) {
             continue;
         }
@@ -94,6 +96,7 @@ fn forget(root: &mut Node, path: &str) {
     if let Some(Value::Table(entries)) = place.map(|node| &mut node.value) {
         entries.retain(|(key, _)| key.name != name);
     }
+    // A flag stands above the file, also where the file varies the same parameter.
     if let Some(Value::Table(entries)) = root.get_mut("vary").map(|vary| &mut vary.value) {
         entries.retain(|(key, _)| key.name.trim_start_matches("nbiot.") != path);
     }
@@ -105,6 +108,7 @@ pub fn split_values(text: &str) -> Vec<String> {
     for letter in text.chars() {
         match letter {
             '[' => depth += 1,
+            // A bracket too many is an error of the value, which says it better than a panic.
             ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -142,6 +146,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     row::read(&table, &mut options)?;
     options.warm_up = table.one("warm_up", time)?;
     options.what_ifs = table.many("what_if", parsed)?;
+    // Both together would multiply to thousands of points, of which nobody could say what each shows.
     if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
         return Err(table.error(
             "sensitivity",
@@ -150,6 +155,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     }
     options.validate().map_err(|refusal| refusal.in_file(root))?;
     let networks = options.networks();
+    // Each network is tried before anything runs: one that cannot be would otherwise end a run of hours.
     networks.map_err(|error| at(&place_of(root, &error), &error))?;
     let points = options.points();
     if points > MAX_POINTS {
@@ -203,6 +209,7 @@ fn set_below(
         ScenarioError::new(&node.place, message)
     })?;
     options.network = parameter::set(&options.network, path, &value).map_err(|error| match error {
+        // The fault is in the name here, and in the value below: each has its own line.
         ParameterError::Unknown { .. } => at(place, &error),
         error => at(&node.place, &error),
     })?;

@@ -162,6 +162,7 @@ fn strict() -> Options {
     serde_saphyr::options! {
         budget: limits::budget(),
         emit_comments: false,
+        // The last one would win, and the first be ignored without a word.
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,
         alias_limits: serde_saphyr::alias_limits! {

@@ -85,6 +85,7 @@ pub fn set(config: &Config, given: &str, value: &str) -> Result<Config, Paramete
     let mut tree = tree_of(config);
     let pointer = format!("/{}", path.replace('.', "/"));
     let before = tree.pointer(&pointer).cloned().unwrap_or_default();
+    // A word without quotation marks is no JSON, but what a person types in a shell.
     let read = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     if let Some(place) = tree.pointer_mut(&pointer) {
         *place = read;

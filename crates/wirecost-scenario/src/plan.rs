@@ -144,6 +144,7 @@ impl Plan {
         };
         let cells: Vec<PlannedCell> = cells.iter().map(local).collect();
         let options = Options {
+            // Only the links of the part: a live batch checks each link that it has, one after the other.
             links: links.iter().map(|link| options.links[*link]).collect(),
             ..options.clone()
         };
@@ -327,6 +328,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Payload) -> 
     let not_run = port
         .clone()
         .err()
+        // The first reason is told, in the order from what the server lacks to what the link cannot carry.
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
@@ -345,6 +347,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Payload) -> 
         not_run,
         port: port.unwrap_or_else(|_| stack.port()),
         sees_one_end: options.path() == Some(ServerPath::Real),
+        // By what the cell is, so that other cells of a run, or their order, do not change its bytes.
         rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
     }
 }
@@ -368,6 +371,7 @@ fn conditions(options: &Options, link: usize, schedule: Schedule) -> String {
 fn link_words(options: &Options, link: usize) -> String {
     let all: Vec<_> = options.links.iter().map(labels_of_link).collect();
     let own = &all[link];
+    // Labels leave out some settings, such as the queue: links that differ in these alone need all their words.
     if all.iter().filter(|labels| *labels == own).count() > 1 {
         return format!(", {}", LinkText(options.links[link]));
     }

@@ -163,6 +163,7 @@ pub fn read(node: &Node, folder: Option<&Path>) -> Result<ProgramOptions, Scenar
         ));
     }
     let port = table.one("port", port)?;
+    // A built-in server listens at its stack's port, and without a server nobody would wait for one.
     if port.is_some() && !matches!(server, Some(ProgramServer::Command(_))) {
         return Err(table.error("port", "it is the port of a command as server: add server"));
     }

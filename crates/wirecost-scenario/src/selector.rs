@@ -137,6 +137,7 @@ impl fmt::Display for Selector {
 /// A value in the form of labels: 1000us becomes 1ms.
 fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     let value = value.trim();
+    // A pattern has no value whose form could be another.
     if value.contains('*') {
         return Ok(value.to_owned());
     }
@@ -154,6 +155,7 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
         "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
         "clients" => clients(value).map(|number| number.to_string()),
         "rate" | "load" => rate(value).map(message_rate_text),
+        // Any other key with a dot is a parameter of a network: the links' own are above.
         _ if key.contains('.') && key != "link.loss" => Ok(parameter::plain(value)),
         _ => Ok(value.to_owned()),
     }

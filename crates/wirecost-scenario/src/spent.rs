@@ -138,6 +138,7 @@ fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool)
         let Some(repeated) = life.repeated() else { continue };
         match is_session {
             true => sum.add_all(repeated.account.purposes(), 1.0),
+            // A reading's share of a life with the rest in it, as in `wirecost cost`: power times the time of a reading.
             false => sum.add_all(&mean_power(device, &[repeated]), life.every / life.readings),
         }
     }
@@ -159,6 +160,7 @@ fn of_ladder(
     if cell.link.nbiot_cell.is_some() {
         return Err(NoEnergy::InCell);
     }
+    // The ladder has the packets of the first message alone.
     if is_session && cell.messages_per_connection > 1 {
         return Err(NoEnergy::OneOfMany);
     }
@@ -173,6 +175,7 @@ fn of_ladder(
     };
     let mut purposes = account.purposes().clone();
     if is_least {
+        // The least that any device takes: it is awake already, and the network releases it at once.
         purposes.remove(Part::Wake);
     }
     Ok(Spent { purposes })
@@ -192,6 +195,7 @@ fn is_the_mean(ladder: &Ladder, cell: &Cell) -> bool {
     let is_near = |section: Option<&Section>, phase: &str| {
         section.is_none_or(|section| {
             let mean = wire(&section.up) + wire(&section.down);
+            // The ladder is one device: with losses it may be far from the mean, and its energy too.
             (kept(phase) - mean).abs() <= MAX_DISTANCE * mean
         })
     };

@@ -99,6 +99,7 @@ impl<'a> Table<'a> {
             Some(Node {
                 value: Value::List(nodes),
                 ..
+            // An empty list would be nothing to run, or the default: each reader expects another one.
             }) if nodes.is_empty() => Err(self.error(key, "the list is empty")),
             Some(Node {
                 value: Value::List(nodes),
@@ -253,6 +254,7 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
         _ => return Err(wrong()),
     };
     let (number, factor) = scaled(number.trim());
+    // Rust also reads `inf`, `NaN` and `1e9`, which no rate is.
     let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let rate = number
         .parse::<f64>()

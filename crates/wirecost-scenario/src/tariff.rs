@@ -63,6 +63,7 @@ pub fn read_with_examples(name: &str, file: &str) -> Result<(Tariff, Vec<Example
     let table = versioned(&file, "tariff", "wirecost_tariff", &names(shape::FILE))?;
     let figures = Figures::new(&file)?;
     let said = figures.one(&table, ("", "kilobyte"), text)?;
+    // SI prefixes are the rule; a page that means 1,024 has to be quoted for it.
     let said = said.map_or_else(|| "1000".to_owned(), |said| said.value);
     let kilobytes = Kilobyte::read(&said).ok_or_else(|| {
         table
@@ -121,6 +122,7 @@ fn money(
     let inner = Table::new(node, "money.", &names(shape::MONEY))?;
     let step = figures.required(&inner, ("money.", "round"), electric::price)?;
     let (step, own) = step.value;
+    // A step of 0 would divide by zero, and one in another currency rounds nothing.
     if own != currency || step <= 0.0 {
         let message = format!("it is no step above 0 in {currency}");
         return Err(inner
@@ -137,9 +139,11 @@ fn money(
 /// Refuses rules that count the same, where the second does not say so.
 fn no_overlap(table: &Table<'_>, rules: &[(TariffRule, bool)]) -> Result<(), ScenarioError> {
     for (index, (rule, is_again)) in rules.iter().enumerate() {
+        // The later rule says that it counts again, because a reader comes to it second.
         let earlier = rules[..index].iter().filter(|_| !is_again);
         for (other, _) in earlier {
             let both = rule.counts.iter().find(|what| other.counts.contains(what));
+            // Fees add up: a fee for the device and one for the account are two prices.
             let Some(both) = both.filter(|what| **what != wirecost_cost::What::Fee) else {
                 continue;
             };

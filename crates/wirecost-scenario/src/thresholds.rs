@@ -86,6 +86,7 @@ impl Thresholds {
         for (key, node) in entries {
             let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
             let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
+            // Energy differs by a factor of ten between devices: a bound without one would say nothing.
             if needs_a_device(metric, work) && !selector.names(DEVICE) {
                 let why = format!("{} names no device by which it is modelled", key.name);
                 let hint = format!(
@@ -115,6 +116,7 @@ impl Thresholds {
         let mut all = Self::default();
         for flag in flags {
             let place = Place::Flag(format!("--threshold {flag:?}").into());
+            // Values in the selector may have colons, as URLs have.
             let after_selector = flag.find('}').unwrap_or_default();
             let colon = flag[after_selector..]
                 .find(':')
@@ -265,6 +267,7 @@ pub fn named(
     let mut selector = Selector::default();
     for condition in conditions
         .split(',')
+        // `metric{}` and a comma at the end are harmless.
         .filter(|condition| !condition.trim().is_empty())
     {
         let (key, value) = condition
@@ -343,6 +346,7 @@ impl Serialize for Thresholds {
         let mut by_name: BTreeMap<&str, Vec<Written<'_>>> = BTreeMap::new();
         for demand in &self.0 {
             let expr = demand.expression.text.as_str();
+            // The short form where it says everything: the resolved file is read by people.
             let written = if demand.abort_on_fail || !demand.after.is_zero() {
                 let after = DisplayDuration(demand.after).to_string();
                 Written::Table {

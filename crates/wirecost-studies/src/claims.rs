@@ -475,6 +475,7 @@ impl Claim {
             .points
             .iter()
             .flat_map(|point| point.first().question.references());
+        // A suspect explains the number as the text is read first: its other readings are not tried with it.
         let first: Vec<&Reference> = first.collect();
         let changed = |suspect: &Suspect| {
             let meant = first.iter().filter(|reference| suspect.applies_to(reference));

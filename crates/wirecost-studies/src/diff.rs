@@ -111,8 +111,10 @@ pub fn compare(evidence: &Evidence, gate: &Gate) -> Comparison {
             }
         }
     }
+    // Counted before the first verdict: each test has its part of the whole error rate (Bonferroni), which the number of all decides.
     let tests = pairs.iter().filter(|(_, pair)| pair.is_tested()).count();
     let mut unjudged = BTreeSet::new();
+    // Metrics were walked through one after the other; a reader wants all of a cell together.
     pairs.sort_by_key(|(index, _)| *index);
     for (index, pair) in &pairs {
         match pair.verdict(tests) {
@@ -164,7 +166,9 @@ impl Matching {
                 .collect()
         };
         let [old, new] = [0, 1].map(|run| keys(&runs[run]));
+        // A dimension that only one version of the program labels must not make all cells differ.
         let mut dimensions: BTreeSet<&'static str> = old.intersection(&new).copied().collect();
+        // Subjects of figures by hop or by device file: no label of the run itself.
         dimensions.extend([HOP, DEVICE]);
         let [seed, other_seed] = RUNS.map(|run| evidence.seed(run));
         let replications = RUNS.iter().filter_map(|run| evidence.replications(run));
@@ -175,6 +179,7 @@ impl Matching {
             refused: Vec::new(),
             setting: Setting {
                 is_same_seed: seed.is_some() && seed == other_seed,
+                // The smaller number: an interval of few replications is wide, whatever the other run has.
                 replications: replications.min(),
             },
         };

@@ -244,6 +244,7 @@ impl Evidence {
                 None => by_value.push((value, vec![candidate])),
             }
         }
+        // One value has no trend.
         if by_value.len() < 2 {
             return Err(Missing::Wrong(format!(
                 "{reference}: the run has fewer than two values of {over}"
@@ -282,6 +283,7 @@ impl Evidence {
                     let subject = |labels| (from_stored(labels), load.engine.clone());
                     phases.map(subject).collect::<Vec<_>>()
                 };
+                // All runs of a load have the same labels.
                 let each = each_load(summary).into_iter().map(|runs| runs[0]);
                 each.flat_map(of_load).collect()
             }
@@ -455,6 +457,7 @@ fn figure(
 ) -> Figure {
     let quantity = reference.metric.quantity_of(reference.aggregation);
     let in_base = |value: f64| Amount::of_figure(value, quantity).value;
+    // Exactly equal, not nearly: bytes of a run without loss are the same number in each sample.
     let is_exact = !samples.is_empty() && samples.iter().all(|sample| *sample == samples[0]);
     Figure {
         amount: Amount::of_figure(value, quantity),

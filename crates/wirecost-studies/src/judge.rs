@@ -199,6 +199,7 @@ impl Claims {
             })
         };
         let mut judged: Vec<Judged> = self.claims.iter().map(judge).collect::<Result<_, _>>()?;
+        // After all verdicts: a number that several rows judge is decided by all of them together.
         count::count(&mut judged);
         readings::tell_different(&mut judged);
         Ok(judged)
@@ -218,6 +219,7 @@ impl Court<'_> {
         let points = self.claim.points.iter().map(|point| self.point(point));
         let points = points.collect::<Result<Vec<JudgedPoint>, String>>()?;
         let suspects = self.claim.suspects.iter().map(|suspect| self.suspect(suspect));
+        // A claim about several points holds only if it holds at each of them.
         let gravest = points.iter().min_by_key(|point| point.verdict);
         Ok(Judged {
             id: self.claim.id.clone(),
@@ -327,6 +329,7 @@ impl Court<'_> {
         for (name, reference) in names.iter().zip(&point.beside) {
             let text = match self.evidence.figure(reference) {
                 Ok(figure) => rules::shown(&figure),
+                // What stands beside decides nothing: its absence is no reason to leave the claim open.
                 Err(Missing::NotRun(_)) => continue,
                 Err(Missing::Wrong(why)) => return Err(format!("{}: {why}", self.claim.id)),
             };
@@ -403,6 +406,7 @@ impl Court<'_> {
         let mut verdicts = Vec::new();
         for value in &explored.values {
             match self.by_rule(point, &self.tried(question, value)?)? {
+                // One missing value could be the one with the other direction.
                 Err(why) => return Ok((Verdict::NotRun, why)),
                 Ok(outcome) => verdicts.push(outcome.verdict),
             }
@@ -465,6 +469,7 @@ fn excluded(
             true => format!("other numbers of the source allow no {side} than {amount}: {text}"),
             false => text.clone(),
         };
+        // A published number is judged itself; what we measure does not make it more or less possible.
         return bound.excludes(published).then(|| (verdict, why()));
     }
     let is_constant = matches!(&reading.question, Question::Trend(trend) if trend.shape == Shape::Constant);
@@ -502,6 +507,7 @@ fn reason(verdict: Verdict, reading: &TextReading, measured: Option<&Outcome>) -
     let of_figure = |figure: &Figure| {
         let model = figure.model?;
         Some(match model.share * 100.0 {
+            // It would be printed as 100 %.
             99.5.. => format!("ours is {} alone", model.mostly),
             percent => format!("ours is {percent:.0} % {}", model.mostly),
         })

@@ -139,6 +139,7 @@ impl Study {
                 .in_file(CLAIMS)
                 .into());
         }
+        // Names of runs are shortened to names of folders: two could meet, and one run would overwrite the other.
         if let Some([one, other]) = claims.in_one_folder() {
             let message = format!(
                 "{} and {} would have their results in one folder, {}",

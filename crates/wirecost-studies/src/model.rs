@@ -64,6 +64,7 @@ impl Model {
         let mut terms = Vec::new();
         let result = compute_with(text, &mut |name| {
             let of = read_term(name)?;
+            // Any value does: the expression is computed here for its unit and its names alone.
             let amount = match &of {
                 TermOf::Figure(reference) => {
                     Amount::of_figure(1.0, reference.metric.quantity_of(reference.aggregation))
@@ -76,6 +77,7 @@ impl Model {
             });
             Ok(amount)
         })?;
+        // Without a figure of ours nothing of it is measured, and the page would show it as measured.
         if terms.is_empty() {
             let why = format!("{text:?} names no figure and no power: write it as arithmetic");
             return Err(ArithmeticError::Name(why));

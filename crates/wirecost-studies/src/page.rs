@@ -185,6 +185,7 @@ impl<'a> StudyView<'a> {
             name: &claims.study,
             source: &claims.source,
             setup: &claims.setup,
+            // On a page of all studies there would be dozens of plots before the first claim.
             plots: if is_alone {
                 plots(claims, evidence)?
             } else {

@@ -49,6 +49,7 @@ impl Plot {
                 continue;
             };
             let line = drawing.line(name, value);
+            // Cells that differ in something else have the same line and value: `figure` looks all of them up at once.
             if line.ours.contains_key(value) {
                 continue;
             }
@@ -194,6 +195,7 @@ fn published(claims: &Claims, of: &Reference) -> Vec<PublishedAt> {
                 && reference.aggregation == of.aggregation;
             let selector = reference.selector.to_table();
             let single = selector.into_iter().filter_map(|(key, mut values)| {
+                // A condition with several values names no place in the plot.
                 (values.len() == 1).then(|| values.pop().map(|value| (key, value)))?
             });
             let at: BTreeMap<String, String> = single.collect();

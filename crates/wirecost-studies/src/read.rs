@@ -90,6 +90,7 @@ impl Claims {
             notes,
         };
         check_names(&root, &claims)?;
+        // After all are read: a claim may name one that follows it.
         for claim in &claims.claims {
             check_again(claim, &claims.claims)?;
         }
@@ -246,6 +247,7 @@ fn check_again(claim: &Claim, all: &[Claim]) -> Result<(), ScenarioError> {
     let mut numbers: Vec<&Point> = Vec::new();
     for name in &claim.again {
         let is_it =
+            // No chains: a number is counted at the row that has it first, and only there.
             |other: &&Claim| other.id == *name && other.again.is_empty() && other.list == List::Claims;
         let Some(first) = all.iter().find(is_it) else {
             return wrong(format!("{name:?} is no claim that has numbers of its own"));

@@ -32,6 +32,7 @@ impl Study {
             }
             for (reference, over) in series(claim) {
                 if let Some(Some(work)) = works.get(&reference.run)
+                    // Found before a run of minutes, not after it.
                     && let Some(lack) = undecided(reference, over, work)
                 {
                     return Err(lack.error(&claim.at, &claim.id, reference));

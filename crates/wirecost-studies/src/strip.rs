@@ -34,6 +34,7 @@ pub(crate) fn svg(
     let Some(scale) = scale.filter(|_| has_number) else {
         return String::from("<span></span>");
     };
+    // The axis is logarithmic: zero and less have no place on it.
     let positive = |amount: &Amount| amount.value > 0.0;
     let bar = point.ours_value.filter(positive);
     let bar = bar.map(|ours| point.ours_interval.unwrap_or([ours; 2]));

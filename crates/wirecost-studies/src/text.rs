@@ -77,6 +77,7 @@ pub fn judged_figures(judged: &[Judged]) -> String {
     );
     if count > 0 {
         let mut reasons: Vec<(&str, usize)> = missing.into_iter().collect();
+        // What keeps most figures away first: it is what a reader installs first.
         reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let reasons = reasons.iter().map(|(why, count)| format!("{count} ({why})"));
         text.push_str(&format!("; not run: {}", reasons.collect::<Vec<_>>().join(", ")));

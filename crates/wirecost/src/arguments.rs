@@ -146,6 +146,7 @@ fn known(mut error: clap::Error) -> clap::Error {
             .is_some_and(|found| !found.is_hide_set())
     };
     let shown: Vec<String> = meant.iter().filter(is_shown).cloned().collect();
+    // An empty list would be printed as a tip without a word in it.
     if shown.is_empty() {
         error.remove(kind);
     } else {

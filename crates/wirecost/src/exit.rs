@@ -125,6 +125,7 @@ impl From<ResultsError> for Failure {
             | ResultsError::Occupied { .. }
             | ResultsError::Busy { .. } => USAGE,
             ResultsError::Io { action: "read", .. } | ResultsError::Format { .. } => USAGE,
+            // A disk that is full in the middle of a run is no mistake in the command line.
             ResultsError::Io { .. } => INTERNAL,
         };
         let hint = match &error {

@@ -30,6 +30,7 @@ where
             thread::sleep(NO_CONNECTION);
             continue;
         };
+        // The peer has gone already.
         let Ok(place) = entrance.enter(&stream) else {
             continue;
         };
@@ -37,6 +38,7 @@ where
         let body = move || {
             // A peer that leaves early does no harm.
             drop(answer(stream));
+            // Only now another connection may take it: the answer is written.
             drop(place);
         };
         // Without a thread, the end of the connection is the answer.
@@ -67,6 +69,7 @@ pub fn names_this_machine(host: &str) -> bool {
     };
     let is_port =
         port.is_empty() || port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    // An address cannot be made to lead elsewhere by a name server, which is the attack (DNS rebinding).
     is_port && (is_address || !host.starts_with('[') && name.eq_ignore_ascii_case("localhost"))
 }
 

@@ -41,6 +41,7 @@ enum Kind {
 impl LoadView {
     /// A view for stderr: `quiet` shows nothing, `color` is the user's choice.
     pub fn new(quiet: bool, color: bool) -> Self {
+        // Such a terminal prints the signs that move the cursor as letters.
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let kind = match std::io::stderr().is_terminal() {
             _ if quiet => Kind::Quiet,
@@ -131,6 +132,7 @@ impl Watcher for LoadView {
         self.state.add(tick);
         match self.kind {
             Kind::Quiet => {}
+            // A log with a line for each second of a day would be too long to read.
             Kind::Plain if !self.state.is_due() => {}
             Kind::Plain => {
                 self.state.judge(tick);

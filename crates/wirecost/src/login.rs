@@ -29,8 +29,10 @@ pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Lo
             false => Ok(None),
         };
     };
+    // The password in a URL belongs to the user in it, and not to one of --user.
     let of_url = of_url.filter(|login| asked.user.is_none() && !login.password.is_empty());
     let password = match (&asked.password, &asked.password_file, of_url) {
+        // A password on the command line is read by everybody on the machine (ps); at the terminal by nobody.
         (Some(dash), _, _) if dash == "-" => typed(user)?,
         (Some(password), _, _) => password.clone(),
         (_, Some(file), _) => in_file(file)?,
@@ -93,6 +95,7 @@ fn typed(user: &str) -> Result<String, Failure> {
         return answer
             .ok_or_else(|| Failure::new(exit::INTERRUPTED, "interrupted before the password was given"));
     }
+    // In a script the password comes through a pipe, where a prompt would wait for nobody.
     let line = Lines::new(std::io::stdin()).next().transpose();
     Ok(line
         .map_err(|fault| unreadable(fault.into()))?

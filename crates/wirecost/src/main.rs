@@ -29,6 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Failure> {
+    // Words that are not UTF-8 are read by clap itself; these are for hints alone.
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
@@ -52,6 +53,7 @@ fn run() -> Result<ExitCode, Failure> {
             return Ok(ExitCode::from(exit::OK));
         }
     };
+    // Before anything starts: what this process makes must not outlive a notebook that is closed.
     wirecost_live::process::end_with_parent().map_err(Failure::internal)?;
     match arguments.command {
         Command::Compare(arguments) => commands::compare::run(*arguments),

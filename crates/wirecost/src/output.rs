@@ -40,6 +40,7 @@ pub fn text(text: impl Display) {
     if !lines().is_terminal() {
         return data(visible(&text));
     }
+    // Colours are our own, and everything else that begins so may come from a server and move the cursor.
     let mut parts = text.split("\x1b[");
     let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
     for part in parts {
@@ -133,6 +134,7 @@ pub fn is_stdout(path: &Path) -> bool {
 /// most one of them may be stdout, where it replaces the table.
 pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let mut printed = files.iter().filter(|(_, path)| path.is_some_and(is_stdout));
+    // Two documents in one stream are none that a program reads.
     if let (Some((one, _)), Some((other, _))) = (printed.next(), printed.next()) {
         return Err(Failure::usage(format!(
             "{one} - and {other} - cannot both be printed: there is one stdout"

@@ -154,6 +154,7 @@ fn saying<T>(mut pause: Duration, say: impl Fn() + Sync, work: impl FnOnce() -> 
             }
         });
         let result = work();
+        // The end of the channel wakes the thread at once: the command does not wait for its second to pass.
         drop(done);
         result
     })

@@ -69,6 +69,7 @@ impl Watcher for Endpoint {
 
 fn answer(stream: TcpStream, metrics: &Mutex<Metrics>) -> io::Result<()> {
     let request = Request::read(stream)?;
+    // Prometheus asks for OpenMetrics; a browser gets text.
     let format = Format::accepted(request.field("accept"));
     let text;
     let response = match (request.method(), request.path()) {

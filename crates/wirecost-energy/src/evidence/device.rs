@@ -74,6 +74,7 @@ fn ratio(device: &Device, point: &Point) -> Option<f64> {
         rai: point.settings.rai.unwrap_or(false),
         ..Settings::default()
     };
+    // A point with timers that the device file cannot have says nothing about the file.
     let device = device.clone().set(&settings).ok()?;
     let packets: &[(Duration, Direction, u64)] = match point.does? {
         Does::Update => {
@@ -86,6 +87,7 @@ fn ratio(device: &Device, point: &Point) -> Option<f64> {
             (Duration::ZERO, Direction::Up, point.up),
             (ANSWER, Direction::Down, point.down),
         ],
+        // The file has no figure of registration, which these events contain.
         Does::OnOff | Does::Attach | Does::Connect | Does::Boot | Does::Join | Does::Datagram => return None,
     };
     let mut meter = Meter::new(&device);

@@ -30,6 +30,7 @@ impl Errors {
         let all: Vec<Option<f64>> = rows.map(Row::ratio).collect();
         let mut ratios: Vec<f64> = all.iter().copied().flatten().collect();
         ratios.sort_by(f64::total_cmp);
+        // Each is judged by the factor of the others: one that took part in it would be covered by its own error.
         let covered = (0..ratios.len()).filter(|at| {
             let others: Vec<f64> = ratios
                 .iter()

@@ -67,6 +67,7 @@ fn parts(point: &Point) -> Result<Parts, &'static str> {
     }
     let is_kept = matches!(does, Does::OneWay | Does::Exchange);
     let connected = match (is_kept, settings.inactivity, settings.rai) {
+        // An update or an attach ends by itself: the network releases the device at once.
         (false, ..) => 0.0,
         (true, Some(inactivity), _) => inactivity.as_secs_f64(),
         (true, None, Some(true)) => RELEASED_S,
@@ -102,11 +103,13 @@ fn fit(beginning: &Parts, points: &[(Parts, f64)]) -> Parts {
         for at in 0..PARTS {
             matrix[at][at] = of_beginning;
             if figures[at] > 0.0 {
+                // The beginning counts as one more observation of each figure: with few points the others would be undetermined.
                 right[at] = of_beginning * (beginning[at] / figures[at]).ln();
             }
         }
         for (parts, measured) in points {
             let predicted = sum(&figures, parts);
+            // The derivative of the logarithm of the sum by that of a figure: the fit is of relative errors, as charges differ by factors.
             let share: Parts = core::array::from_fn(|at| figures[at] * parts[at] / predicted);
             let error = (measured / predicted).ln();
             for row in 0..PARTS {
@@ -119,6 +122,7 @@ fn fit(beginning: &Parts, points: &[(Parts, f64)]) -> Parts {
         let step = solve(matrix, right);
         let largest = step.iter().fold(LARGEST_STEP, |most, one| most.max(one.abs()));
         for (figure, one) in figures.iter_mut().zip(step) {
+            // A step in logarithms keeps every figure positive; a limit keeps it from overshooting.
             *figure *= (one * LARGEST_STEP / largest).exp();
         }
     }
@@ -163,6 +167,7 @@ pub(super) fn rows(publications: &[Publication]) -> Vec<Row> {
         let in_other_half = |other: &Placed<'_>| other.0 == publication && halves(other) != halves(placed);
         let elsewhere = |other: &Placed<'_>| other.0 != publication;
         let of_publication = |other: &&Placed<'_>| other.0 == publication && is_alike(point, other.1);
+        // Halves of less would leave one point to fit eight figures.
         if all.iter().filter(of_publication).count() >= 4 {
             rows.extend(row(placed, &all, Held::Half, &in_other_half));
         }
@@ -213,10 +218,12 @@ fn row(
             .iter()
             .filter(|other| may(other) && other.1.radio == point.radio);
         others
+            // A maker's bench is no live network, whose events are predicted here.
             .filter(|other| !other.1.is_bench && by(other.1))
             .filter_map(|other| Some((parts(other.1).ok()?, other.1.charge()?)))
             .collect()
     };
+    // The same chip takes more on a board with other parts: the board's own points come first.
     let mut points = fitted(&|other| other.board == point.board);
     let is_other_board = points.is_empty();
     if is_other_board {

@@ -25,6 +25,7 @@ impl Line {
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let [mut n, mut x1, mut x2, mut y1, mut xy] = [0.0; 5];
         for (x, y) in points {
+            // The relative error counts: currents of one device differ by a factor of ten and more.
             let weight = 1.0 / (y * y);
             n += weight;
             x1 += weight * x;
@@ -38,7 +39,9 @@ impl Line {
         let determinant = n * x2 - x1 * x1;
         let base = (x2 * y1 - x1 * xy) / determinant;
         let slope = (n * xy - x1 * y1) / determinant;
+        // Neither a negative current at rest nor less current by more traffic exists: the line is then one of a single figure.
         Some(match (base < 0.0, slope < 0.0) {
+            // All at one setting: the slope would be rounding alone.
             (false, false) if determinant.abs() > n * x2 * 1e-12 => Self { base, slope },
             (true, _) => Self {
                 base: 0.0,

@@ -65,12 +65,14 @@ pub fn align(one: &[f64], other: &[f64]) -> Result<Aligned, Misaligned> {
         });
     };
     let pairs = pairs(one, other, first, late);
+    // By the shorter list: the trace may begin later or end earlier than the capture. Two at least, as one burst meets anything.
     if (pairs.len() as f64) < FEWEST * one.len().min(other.len()).max(2) as f64 {
         return Err(Misaligned::Apart {
             matched: pairs.len(),
             bursts: one.len(),
         });
     }
+    // Strictly periodic traffic fits again one period later: only the user can tell which is meant.
     let second = scored
         .iter()
         .find(|(score, shift)| (shift - first).abs() > 2.0 * late && *score >= NEARLY * best);
@@ -81,6 +83,7 @@ pub fn align(one: &[f64], other: &[f64]) -> Result<Aligned, Misaligned> {
     }
     let mut apart: Vec<f64> = pairs.iter().map(|(from, to)| other[*to] - one[*from]).collect();
     let middle = apart.len() / 2;
+    // The median of the pairs is better than the shift that was tried, which is the difference of two single bursts.
     let shift = *apart.select_nth_unstable_by(middle, f64::total_cmp).1;
     Ok(Aligned { shift, pairs })
 }

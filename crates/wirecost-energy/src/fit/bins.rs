@@ -140,8 +140,10 @@ impl Binner {
             return;
         };
         let middle = steps.len() / 2;
+        // The median, as some meters write samples in blocks with a larger step between them.
         let width = *steps.select_nth_unstable_by(middle, f64::total_cmp).1;
         self.bins = Some(TraceBins {
+            // A sample is in the middle of its bin, so that rounding of its time does not move it to the next one.
             start: first.seconds - width / 2.0,
             width,
             volts: 0.0,
@@ -306,6 +308,7 @@ impl Sums {
             ends.push(at);
             ends.sort_unstable();
         }
+        // The first borders were chosen before the later ones were known: moved again within their neighbours, they settle.
         for _ in 0..3 {
             for index in 0..ends.len() {
                 let from = index.checked_sub(1).map_or(range.start, |before| ends[before]);

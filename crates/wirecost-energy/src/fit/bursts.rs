@@ -71,6 +71,7 @@ pub(super) fn place(
         let Some(first) = on_the_air(trace, packets, base, &rises[*rise]) else {
             continue;
         };
+        // A gap in the trace would be charge that is missing.
         if trace.sums.is_whole(&range) {
             placed.push(Burst {
                 packets: packets.to_vec(),
@@ -112,6 +113,7 @@ fn marked(
 ) -> Result<(f64, Vec<(usize, usize)>), NotFitted> {
     let sent: Vec<f64> = groups.iter().map(|packets| packets[0].at).collect();
     let pairs: Vec<(usize, usize)> = match sent.len() == markers.len() {
+        // As many marks as bursts: they belong to one another in their order, even where the intervals are all equal.
         true => (0..sent.len()).map(|index| (index, index)).collect(),
         false => align(&sent, markers).map_err(NotFitted::Misaligned)?.pairs,
     };
@@ -124,6 +126,7 @@ fn marked(
     .0;
     let rise = |marker: usize| {
         let at = trace.bins.index(markers[marker]);
+        // The mark is set when the program sends: the radio rises at that moment or after it.
         let after = rises.partition_point(|rise| rise.end <= at);
         (after < rises.len()).then_some(after)
     };
@@ -144,6 +147,7 @@ fn rises(trace: Trace<'_>, base: &Device, pause: f64) -> Vec<Range<usize>> {
     if sorted.is_empty() {
         return Vec::new();
     }
+    // A device rests most of the time, but its lowest samples may be noise below rest.
     let tenth = sorted.len() / 10;
     let rest = f64::from(*sorted.select_nth_unstable_by(tenth, f32::total_cmp).1);
     let threshold = (rest + RISE * above) as f32;
@@ -169,6 +173,7 @@ fn on_the_air(trace: Trace<'_>, packets: &[BurstPacket], base: &Device, rise: &R
     };
     let mut frames = of(State::Transmit);
     if frames.is_empty() {
+        // A capture may have only what the device receives.
         frames = of(State::Receive);
     }
     let last = trace.bins.len() as f64;
@@ -182,6 +187,7 @@ fn on_the_air(trace: Trace<'_>, packets: &[BurstPacket], base: &Device, rise: &R
                 return None;
             }
             let mean = |from: f64| trace.sums.mean(from as usize..(from + count) as usize);
+            // Against what is beside it, not against rest: between two frames the device listens, which takes nearly as much.
             sum += mean(from) - (mean(before) + mean(from + count)) / 2.0;
         }
         Some(sum)
@@ -211,12 +217,14 @@ pub(super) fn times(
     };
     if let Some(wake) = &mut device.wake {
         let waking: Vec<f64> = bursts.iter().filter_map(|burst| waking(trace, burst)).collect();
+        // Half of the bursts: in some, noise hides where the wake-up ends.
         if waking.len() * 2 < bursts.len() {
             return Err(NotFitted::NoWakeUp);
         }
         wake.time = fitted(Fits::WakeTime, waking);
     }
     let numbers: Vec<usize> = (0..base.tails.len())
+        // A tail that lasts no time in the base is one that a setting took away.
         .filter(|index| !base.tails[*index].time.is_zero())
         .collect();
     let mut tails = vec![Vec::new(); numbers.len()];
@@ -227,6 +235,7 @@ pub(super) fn times(
         }
     }
     for (number, seconds) in numbers.into_iter().zip(tails) {
+        // As for the wake-up: in some bursts the next one cuts the tail off.
         if seconds.len() * 2 < bursts.len() {
             return Err(NotFitted::NoTail(number));
         }
@@ -270,6 +279,7 @@ fn tail_ends(trace: Trace<'_>, burst: &Burst, base: &Device, count: usize) -> Op
         .windows(2)
         .map(|pair| trace.sums.mean(pair[0]..pair[1]))
         .collect();
+    // Without it noise in a flat part would be taken for the end of a tail.
     let falls = means.windows(2).all(|pair| pair[1] < pair[0] * (1.0 - STEP));
     if ends.len() < count || !falls {
         return None;

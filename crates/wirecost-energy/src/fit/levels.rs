@@ -114,6 +114,7 @@ pub(super) fn fit(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> Vec<Fi
         let rest = Taken {
             of: Fits::Rest,
             from: end,
+            // The next wake-up may begin before the threshold that found it.
             to: trace.bins.time(burst.range.end) - wake * 0.1 - 2.0 * trace.bins.width,
         };
         for watts in own(trace, rest) {
@@ -195,6 +196,7 @@ fn short(trace: Trace<'_>, all: &[Vec<Taken>], known: &[FittedFigure], device: &
             if figures.iter().all(|figure| figure.of != of) {
                 figures.push(FittedFigure {
                     of,
+                    // Noise of the parts beside a short one may leave less than nothing for it.
                     value: (mean * base(of, device)).max(0.0),
                     error: (squares / count / count).sqrt() * base(of, device),
                     is_charge_alone: true,
@@ -213,6 +215,7 @@ fn factor(
     known: &[FittedFigure],
     device: &Device,
 ) -> Option<f64> {
+    // A meter averages over its sample: some charge of a short part is in the bins beside it.
     let margin = 2.0 * trace.bins.width;
     let power = |of: Fits| {
         known
@@ -294,10 +297,12 @@ pub(super) fn residual(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> (
             }
         }
     }
+    // Behind the shortest burst the mean would be of other bursts than before, with a step between.
     mean.truncate(shortest);
     let count = bursts.len() as f64;
     for point in &mut mean {
         *point = point.map(|value| value / count);
     }
+    // A trace that is nowhere above rest would divide by zero.
     (apart_by / above.max(f64::MIN_POSITIVE), mean)
 }

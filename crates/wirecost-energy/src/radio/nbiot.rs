@@ -55,6 +55,7 @@ impl NbIot {
         Airtime {
             wait: self
                 .grant
+                // Each block has a grant of its own on NPDCCH, for which the device waits.
                 .saturating_mul(u32::try_from(blocks).unwrap_or(u32::MAX)),
             preamble: Duration::ZERO,
             data: Duration::from_millis(units * unit_ms * repetitions),

@@ -69,6 +69,7 @@ impl<'a> Heading<'a> {
 impl Columns {
     /// Reads the header. `volts` is the voltage of a file without one, `marker` the name of a column that is 1 where the device sends.
     pub(super) fn read(header: &str, volts: Option<f64>, marker: Option<&str>) -> Result<Self, Fault> {
+        // Spreadsheets write a byte order mark, and some meters a comment sign, before the header.
         let header = header.trim_start_matches(['\u{feff}', '#']);
         if header.is_empty() {
             return Err(Fault::NoSamples);
@@ -81,6 +82,7 @@ impl Columns {
             (Some(column), None) => Voltage::Column(column),
             (None, Some(volts)) => Voltage::Volts(volts),
             (None, None) => return Err(Fault::NoVoltage),
+            // Which of the two is meant is not for the program to guess: they differ by the drop of the battery.
             (Some(column), Some(_)) => {
                 return Err(Fault::TwoVoltages(headings[column.index].text.to_owned()));
             }

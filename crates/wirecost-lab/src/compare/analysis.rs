@@ -194,6 +194,7 @@ pub fn analyse<'a>(
     sink: &mut dyn PacketSink,
 ) -> io::Result<Analysis> {
     let (delivered, mut lateness_ns) = deliveries(recorded)?;
+    // Percentiles are read from it.
     lateness_ns.sort_unstable();
     let server_flows = ServerFlows::new(flows);
     let accounts = devices
@@ -213,6 +214,7 @@ pub fn analyse<'a>(
         let delivered = delivered.get(index).copied().flatten();
         index += 1;
         let Some(account) = packet.host.and_then(|host| accounts.account_of(host)) else {
+            // Packets of the check of the links have a host without an account. They are expected and do not count.
             unattributed_packets += u64::from(packet.host.is_none());
             sink.packet(packet, delivered, None)?;
             continue;
@@ -228,6 +230,7 @@ pub fn analyse<'a>(
         sink.packet(packet, delivered, Some(&attributed))?;
     }
     if recorded.is_cut_short() {
+        // What was recorded before the disk was full is still right.
         accounts.distrust_after(last_entered);
     }
     Ok(Analysis {

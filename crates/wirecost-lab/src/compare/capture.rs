@@ -133,6 +133,7 @@ pub(super) fn describe(
                 packet.fate.name()
             )
         }
+        // A host without a device is the echo by which a link was checked.
         None if packet.host.is_some() => write!(comment, "link check | {}", packet.fate.name()),
         None => write!(comment, "no cell | {}", packet.fate.name()),
     };
@@ -167,6 +168,7 @@ impl PacketSink for CaptureFile<'_> {
         delivered: Option<Instant>,
         device: Option<&Attributed<'_>>,
     ) -> io::Result<()> {
+        // After an error the capture stays as it is; the figures do not need it and are finished.
         if self.error.is_none() && self.is_recorded(packet) {
             let planned = device.map(|device| Described {
                 planned: &self.plan.cells[device.cell],
@@ -181,6 +183,7 @@ impl PacketSink for CaptureFile<'_> {
             .host
             .and_then(|host| self.drawn.get(host as usize).copied().flatten());
         if let (Some(cell), Some(Attributed { verdict, spans, .. })) = (drawn, device)
+            // A ladder shows connect and first message; keep-alive and close would only lengthen it.
             && matches!(verdict.phase, Phase::Connect | Phase::Message)
         {
             let label = self.labellers[cell].label(packet.direction, &packet.bytes, spans);

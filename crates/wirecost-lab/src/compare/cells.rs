@@ -45,10 +45,12 @@ pub struct Context<'a> {
 /// The cells of a run in the order of its plan, and one row per finished device.
 pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>, Vec<SampleRow>) {
     let mut by_cell: Vec<Vec<&DeviceMeasurement>> = vec![Vec::new(); context.plan.cells.len()];
+    // A device that was interrupted has sent part of its messages: its bytes would lower the mean.
     for device in devices.iter().filter(|device| device.report.finished) {
         by_cell[device.cell].push(device);
     }
     for devices in &mut by_cell {
+        // Live devices end in any order, and the rows of `samples.csv` must not depend on it.
         devices.sort_by_key(|device| device.sample);
     }
     let planned = context.plan.cells.iter().zip(&by_cell).enumerate();
@@ -112,6 +114,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     let Source { options, planned, .. } = *source;
     let link = &options.links[planned.link];
     let not_run = planned.not_run.clone().or_else(|| start_refused(devices));
+    // A start that the server refuses is a cell without figures: those of the cold start that came instead are another cell's.
     let devices = if not_run.is_some() { &[][..] } else { devices };
     let counters = &source.counters;
     let achieved = achieved(source.round_trips, link, counters);
@@ -154,9 +157,11 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         not_run,
         link: Link {
             path: options.path().map(|path| path.name().to_owned()),
+            // Over a real path nothing is emulated that could be achieved.
             ..link_of(link, (measured && !planned.sees_one_end).then_some(achieved))
         },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
+        // Round trips are exact and common to all devices only without losses (rule 3 of ARCHITECTURE.md).
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         first_message_time_ns: first_message_time(devices, enough),
         early_message: devices
@@ -183,6 +188,7 @@ pub fn times(planned: &PlannedCell, devices: &[&DeviceMeasurement], timeout: Dur
     if planned.not_run.is_some() || start_refused(devices).is_some() {
         return CellTimes::default();
     }
+    // A device whose handshake was not resumed measured another question.
     let devices = &started_as_asked(devices);
     let histogram = |nanos: Vec<Vec<u64>>| {
         let mut times = Histogram::new();
@@ -256,6 +262,7 @@ fn cpu(context: &Context<'_>, planned: &PlannedCell, devices: &[&DeviceMeasureme
     };
     let client = CpuSide {
         device_ns: mean(&|device| {
+            // The CPU time of getting a ticket belongs to no figure.
             let before = device.report.script.notes().cpu_before_connect;
             device.report.cpu.saturating_sub(before)
         }),
@@ -298,6 +305,7 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
             .foreign_cpu
             .map(Some)
             .ok_or("the server could no longer be asked"),
+        // The kernel counts CPU time by process, and the process serves all cells at once.
         (false, _) => Err("a foreign server's CPU cannot be told apart while cells overlap"),
     }
 }
@@ -347,6 +355,7 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         connect_ns: notes
             .connect_started
             .zip(notes.ready)
+            // A stack without a connect is ready at once; zero would look like a fast connect.
             .filter(|_| planned.stack.has_connect())
             .map(|((intended, _), ready)| nanos_between(intended, ready)),
         response_time_ns: since(|mark| mark.intended),

@@ -26,6 +26,7 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         at,
         settle: options.settle,
         timeout: options.timeout,
+        // A slow link alone must not look like a server that does not answer: four round trips are the most of a handshake.
         connect_timeout: CONNECT_TIMEOUT
             + options.links[cell.link].rtt() * 4
             + cell.stack.connect_retry_time(),

@@ -71,6 +71,7 @@ pub(super) struct Assembly<'a> {
 /// A cell cannot be read back, or a file cannot be written. Files written before stay.
 pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     let Assembly { options, folder, .. } = *assembly;
+    // A resumed run may have other cells: files of cells that are gone must not stay beside those of this run.
     folder.clear_distributions()?;
     let found = finished(assembly);
     let order: Vec<usize> = (0..found.len()).collect();
@@ -78,6 +79,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     let mut collected = Collected::default();
     let mut add = |mut part: Part| {
         if options.target.is_builtin() {
+            // A cell of virtual time is followed by its live twin, with which it must agree.
             agree_with(&mut part.cell, collected.cells.last());
         }
         collected.add(part);
@@ -101,6 +103,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         cells,
         thresholds: Vec::new(),
     };
+    // Thresholds may name frames: they are counted before.
     summary.count_frames();
     summary.thresholds = assembly.thresholds.of_comparison(options, &summary, folder);
     folder.write_json("summary.json", &summary)?;
@@ -108,6 +111,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         at: rfc3339(std::time::SystemTime::now()),
         interrupted: summary.interrupted,
     };
+    // Last of all: the folder counts as complete only when every file is written.
     journal::append(folder, &ended)?;
     Ok(summary)
 }
@@ -153,6 +157,7 @@ fn environment(assembly: &Assembly<'_>) -> Environment {
 
 /// How the emulator kept its deadlines in a run; `None` without an emulated link.
 pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
+    // On a real path nothing is delayed here, so that nothing can be late.
     let worked = run.seen.forwarder.as_ref()?;
     let sample = Sample::new(analysis.lateness_ns.clone())?;
     let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);

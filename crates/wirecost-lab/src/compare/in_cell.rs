@@ -120,6 +120,7 @@ impl<'a> InCell<'a> {
     ) -> Result<Self, ConfigError> {
         let (mut cells, ue) = cells_of(link, cell, rng)?;
         cells.network_mut().record(ue);
+        // The load is given per cell, and devices choose among all cells.
         let rate = cell.load * cells.network().cells() as f64;
         let background = (rate > 0.0).then(|| Background::new(rate, rng.purpose(key_of("other devices"))));
         Ok(Self {
@@ -147,6 +148,7 @@ impl<'a> InCell<'a> {
     /// device's own end: what is on the air until then is in the times of the connection alone.
     pub fn end(mut self) -> (AirRecorder, Vec<AirConnection>) {
         let recorder = std::mem::take(&mut self.recorder);
+        // Bounded: a background that never rests keeps the cell busy without end.
         let latest = self.next_event().map(|at| at + LONGEST_RELEASE);
         let mut last = None;
         while !self.cells.is_idle(DEVICE)
@@ -166,6 +168,7 @@ impl<'a> InCell<'a> {
         let Some(facts) = self.cells.network().ue_facts(self.ue, at) else {
             return;
         };
+        // The cell counts state times since the beginning; a connection has what was added since the last one ended.
         let (now, before) = (facts.states, self.accounted);
         let since = |now: Duration, before: Duration| {
             now.saturating_sub(before)
@@ -202,6 +205,7 @@ impl<'a> InCell<'a> {
             },
             CellEvent::Released { host: DEVICE, at } => {
                 self.connection_ends(at);
+                // Without a random moment each step would meet the same phase of the cell's repeated channels, in every sample.
                 self.free_at = at + moment(&mut self.moments);
                 return;
             }
@@ -220,6 +224,7 @@ impl<'a> InCell<'a> {
 
     fn count(&mut self, decision: Decision) {
         let is_it = |packet: &Offered| packet.number == decision.number;
+        // Packets of the background are decided here too, and are no packets of the device.
         let Some(place) = self.on_their_way.iter().position(is_it) else {
             return;
         };

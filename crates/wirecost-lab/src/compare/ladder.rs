@@ -79,8 +79,10 @@ pub fn ladder(
     let steps = Steps {
         ready: notes.ready,
         message: notes.messages.first()?.actual,
+        // With one message, what follows until the end, such as its acknowledgement, belongs to it.
         end: next.map_or(Instant::from_nanos(u64::MAX), |next| next.actual),
     };
+    // The connection that only fetches a ticket is not part of what the cell measures.
     packets.retain(|packet| !script.is_before_connect(packet.entered));
     let from = packets.first().map_or(steps.message, |packet| packet.entered);
     Some(Ladder {
@@ -136,6 +138,7 @@ fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
         packet.direction == Direction::Down
             && packet
                 .delivered
+                // Only what arrived before the client was ready can have allowed it to send.
                 .is_some_and(|at| steps.ready.is_none_or(|ready| at <= ready))
     };
     let before = flights.iter().zip(connect).filter(|(_, packet)| arrived(packet));

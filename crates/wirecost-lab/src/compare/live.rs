@@ -219,6 +219,7 @@ pub fn run(
         activity,
     } = site;
     let credentials = credentials_of(options, clock.epoch())?;
+    // Before the run: a capture whose run is killed can then still be decrypted.
     write_oscore_contexts(options, &plan, &credentials, folder)?;
     let is_over = || progress.is_interrupted();
     let foreign = Foreign::start(
@@ -292,6 +293,7 @@ impl Site {
         reached: Option<&mut Reached>,
         progress: &mut dyn Progress,
     ) -> Result<Self, RunError> {
+        // Each link is checked by a host of its own, and the path without a link by one more.
         let hosts = plan.devices.len() + options.links.len() + 1;
         let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
         reached
@@ -410,6 +412,7 @@ fn messages(
     let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
         (Some(_), _) => Ok(None),
         (None, Some(reached)) => {
+            // A server of others may answer several names, and looks for this one in the request.
             let authority = reached.authority();
             Message::to_host(cell.stack, &options.resource, &authority, &cell.payload).map(Some)
         }

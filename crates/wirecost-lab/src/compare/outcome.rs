@@ -76,6 +76,7 @@ pub(super) fn outcomes(
     timeout: Duration,
 ) -> Outcomes {
     let mut outcomes = Outcomes::default();
+    // By the number asked for and not by those sent: a message that was never sent has an outcome as well.
     for device in devices {
         let mut messages = messages(device);
         for _ in 0..messages_per_device {

@@ -14,6 +14,7 @@ const RUNS: usize = 25;
 /// The readings of a cell; `None` where its messages carry pseudo-random bytes.
 pub(super) fn carried(options: &Options, planned: &PlannedCell, engine: &str) -> Option<Readings> {
     let batch = planned.content.batch()?;
+    // A simulated cell has to be the same on every machine, which CPU time is not.
     let is_measured = engine == "live" && batch.compression != Compression::None && planned.not_run.is_none();
     let saves_from = saves_from(batch.encoding, batch.compression, options.seed);
     Some(Readings {
@@ -46,10 +47,12 @@ fn compression_cpu(batch: Batch, seed: u64) -> u64 {
             let before = thread_cpu_time();
             let compressed = batch.compression.compressed(bytes);
             let after = thread_cpu_time();
+            // Behind the second look: freeing the memory is no part of the compression.
             drop(compressed);
             after.saturating_sub(before)
         })
         .collect();
+    // The median: a single run may be interrupted by the kernel.
     times.sort_unstable();
     u64::try_from(times[RUNS / 2].as_nanos()).unwrap_or(u64::MAX)
 }

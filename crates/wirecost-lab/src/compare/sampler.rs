@@ -184,9 +184,11 @@ impl Sampler {
     /// fails ends the sample.
     fn lost(&mut self, why: String, now: Instant) {
         let was_open = self.notes.ready.is_some() && !matches!(self.state, State::Connecting { .. });
+        // A server that refuses the first connect would be tried for ever, and the sample would have no figures anyway.
         if !self.timing.reconnects || !was_open {
             return self.break_off(CutShort::Said(why), now);
         }
+        // The loss of a connection that ends anyway is its close.
         if self.closing || self.broken || self.is_down() {
             return;
         }
@@ -197,6 +199,7 @@ impl Sampler {
         }
         let first = self.notes.messages.get(self.timing.first_measured());
         match (self.all_sent(), self.timing.interval, first) {
+            // There is nothing left for which to reconnect.
             (true, ..) => {
                 self.closing = true;
                 self.settle(now, Next::Finish);
@@ -305,6 +308,7 @@ impl Sampler {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
             },
+            // Twice the time-out: an answer behind the time-out is late and not lost, and is told apart only if it may still come.
             (true, true) => State::Draining {
                 until: now + self.timing.timeout * 2,
             },
@@ -336,6 +340,7 @@ impl Sampler {
                 Step::Command(Command::Close)
             }
             Next::Connect => {
+                // The first connection, if any, has only fetched the ticket; this is the one that is measured.
                 self.before_ticket = false;
                 self.connect(at, context)
             }
@@ -343,12 +348,14 @@ impl Sampler {
             Next::Send => self.send(at, context),
             Next::Close => {
                 self.closing = true;
+                // Read before the close, whose CPU time belongs to no message.
                 self.notes.cpu_after_messages = context.cpu;
                 self.notes.closed = Some(context.now);
                 self.settle(context.now, Next::Finish);
                 Step::Command(Command::Close)
             }
             Next::Finish => {
+                // The server closed first, so that the reading before a close of our own is missing.
                 if self.notes.closed.is_none() && !self.broken {
                     self.notes.cpu_after_messages = context.cpu;
                 }
@@ -362,12 +369,14 @@ impl Sampler {
     fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
         let started = context.now;
         self.is_ahead = false;
+        // Figures of the connect are those of the first one; later ones are the price of connections that do not last.
         if self.notes.connect_started.is_some() {
             self.notes.reconnects.push(Reconnect {
                 intended,
                 started,
                 ready: None,
             });
+        // The connection that only fetches a ticket is none that is measured.
         } else if !self.before_ticket {
             self.notes.connect_started = Some((intended, started));
             self.notes.cpu_before_connect = context.cpu;
@@ -412,6 +421,7 @@ impl Sampler {
             return;
         }
         if self.before_ticket {
+            // A ticket may follow the handshake (RFC 8446, section 4.6.1): the settle gives it time to arrive.
             return self.settle(now, Next::CloseFirst);
         }
         if let Some(again) = self.notes.reconnects.last_mut() {
@@ -443,6 +453,7 @@ impl Sampler {
                 again,
                 granted: start,
             };
+            // A full handshake in the place of a resumed one would be counted as the cost of resumption.
             self.break_off(why, now);
         }
     }
@@ -537,6 +548,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
 
     fn next(&mut self, context: Context) -> Step<Command> {
         let now = context.now;
+        // The socket's buffer is full: a message given now would wait in this program instead of in the network.
         if context.congested && self.needs_room() {
             return self.wait_for_room(context);
         }
@@ -564,6 +576,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 at => self.connect(at, context),
             },
             State::AwaitAnswer { until } | State::Draining { until } => {
+                // A message that went ahead of its connection is over only when the connection is up too, or its connect would have no end.
                 let is_over = self.is_answered() && !self.is_ahead;
                 if is_over && matches!(self.state, State::Draining { .. }) {
                     self.settle(now, self.next_step());

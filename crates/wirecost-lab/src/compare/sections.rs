@@ -19,6 +19,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
     let connected: Vec<&DeviceMeasurement> = devices
         .iter()
         .copied()
+        // A connect that failed has other bytes than one that worked: it is an outcome, not a sample.
         .filter(|device| device.report.script.notes().ready.is_some())
         .collect();
     let since = |of| Times::of_devices(&connects(devices, of), enough);
@@ -39,6 +40,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         response_kind: "to_reply",
         service_time: since(|(_, actual)| actual),
         one_way_delay: None,
+        // With losses the number depends on which packet was lost, and is no property of the stack.
         round_trips: if enough == 0 { common(&trips) } else { None },
         goodput_bps: None,
         payload_bytes: 0,
@@ -90,6 +92,7 @@ pub(super) fn message_section(
     enough: u64,
     timeout: Duration,
 ) -> Section {
+    // A stack that never retransmits has no long waits after losses: its mean needs no minimum of losses.
     let enough_of_messages = if sends_again(planned) { enough } else { 0 };
     let times = |nanos: Vec<Vec<u64>>| Times::of_devices(&nanos, enough_of_messages);
     let since = |of| times(durations(planned, devices, timeout, of));
@@ -109,6 +112,7 @@ pub(super) fn message_section(
         response_time: since(|mark| mark.intended),
         service_time: since(|mark| mark.actual),
         one_way_delay: times(delays),
+        // As for connects: only without losses all messages take the same number.
         round_trips: if enough == 0 { common(&trips) } else { None },
         goodput_bps,
         payload_bytes: (planned.payload.len() * messages.len()) as u64,
@@ -274,6 +278,7 @@ impl Figures {
             one_way_delay_ns: self.one_way_delay,
             round_trips: self.round_trips,
             goodput_bps: self.goodput_bps,
+            // An empty message has no ratio: everything is header.
             header_ratio: (payload > 0.0).then(|| (wire - payload) / payload),
             wire_ci95: bytes.wire_ci95,
             up: bytes.up,
@@ -292,6 +297,7 @@ fn each(devices: &[Vec<&BothWays<Traffic>>], enough: u64) -> SectionBytes {
         let values = samples.iter().map(|traffic| of(&traffic[way]));
         let sum = values.clone().sum::<u64>();
         Count {
+            // Without samples it is zero and not NaN, which JSON cannot say.
             mean: sum as f64 / samples.len().max(1) as f64,
             sum,
             min: values.clone().min().unwrap_or(0),

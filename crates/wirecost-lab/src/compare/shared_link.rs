@@ -111,6 +111,7 @@ pub fn simulate(
     let stop = || {
         let stopped = stop();
         if stopped {
+            // Cells look at the pace alone, in the middle of their run, which may be long.
             pace.stop();
         }
         stopped
@@ -156,6 +157,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         arrivals: Arrivals::Open {
             rate,
             per_client: true,
+            // Meters report at fixed intervals; where they start is spread.
             poisson: false,
         },
         duration: None,
@@ -181,10 +183,12 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4 + planned.stack.connect_retry_time(),
         ipv6: options.ipv6,
         link: Some(link),
+        // From the cell, not from its place in the plan: other cells must not change its bytes.
         seed: planned.rng.at(0),
         phases: vec![
             Phase::Connect {
                 who: Who::All,
+                // All connect within one interval, as they send: at one instant they would queue on the shared link.
                 rate: Some(rate * f64::from(options.samples)),
             },
             Phase::Publish(publish),
@@ -192,6 +196,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
                 duration: options.settle,
             },
             Phase::Close {
+                // Closes are spread like the connects, so that they do not queue behind one another.
                 rate: Some(rate * f64::from(options.samples)),
             },
         ],

@@ -160,6 +160,7 @@ impl<'a> Simulation<'a> {
         let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?
             .in_form(self.options.sending.http.requests());
         let credentials = self.credentials.get_or_init(|| credentials_of(self.options));
+        // Secrets of samples that are not captured would only fill the memory.
         let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
         let recorded = credentials.clone().with_key_log(self.key_log());
         for sample in 0..self.options.samples {
@@ -178,6 +179,7 @@ impl<'a> Simulation<'a> {
                 played.counters[way] += outcome.counters[way];
             }
             played.kept.traffic.air(sample.into(), outcome.connections);
+            // The ladder draws the first device that finished: the air must be the same device's.
             if outcome.device.report.finished && played.air.is_none() {
                 played.air = outcome.air;
             }
@@ -220,6 +222,7 @@ impl<'a> Simulation<'a> {
             },
         };
         let row = |device: &&DeviceMeasurement| SampleRow {
+            // What this program took to simulate is not what a client would take.
             client_cpu_ns: None,
             ..cells::row(index, planned, device, self.options.timeout)
         };

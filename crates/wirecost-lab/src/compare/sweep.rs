@@ -140,6 +140,7 @@ impl<'a> Sweep<'a> {
         store: &mut Store<'_>,
         progress: &mut dyn SweepProgress,
     ) -> Result<(), RunError> {
+        // Cells that an earlier run left are not run again.
         let cells = store.missing(plan, "sim");
         let taker = RefCell::new(Taker {
             plan,
@@ -249,7 +250,9 @@ impl<'a> Sweep<'a> {
         progress: &mut dyn SweepProgress,
     ) -> Result<LiveFacts, RunError> {
         let (options, part) = plan.part(self.options, cells);
+        // Before the network is built: a batch that fails halfway would have to be run again as a whole.
         batch::check_open_files(&options, &part)?;
+        // The network's namespaces can be made while there is one thread only.
         batch::wait_until_alone();
         let run = live::run(&options, part, self.folder, reached, progress)?;
         let capture = store.next_capture();
@@ -269,6 +272,7 @@ impl Measured<'_> {
     pub fn write(mut self, before: &Before, command: String) -> Result<Outcome, RunError> {
         let (options, plan) = (self.options, &self.plan);
         let simulated = plan.cells.iter().map(|cell| identity::key(options, cell, "sim"));
+        // One capture per cell is written while threads work side by side; a reader wants one file in the order of the plan.
         let capture = captures::merge(self.folder, simulated);
         let cut_short = |error| format!("the capture of virtual time is cut short: {error}");
         let failure = self.live.failure.take().or_else(|| capture.err().map(cut_short));
@@ -306,6 +310,7 @@ fn analysed<T: Send>(
 ) -> Result<T, RunError> {
     const TICK: Duration = Duration::from_millis(20);
     thread::scope(|scope| {
+        // The display and the signal of an interrupt stay alive while a long recording is analysed.
         let analysis = scope.spawn(work);
         while !analysis.is_finished() {
             thread::sleep(TICK);

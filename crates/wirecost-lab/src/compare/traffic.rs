@@ -25,6 +25,7 @@ pub(super) fn add(
 ) {
     let is_figure = !matches!(
         device.counted.packet,
+        // What no figure counts must not be priced either.
         Counted::Ticket(_) | Counted::WarmUp | Counted::Nothing
     );
     if !is_figure {
@@ -47,6 +48,7 @@ pub(super) fn finish<'a>(
     collector.finish(|sample| {
         let device = devices
             .clone()
+            // A life that was cut short is cheaper than one that was lived.
             .find(|device| u64::from(device.sample) == sample && device.report.finished)?;
         let notes = device.report.script.notes();
         let first = notes.connect_started.map(|(_, started)| started);

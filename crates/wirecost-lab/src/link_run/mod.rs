@@ -75,9 +75,11 @@ pub struct Finished {
 /// # Errors
 /// The machine refuses the link, the server does not listen, or the program cannot be run.
 pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) -> Result<Finished, LinkError> {
+    // Before any thread: signals are blocked in this one, and later threads inherit that (pthread_sigmask(3)).
     let relay = Relay::install()?;
     let key_log = KeyFile::create(options, folder)?;
     let emulation = emulation(options, folder, note)?;
+    // The program may change its folder, and a relative path would then lead elsewhere.
     let absolute = std::path::absolute(folder.path()).map_err(doing("find the results folder"))?;
     let places = Places::new(options.ipv6, &absolute);
     let mut server = Serving::start(options, &emulation, folder, &places, key_log.path())?;
@@ -95,6 +97,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         key_log.path(),
         note,
     )?;
+    // From here a second Ctrl-C ends wirecost itself, should writing the results hang.
     drop(relay);
     let mut left = emulation.stop()?;
     let keys = key_log.secrets(server.secrets(), note);
@@ -102,6 +105,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     server.stop();
     let written = capture::write(&folder.file(CAPTURE), &mut left, &keys, &|_| None)?;
     let failure = written.cut_short.clone();
+    // The figures come from the capture that is kept, so that `wirecost pcap` gives the same ones from it.
     let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
     let report = report.with_framing(options.framing);
     if written.dropped > 0 {
@@ -111,6 +115,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
         ended.warnings.push(line);
     }
     let summary = summary::summary(options, description, &ended, round_trip, written, &left, report);
+    // It has the program's command line (docs/decisions/0036).
     folder.write_secret_json("link.json", &summary)?;
     Ok(Finished {
         summary,

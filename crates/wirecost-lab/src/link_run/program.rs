@@ -99,7 +99,9 @@ pub fn run(
         watch.note_signal(caught);
     }
     let duration = emulation.clock.now().saturating_since(started);
+    // Before the leftovers are ended: the CPU time of children counts when they are waited for, and only the program's is asked for.
     let cpu = cpu()?.saturating_sub(cpu_before);
+    // The server of `--server` is a child of this process as well: it must see the last packets.
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
     let left = program.end_leftovers(&keep);
     let left = left.map_err(doing("end what the program left running"))?;
@@ -139,7 +141,9 @@ fn start(
         let file = own(path, Existing::Replaced, SECRET)
             .map_err(io::Error::from)
             .map_err(doing("keep what the program says"))?;
+        // One file for both, so that output and errors stay in their order.
         let again = file.try_clone().map_err(doing("keep what the program says"))?;
+        // Of several runs nobody sits at the terminal: a program that asks would wait for its time limit.
         command.stdin(Stdio::null()).stdout(file).stderr(again);
     }
     Foreground::start(command, &emulation.device).map_err(|error| match error {
@@ -172,6 +176,7 @@ impl Watch<'_> {
                 return Ok(status);
             }
             self.look();
+            // Killed once: a program in the kernel may take a while to end, and each turn would warn again.
             if self.overrun.is_none() {
                 let took = self.emulation.clock.now().saturating_since(started);
                 self.overrun = overrun(options, took);
@@ -187,6 +192,7 @@ impl Watch<'_> {
             }
             if let Some(Caught::Asked {
                 signal,
+                // The terminal sends Ctrl-C to the whole foreground group: the program has it already, and a second one means "at once".
                 by_terminal: false,
             }) = caught
                 && let Err(error) = program.signal(signal)
@@ -236,11 +242,13 @@ fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<Opt
     loop {
         let now = emulation.clock.now();
         let quiet_at = emulation.activity.last(RESIDENT) + quiet_for;
+        // A server that sends by itself, such as one that polls, keeps the link busy for ever.
         if now >= quiet_at.min(give_up) {
             return Ok(None);
         }
         let pause = quiet_at.min(give_up).saturating_since(now);
         let caught = relay
+            // At least a millisecond: a pause that rounds to none would spin.
             .next(pause.min(TICK).max(Duration::from_millis(1)))
             .map_err(doing("take signals"))?;
         if matches!(caught, Some(Caught::Asked { .. })) {

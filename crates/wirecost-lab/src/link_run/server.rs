@@ -107,6 +107,7 @@ impl Serving {
         while waited < options.patience {
             match process.wait_until_ready(SLICE, || watch.look()) {
                 Ok(_) => return Ok(()),
+                // Waited for in slices, so that a signal is noticed within one of them.
                 Err(EnvironmentError::ServerNotReady { waited: slice, .. }) => waited += slice,
                 Err(EnvironmentError::ServerDied {
                     program,
@@ -222,6 +223,7 @@ impl Watch {
             .found
             .iter()
             .any(|listener| listener.serves(self.server, self.port));
+        // Without a named port any listener counts, and a server may open several, one after the other.
         let enough = if self.port.is_some() { 0 } else { STEADY_LOOKS };
         if serves && self.agreed >= enough {
             Readiness::Ready
@@ -243,6 +245,7 @@ fn launch(
     let program = words.next().ok_or(LinkError::NoServer)?;
     let ours = std::env::vars_os().filter_map(|(name, value)| {
         let pair = (name.into_string().ok()?, value.into_string().ok()?);
+        // A command that the user names need not learn the broker's password, and may not write into a key log of another run.
         let is_ours = pair.0 == PASSWORD_VARIABLE || (key_log.is_some() && pair.0 == keys::VARIABLE);
         (!is_ours).then_some(pair)
     });
@@ -279,6 +282,7 @@ fn builtin(
 ) -> Result<Serving, LinkError> {
     let credentials = Credentials::generate(emulation.clock.epoch(), options.keys)?;
     if stack.has_handshake() {
+        // The program has to trust the server's certificate: `{authority}` of its command line is this file.
         folder.write(AUTHORITY, credentials.authority_pem.as_bytes())?;
     }
     let key_log = credentials.key_log.clone();
@@ -290,6 +294,7 @@ fn builtin(
     let channels = ServerChannels::new(credentials, channel_options, 0);
     let (side, clock, seed) = (emulation.server.clone(), emulation.clock, options.seed);
     let address = SocketAddr::new(server_address(options.ipv6), stack.port());
+    // Without a sign of readiness the program could start before the socket listens.
     let (ready, readiness) = mpsc::channel();
     let thread = thread::spawn(move || {
         side.enter().map_err(io::Error::other)?;

@@ -70,6 +70,7 @@ pub(super) fn summary(
 ) -> LinkSummary {
     let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     let mut warnings = ended.warnings.clone();
+    // A capture that is cut short makes the figures incomplete: the file must say so itself.
     warnings.extend(written.cut_short);
     let words = options.command.iter();
     LinkSummary {

@@ -85,9 +85,11 @@ impl Framing {
                 context,
                 has_coap_rules,
             } => {
+                // A packet that cannot be written out cannot be compressed, and crosses as it is.
                 let Some(bytes) = packet.to_bytes() else {
                     return packet.wire_bytes;
                 };
+                // The first packet has the addresses and ports that the rules of this device hold (RFC 8724, section 7).
                 let context = context.get_or_insert_with(|| context_from(packet, *has_coap_rules));
                 context.compress(&bytes, packet.direction).len()
             }

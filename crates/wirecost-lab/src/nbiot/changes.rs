@@ -21,6 +21,7 @@ pub fn applied(change: WhatIf, config: &Config, stack: Stack) -> Config {
             config.rrc.flow = Flow::ControlPlane;
             config.rrc.release_assistance = announced_by(stack);
             config.bearer.pdn_type = PdnType::NonIp;
+            // Without IP there is no header to compress.
             config.bearer.header_compression = HeaderCompression::None;
         }
         WhatIf::HeaderCompression => config.bearer.header_compression = HeaderCompression::Schc,

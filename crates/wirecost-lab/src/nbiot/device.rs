@@ -110,15 +110,18 @@ impl Maker {
             maker.message = message(options, stack, payload)?;
             let report = maker.report_bytes()?;
             if report == size {
+                // Once before all devices: what cannot be prepared should fail here, not in the middle of a run.
                 maker.try_preparation()?;
                 return Ok(maker);
             }
             let header = report.saturating_sub(payload);
+            // The same payload again would give the same size again: no payload reaches the size that is asked for.
             let Some(other) = size.checked_sub(header).filter(|other| *other != payload) else {
                 break;
             };
             payload = other;
         }
+        // The smallest report, for the error to say what is possible.
         maker.message = message(options, stack, 1)?;
         Err(DeviceError::TooSmall {
             stack,
@@ -215,6 +218,7 @@ impl Maker {
             IPV4_TCP_BYTES
         };
         let tcp = tcp(&self.tcp, MTU - headers);
+        // MQTT keeps its connection alive by PINGREQ (MQTT 3.1.1, section 3.12): TCP's own probes would be sent in addition.
         let keeps_alive = self.keeps_connections() && !self.variant.stack.is_mqtt();
         Settings {
             device_tcp: TcpConfig {
@@ -226,6 +230,7 @@ impl Maker {
                 let mut key = rng.purpose(key_of("fast open"));
                 [key.next_u64(), key.next_u64()]
             }),
+            // Logs describe every byte. Thousands of devices need only counts.
             keeps_logs: false,
             ..Settings::linux(MTU, self.is_ipv6, rng)
         }
@@ -240,6 +245,7 @@ impl Maker {
             start: self.variant.start,
             keep_alive: match self.keeps_connections() {
                 true => u16::try_from(self.keep_alive.as_secs()).unwrap_or(u16::MAX),
+                // A connection for one report ends long before a keep-alive would be due.
                 false => 0,
             },
             ..ClientConfig::new(format!("wc-{:05}", host % 100_000), rng)

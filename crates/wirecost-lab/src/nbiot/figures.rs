@@ -125,6 +125,7 @@ impl RunCounter {
             *sum += bytes as f64;
         }
         add(&mut figures.device, &means(facts));
+        // By the level that the threshold gives: a device whose random access fails moves on (TS 36.321, section 5.1.4).
         figures.reports_by_level[facts.coverage_level] += 1;
         if let Some(sample) = figures.places.as_mut()
             && leaver.report < sample.first
@@ -136,6 +137,7 @@ impl RunCounter {
                 .entry(rounded_ms(delay))
                 .or_default() += 1;
         }
+        // Higher loads have more devices, which are other ones: only those of the lowest load can be compared between loads.
         if leaver.report < self.in_every_load {
             let is_served = leaver.delay.is_some_and(|delay| delay <= self.deadline);
             self.same_devices.push((facts.path_gain_db, is_served));
@@ -160,6 +162,7 @@ impl RunCounter {
         figures.device_throughput_bit_s = (self.arrived > 0).then(|| self.throughput / self.arrived as f64);
         let bits = figures.served as f64 * self.size_bytes as f64 * 8.0;
         figures.cell_throughput_bit_s = bits / duration.as_secs_f64() / cells;
+        // No device left: sums are zero then, and 0/0 would be no number.
         let left = self.left.max(1) as f64;
         figures.bytes = figures.bytes.map(|sum| sum / left);
         figures.air_bytes = figures.air_bytes.map(|sum| sum / left);
@@ -360,6 +363,7 @@ pub(super) fn point(
     let mut device = DeviceMeans::default();
     for run in &runs {
         let mut part = run.device;
+        // A run with few reports must not count as much as one with many.
         scale(&mut part, run.reports as f64 / reports.max(1) as f64);
         add(&mut device, &part);
     }
@@ -438,6 +442,7 @@ pub(super) fn difference(
             .iter()
             .filter(|run| run.reports > 0)
             .filter_map(|run| {
+                // A replication has the same devices at the same places: pairs leave that chance out of the difference.
                 let same = |other: &&RunFigures| other.replication == run.replication;
                 base.runs.iter().find(same).map(|other| of(run) - of_base(other))
             });

@@ -129,8 +129,10 @@ impl TriedSetting {
     ) -> Self {
         let each = points.iter().zip(&measured);
         let misses = each.map(|(point, found)| found.map(|found| point.miss(found)));
+        // A setting that was given up before all points has no miss: one point less would make it look nearer.
         let misses = misses.collect::<Option<Vec<f64>>>();
         Self {
+            // The worst point: a mean would let one that is far off hide behind the others.
             miss: misses.map(|misses| misses.into_iter().fold(0.0, f64::max)),
             values,
             measured,
@@ -255,6 +257,7 @@ impl Fit<'_> {
     ) -> ScenarioError {
         let all = self.free.free.iter().chain(&self.free.solved);
         let text = error.to_string();
+        // The network's check names its parameters by path, and knows no lines.
         let named = all.filter(|one| text.contains(one.path)).collect::<Vec<_>>();
         let place = named.first().map(|one| one.place.clone()).unwrap_or_default();
         let given: Vec<String> = named
@@ -298,6 +301,7 @@ impl Fit<'_> {
         let sample = self.sample()?;
         let mut settings = self.known_of(&sample)?;
         let mut wanted = self.indices();
+        // Settings of an earlier part are known: a fit that is continued measures only the rest.
         wanted.retain(|index| !settings.contains_key(index));
         on_setting(settings.len());
         let run = |index: usize| {
@@ -330,6 +334,7 @@ impl Fit<'_> {
             let (value, found) = self.solve(&values, parameter, &self.points[point])?;
             values.insert(parameter.path, value);
             measured[point] = Some(found);
+            // A setting that misses one point is no solution: measuring its other points would cost minutes for nothing.
             is_open = self.points[point].miss(found) <= 1.0;
         }
         for (index, point) in self.points.iter().enumerate() {
@@ -341,6 +346,7 @@ impl Fit<'_> {
         }
         let holds = vec![None; self.statements.len()];
         let mut setting = TriedSetting::new(values, measured, holds, self.points);
+        // Statements are about networks that meet the points; elsewhere they would say nothing.
         if setting.is_met() && !self.statements.is_empty() {
             setting.holds = self.judged(&setting)?;
         }
@@ -370,6 +376,7 @@ impl Fit<'_> {
         };
         let mut best = better(low.clone(), high.clone());
         for _ in 0..HALVINGS {
+            // Both ends on one side: the value is not within the range, and halving would only find an end again.
             if side(&low) == side(&high) || point.miss(best.2) <= SOLVED {
                 break;
             }

@@ -45,6 +45,7 @@ impl Grids {
     /// # Errors
     /// A value is not allowed, or a stack cannot send such a report.
     pub fn new(asked: &Options) -> Result<Self, GridsError> {
+        // Before the networks are made: a few lists multiply to more than fits in memory.
         if asked.points() > MAX_POINTS {
             return Err(GridsError::TooMany(asked.points()));
         }

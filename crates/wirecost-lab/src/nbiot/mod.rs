@@ -185,6 +185,7 @@ impl Grid {
             Ok(variant) => match Maker::new(&options, variant, size_bytes, credentials) {
                 Ok(maker) => Ok(maker),
                 Err(DeviceError::Unprepared { why, .. }) => Err(why.to_string()),
+                // A change that one stack cannot have leaves the others: only a stack that cannot run as given ends the command.
                 Err(error) if what_if.is_some() => Err(error.to_string()),
                 Err(error) => return Err(error.into()),
             },
@@ -271,6 +272,7 @@ impl Grid {
     fn run(&self, index: usize, stopped: &AtomicBool) -> Result<FinishedRun, NbiotError> {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
+        // One recording per curve, of its first run: they are large, and serve to look at one report.
         let is_first = |other: &PlannedRun| other.curve == run.curve;
         let (figures, recorded) = population::run(&population::RunInput {
             options: &curve.options,
@@ -314,6 +316,7 @@ impl Grid {
             let base = base.zip(base_life.as_ref());
             point.difference =
                 base.and_then(|base| figures::difference(base, (&point, &curve.life(&self.powers))));
+            // A group without a finished run has no point, so that points are not at the places of their groups.
             places[number] = Some(points.len());
             points.push(point);
         }

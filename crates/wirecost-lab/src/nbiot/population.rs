@@ -124,6 +124,7 @@ enum Next {
 impl<'a> Population<'a> {
     fn new(input: &'a RunInput<'a>) -> Result<Self, NbiotError> {
         let options = input.options;
+        // By replication alone: stacks and changes of one replication meet the same devices and the same chance.
         let seed = Rng::new(options.seed).at(u64::from(input.replication));
         let network = Network::new(&options.network, seed)?;
         let start = Instant::START + options.warm_up();
@@ -227,6 +228,7 @@ impl<'a> Population<'a> {
     /// A device comes with its report or keep-alive, if the load still matters to a measured report.
     fn arrive(&mut self, task: Task, now: Instant) -> Result<(), NbiotError> {
         let [start, end] = self.window;
+        // Load goes on after the window until its reports are decided: in a cell that empties, the last ones would be served too fast.
         let is_over = now >= end + DEADLINE || (now >= end && self.open == 0);
         if is_over {
             // Nothing is generated any more; the cells come to rest.
@@ -267,6 +269,7 @@ impl<'a> Population<'a> {
         self.devices.insert(host, device);
         self.counter.note_active(self.devices.len());
         self.attend(host, now);
+        // The next one is drawn only now: all arrivals of a run in advance would take memory for nothing.
         self.draw_arrival(task, now);
         Ok(())
     }
@@ -379,6 +382,7 @@ impl<'a> Population<'a> {
         }
         self.measured_left -= 1;
         let task = device.device.task();
+        // One that arrived was taken out of `open` when it did.
         self.open -= u64::from(task == Task::Report && !device.has_arrived);
         let Some(facts) = facts else {
             return;

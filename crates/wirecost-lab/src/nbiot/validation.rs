@@ -145,6 +145,7 @@ fn devices_of_a_cell() -> Target {
 /// TR 45.820 section 5.1 asks for 160 bit/s at 164 dB.
 fn rates_at_the_coverage_limit(targets: &mut Vec<Target>) {
     let mut config = Config::default();
+    // The limit is asked for at the nominal signal-to-noise ratio: a margin would choose slower formats.
     config.link.margin_db = 0.0;
     config.mac.npusch_tones = Tones::ALL.to_vec();
     let mut adaptation = Adaptation::new(&config);
@@ -198,6 +199,7 @@ fn collisions(preambles: u64) -> Result<Target, NbiotError> {
             sent += f64::from(facts.preambles);
         }
     }
+    // Each of the others chooses another of the 12 subcarriers with a probability of 11/12.
     let expected = 1.0 - (11.0_f64 / 12.0).powi(preambles as i32 - 1);
     // Preambles of one occasion are not independent: five standard errors, with the occasions as samples.
     let tolerance = 5.0 * (expected * (1.0 - expected) / OCCASIONS as f64).sqrt();
@@ -218,6 +220,7 @@ fn downlink_waits() -> Target {
         let arrival = f64::ceil(clock) as u64;
         let start = calendar.first_free(arrival, service);
         calendar.book(start, service);
+        // What has passed would only slow down the search for a free place.
         calendar.forget(arrival, 0);
         // Half a subframe passes on average until the next one begins.
         waits += (start as f64 - clock) - 0.5;
@@ -247,6 +250,7 @@ fn unloaded_latency() -> Result<Target, NbiotError> {
     };
     options.network.scenario.n_sites = 1;
     options.network.scenario.sectors_per_site = 1;
+    // A hexagonal cell of radius r has its neighbours at r times the square root of 3.
     options.network.scenario.isd_m = 1_250.0 * 3.0_f64.sqrt();
     options.network.radio.indoor_loss_db = 0.0;
     let mut runs = Vec::new();
@@ -255,6 +259,7 @@ fn unloaded_latency() -> Result<Target, NbiotError> {
     let delays = || runs.iter().flat_map(|run| &run.delays_ms).flatten();
     let reports: u64 = delays().map(|(_, count)| count).sum();
     let sum: f64 = delays().map(|(ms, count)| f64::from(*ms) * *count as f64).sum();
+    // The published example has no internet between cell and server.
     let internet_ms = 4.0;
     let mean = sum / reports.max(1) as f64 - internet_ms;
     let name = "latency of a report in an unloaded cell (LENA-NB)";

@@ -49,6 +49,7 @@ impl Variant {
             Some(WhatIf::NoSecurity) => base.without_security()?,
             _ => base,
         };
+        // After the change: without security, for example, there is no session that could be resumed.
         if let Some(why) = variant.stack.cannot_start(variant.start) {
             return Err(why);
         }

@@ -110,6 +110,7 @@ impl Device {
         match (before, task) {
             (Before::Nothing, _) => {}
             (Before::Ticket, _) => device.get_ticket(now)?,
+            // Half of the time: at a random moment a kept connection is on average so far from its last keep-alive.
             (Before::Connection, Task::Report) => device.keep_connection(now, keep_alive / 2)?,
             (Before::Connection, Task::KeepAlive) => device.await_keep_alive(now, keep_alive)?,
         }

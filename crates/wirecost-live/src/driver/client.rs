@@ -177,6 +177,7 @@ where
                             return Ok(());
                         }
                     }
+                    // It has fired: the next deadline must arm it again even if it is the same one.
                     TIMER_TOKEN => self.armed = None,
                     Token(index) if index >= SHARED_SOCKETS => self.receive_shared(index - SHARED_SOCKETS),
                     Token(index) => self.handle_ready(index, event),
@@ -209,6 +210,7 @@ where
             };
             self.turn(index, |this| this.input(index, Input::Timeout));
         }
+        // Only those that are there now: a device that is always unfinished would keep the loop from its sockets.
         let unfinished = self.unfinished_turns.len();
         for position in 0..unfinished {
             let index = self.unfinished_turns[position];
@@ -245,6 +247,7 @@ where
                 }
             }
         }
+        // Not done: it asks again at once, after the sockets had their turn.
         self.asked_at = Some(self.now);
     }
 

@@ -124,9 +124,11 @@ impl Batch {
                     next += count;
                     sent.bytes += self.ends[next - 1] - start;
                 }
+                // No datagram of this call has left: the same ones are sent again.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     next += 1;
+                    // sendmmsg(2) fails at the first datagram that it cannot send: only that one is lost, and those behind it are sent.
                     sent.dropped += 1;
                     sent.refusal = sent.refusal.or((!is_out_of_room(&error)).then_some(error));
                 }

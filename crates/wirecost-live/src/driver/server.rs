@@ -242,6 +242,7 @@ where
         let (mut reading, mut hearing) = (Vec::new(), Vec::new());
         loop {
             self.run_due()?;
+            // Answers of one turn leave together, in one system call per connection.
             self.flush_queued()?;
             for service in 0..self.services.len() {
                 self.send_datagrams(service);
@@ -264,6 +265,7 @@ where
                 self.read(flow, turn, &mut buffer)?;
                 self.end_doomed()?;
             }
+            // After those that have just arrived: one busy connection must not keep the others waiting.
             self.read_backlog(&mut buffer)?;
             std::mem::swap(&mut self.unheard, &mut hearing);
             for service in hearing.drain(..) {
@@ -341,6 +343,7 @@ where
         let peer = flow.and_then(|flow| self.flows.get(flow)).map(|flow| flow.peer);
         let endpoint = &mut self.services[service].service.endpoint;
         endpoint.handle_input(input, now).map_err(ended)?;
+        // Taken out and put back, so that it is not allocated for each input.
         let mut out = std::mem::take(&mut self.out);
         loop {
             out.clear();
@@ -401,6 +404,7 @@ where
         let (service, peer) = (flow.service, flow.peer);
         if let Listener::Udp(_, batch) = &mut self.services[service].listener {
             batch.push_to(out.bytes(), peer);
+            // On a link each datagram has a time of its own; elsewhere one system call sends many.
             if self.on_link || batch.len() >= MOST_WAITING {
                 self.send_datagrams(service);
             }

@@ -40,6 +40,7 @@ pub fn write(path: &Path, left: &mut Left, keys: &str, label: &Label<'_>) -> Res
         .forwarder
         .dropped()
         .map_err(EmulationError::doing("read the interfaces' counters"))?;
+    // Echoes of the check are in the capture, but count in no fate.
     let first_check = left.forwarder.links.first_check();
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(EmulationError::doing(reading))?;
@@ -91,6 +92,7 @@ pub fn write_simulated(
         };
         let mut delivered = None;
         while let Ok(Some(Record::Delivery(delivery))) = &next {
+            // A damaged copy is dropped by its receiver's checksum; of several intact ones the first counts.
             delivered = delivered.or(delivery.intact.then_some(delivery.actual));
             next = records.next().transpose();
         }

@@ -30,11 +30,13 @@ pub fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     let slowest = [link.up.rate, link.down.rate].into_iter().flatten().min();
     let interval = slowest.map_or(ECHO_INTERVAL, |rate| ECHO_INTERVAL.max(rate.time_for(bytes) * 10));
     let reach = variation::reach(link);
+    // A packet that keeps its order waits for a delayed one before it: echoes must be so far apart that none delays the next.
     let interval = interval.max(reach.min(VARYING_INTERVAL));
     let budget = if reach.is_zero() { BUDGET } else { VARYING_BUDGET };
     let affordable = budget.as_nanos() / interval.as_nanos().max(1);
     let count = u16::try_from(affordable)
         .unwrap_or(u16::MAX)
+        // Ten at least, however slow the link is: a median of fewer says little.
         .clamp(10, ECHO_COUNT);
     let patience = link.rtt() * 2 + reach.min(link.rtt()) + Duration::from_millis(200);
     EchoPlan {
@@ -82,6 +84,7 @@ pub fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
 
 fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<String> {
     let asked = config.direction(way);
+    // Without either, nothing is left to chance or to a queue that could be checked.
     if asked.loss.rate() == 0.0 && asked.rate.is_none() {
         return None;
     }
@@ -91,6 +94,7 @@ fn direction_decisions(config: &LinkConfig, way: Direction, rng: Rng) -> Option<
     for _ in 0..DECISIONS {
         deliveries.clear();
         link.offer(way, packet, now, &mut deliveries);
+        // One packet after the other at exactly the rate: faster, a queue would drop some, and the loss would look too high.
         now += asked
             .rate
             .map_or(Duration::from_millis(1), |rate| rate.time_for(packet as u64));

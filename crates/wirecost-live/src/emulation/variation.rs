@@ -62,6 +62,7 @@ pub fn expected(link: &LinkConfig, ipv6: bool) -> Option<Expected> {
     let plan = echo::plan(link, 0, ipv6);
     let medians: Vec<f64> = (0..CHECKS)
         .filter_map(|check| {
+            // A seed of its own: what is expected must not depend on the seed of the run that is judged by it.
             let mut link = Link::new(*link, Rng::new(SEED).host(check));
             let mut found = round_trips(&mut link, &plan, ipv6);
             found.sort_unstable();
@@ -89,6 +90,7 @@ pub fn means(link: &LinkConfig, ipv6: bool) -> Means {
         let direction = link.direction(way);
         let mtu = usize::from(direction.mtu);
         match direction.rate {
+            // At a rate, packets leave one after the other.
             Some(rate) => later(link, way, mtu, (1, rate.time_for(mtu as u64))),
             None => later(link, way, mtu, (WINDOW, reach(link))),
         }
@@ -119,6 +121,7 @@ fn later(link: &LinkConfig, way: Direction, bytes: usize, (train, gap): (u32, Du
     let mut sum = Duration::ZERO;
     for number in 0..PACKETS {
         let sent = Instant::START + gap * (number / train);
+        // The same random numbers in both, so that the difference is that of the order alone.
         let [kept, free] = links.each_mut().map(|link| first_intact(link, way, bytes, sent));
         if let (Some(kept), Some(free)) = (kept, free) {
             sum += kept.saturating_since(free);

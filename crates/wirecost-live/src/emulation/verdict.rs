@@ -33,6 +33,7 @@ pub fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<War
         let (median, given, band) = (ms(median), ms(given.median), ms(given.band));
         format!("the link's RTT is {median}, its varying delay should give {given} +- {band}")
     };
+    // Chance alone moves the median of a few echoes within the band.
     let beyond = median.abs_diff(given.median).saturating_sub(given.band);
     judged(WarningKind::LinkRttOff, beyond, given.median, text)
 }

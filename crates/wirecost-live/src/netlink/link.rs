@@ -135,6 +135,7 @@ impl Netlink {
         let request = near.describe(Request::new(libc::RTM_NEWLINK, flags, &fixed(0, 0, 0)));
         let peer = |request: Request| {
             far.describe(request.raw(&fixed(0, 0, 0)))
+                // The far end is born in its namespace: moved later, it would lose its settings.
                 .number(libc::IFLA_NET_NS_FD, namespace.as_raw_fd() as u32)
         };
         let information = |request: Request| {

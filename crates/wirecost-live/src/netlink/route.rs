@@ -49,9 +49,11 @@ fn request(prefix: Prefix, action: Action) -> Request {
     let request = Request::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &fixed)
         .attribute(libc::RTA_DST, &destination);
     match action {
+        // As the kernel's own local routes have it: what is local passes through lo.
         Action::Deliver => request.number(libc::RTA_OIF, LOOPBACK),
         Action::Send { index, source } => request
             .number(libc::RTA_OIF, index)
+            // Without it the kernel could choose the address of another interface.
             .attribute(libc::RTA_PREFSRC, &octets(source).1),
     }
 }

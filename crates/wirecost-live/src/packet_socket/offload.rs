@@ -59,11 +59,14 @@ pub(super) fn prefix(
     };
     let headers = ip_bytes + header_bytes;
     if header_bytes > 0 && packet.len() > mtu {
+        // `hdr_len` and `gso_size` of `struct virtio_net_hdr`: the kernel cuts segments of that size behind these headers.
         set(2, ETHERNET_BYTES + headers);
         set(4, mtu.saturating_sub(headers));
     }
+    // `csum_start` and `csum_offset`.
     set(6, ETHERNET_BYTES + ip_bytes);
     set(8, at.into());
+    // Only an unfinished checksum is to be finished: a damaged one must stay damaged.
     if checksum == Checksum::Partial {
         kernel[0] = NEEDS_CHECKSUM;
     }

@@ -88,6 +88,7 @@ fn php() -> Result<PathBuf, EnvironmentError> {
         let name = entry.file_name().into_string().ok()?;
         let version = name.strip_prefix("libphp")?.strip_suffix(".so")?;
         let (major, minor) = version.split_once('.')?;
+        // As numbers: as texts 8.9 is newer than 8.10.
         let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
         Some((version, entry.path()))
     });
@@ -155,10 +156,14 @@ fn php_configuration(has_store: bool) -> Result<String, EnvironmentError> {
         });
     }
     let mut lines = vec![
+        // Error texts in the answer would be bytes that are measured.
         "display_errors=0".to_owned(),
         "log_errors=1".to_owned(),
+        // `X-Powered-By` would be in each answer; Debian's production file has it off too.
         "expose_php=0".to_owned(),
+        // 0 is no limit. The default of 8 MB would refuse larger messages.
         "post_max_size=0".to_owned(),
+        // -1 is no limit: a message is held in memory as a whole.
         "memory_limit=-1".to_owned(),
     ];
     if has_extension("opcache.so") {

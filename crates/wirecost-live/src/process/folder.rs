@@ -50,9 +50,11 @@ impl ServerFolder {
         // An earlier load of the same run may have left its configuration.
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            // From its creation nobody else may look in: keys are written into it.
             _ => DirBuilder::new().mode(0o700).create(&path),
         }
         .doing("mkdir", || made(&path))?;
+        // The server has another working folder, where a relative path leads elsewhere.
         let path = fs::canonicalize(&path).doing("realpath", || made(&path))?;
         let mut folder = Self {
             seen: place_for(&path, user),
@@ -163,6 +165,7 @@ impl ServerFolder {
             let entry = entry?;
             let path = entry.path();
             if self.kept.contains(&path) {
+                // Not `chown`: the server owned the folder, and may have put a symbolic link there that leads out of it.
                 lchown(&path, Some(user), Some(group))?;
             } else if entry.file_type()?.is_dir() {
                 fs::remove_dir_all(&path)?;

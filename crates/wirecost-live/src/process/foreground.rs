@@ -66,6 +66,7 @@ impl Foreground {
             Ok(container) => container
                 .start(command, side, Slate::Ours, None)?
                 .map(Program::Contained),
+            // Without a PID namespace its own children may outlive it, but a run is still better than none.
             Err(refusal) => plain(command, side)?.map(|child| Program::Plain(child, refusal)),
         };
         match started {

@@ -82,6 +82,7 @@ fn address(text: &str) -> Option<SocketAddr> {
             let words = [word(0)?, word(1)?, word(2)?, word(3)?];
             let octets: [u8; 16] = words.concat().try_into().ok()?;
             let ip = Ipv6Addr::from(octets);
+            // A socket of both families shows an IPv4 address in this form.
             ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4)
         }
         _ => return None,

@@ -43,7 +43,9 @@ pub fn launch(
     password: Option<&str>,
 ) -> Result<Launch, EnvironmentError> {
     let installer = find("mariadb-install-db", PACKAGE)?;
+    // `mariadb-install-db` calls it, and says nothing helpful without it.
     find("my_print_defaults", PACKAGE)?;
+    // The statements have the password in them.
     let stays = match password {
         Some(_) => Afterwards::Removed,
         None => Afterwards::Kept,

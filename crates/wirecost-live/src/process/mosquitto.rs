@@ -49,12 +49,14 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, setup: &Setup) -> 
         .map(|(name, value)| format!("{name} {value}"));
     let mut lines = vec![
         "allow_anonymous true".into(),
+        // Writing its database to disk would be CPU time that no message needs.
         "persistence false".into(),
         "log_dest stdout".into(),
         "log_type error".into(),
         "log_type warning".into(),
         "log_type notice".into(),
         "connection_messages false".into(), // a line per connection would be CPU time of ours
+        // No $SYS messages: they are sent to whoever subscribes to `#`.
         "sys_interval 0".into(),
     ];
     lines.extend(settings);

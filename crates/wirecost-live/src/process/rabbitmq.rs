@@ -59,6 +59,7 @@ pub fn launch(
         ("RABBITMQ_ENABLED_PLUGINS_FILE", plugins_path),
         ("RABBITMQ_CONFIG_FILE", configuration_path),
         ("RABBITMQ_ADVANCED_CONFIG_FILE", advanced_path),
+        // A file that does not exist: settings in /etc/rabbitmq must not change the broker.
         ("RABBITMQ_CONF_ENV_FILE", folder.seen("none")),
     ];
     let path = |(name, path): (&str, PathBuf)| (name.into(), path.to_string_lossy().into_owned());
@@ -93,6 +94,7 @@ fn configuration(ip: IpAddr, tls: bool) -> String {
     let mut lines = vec![
         format!("listeners.tcp.1 = {ip}:{AMQP_PORT}"),
         format!("mqtt.listeners.tcp.1 = {ip}:{MQTT_PORT}"),
+        // By default `guest` may log in from loopback alone, and devices come from other addresses.
         "loopback_users = none".into(),
         "amqp1_0.default_user = guest".into(),
         "mqtt.allow_anonymous = true".into(),

@@ -63,6 +63,7 @@ impl Worker {
     /// [`StartError::Program`] if it cannot be run.
     pub fn start(program: &Path, arguments: &[&str]) -> Result<Self, StartError> {
         let mut command = Command::new(program);
+        // A group of its own: the terminal's Ctrl-C goes to the foreground group, and a worker must report before it ends.
         command.args(arguments).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env_clear();

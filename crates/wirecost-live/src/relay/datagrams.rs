@@ -156,6 +156,7 @@ impl Datagrams {
                 self.make_room();
                 let token = self.next_token;
                 let mut socket = UdpSocket::bind(any_port(target))?;
+                // A connected socket receives from the server alone, and hears of ICMP errors (udp(7)).
                 socket.connect(target)?;
                 registry.register(&mut socket, Token(token), Interest::READABLE)?;
                 self.next_token += 1;

@@ -162,6 +162,7 @@ impl Streams {
             if !was_connected && !pair.is_connected {
                 count(&self.counters.refused);
             }
+            // Both ends see a reset, as they would without the relay between them.
             reset(&pair.device);
             reset(&pair.server);
         }
@@ -181,6 +182,7 @@ impl Pair {
     /// Passes on what has arrived, once the server has accepted.
     fn pump(&mut self, buffer: &mut [u8]) -> io::Result<Pumped> {
         if !self.is_connected {
+            // A connect without waiting reports its failure here (connect(2), EINPROGRESS).
             if let Some(error) = self.server.take_error()? {
                 return Err(error);
             }

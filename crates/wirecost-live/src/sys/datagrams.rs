@@ -20,6 +20,7 @@ pub(crate) fn send(
     ends: &[usize],
     to: &[SocketAddr],
 ) -> io::Result<usize> {
+    // One datagram on a connected socket, the usual case of a device: send(2) is cheaper than sendmmsg(2).
     if let ([end], []) = (ends, to) {
         return super::send(fd, &bytes[start..*end]).map(|_| 1);
     }

@@ -146,15 +146,18 @@ impl Become {
             }
             // Shared memory (sysvipc(7)) goes with the last process.
             check(libc::unshare(libc::CLONE_NEWIPC))?;
+            // As long as this process may still search the folders above.
             check(libc::chdir(self.home.as_ptr()))?;
             libc::umask(OWNERS_ONLY);
             if let Some(number) = self.number {
+                // Groups first, then the group, then the user: after `setresuid` the process may change neither (setuid(2)).
                 check(libc::setgroups(0, std::ptr::null()))?;
                 check(libc::setresgid(number, number, number))?;
                 check(libc::setresuid(number, number, number))?;
             }
             if let Some([users, groups]) = &self.maps {
                 check(libc::unshare(libc::CLONE_NEWUSER))?;
+                // An ordinary user may write `gid_map` only after that (user_namespaces(7)).
                 write_to(c"/proc/self/setgroups", "deny")?;
                 write_to(c"/proc/self/uid_map", users)?;
                 write_to(c"/proc/self/gid_map", groups)?;
@@ -199,6 +202,7 @@ pub(crate) fn prepare(command: &mut Command, slate: Slate, becoming: Option<Beco
                 Slate::Clean => {
                     libc::setsid();
                     reset_signals();
+                    // The server must not hold sockets and pipes of this process open.
                     close_from(3, libc::CLOSE_RANGE_CLOEXEC);
                 }
                 Slate::Ours => unblock_signals(),

@@ -245,6 +245,7 @@ pub(crate) fn end_with_pipe(fd: RawFd, inode: u64) -> io::Result<bool> {
     let mut status: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the structure outlives the call.
     let is_open = unsafe { libc::fstat(fd, &raw mut status) } == 0;
+    // The variable may be inherited by a process in which this number is another file.
     if !is_open || status.st_mode & libc::S_IFMT != libc::S_IFIFO || status.st_ino != inode {
         return Ok(false);
     }

@@ -20,6 +20,7 @@ impl Coordinator<'_> {
         let new = arrived.deliveries.since(&before.deliveries);
         let warm_up = arrived.warm_up.since(&before.warm_up);
         let measured = new.since(&warm_up);
+        // Where nothing answers, the arrival at the target is the only evidence of a delivery.
         if !self.options.is_answered() {
             let unique = |of: &Deliveries| of.arrived.saturating_sub(of.duplicates);
             let left = self.deliver(phase, false, unique(&measured));
@@ -79,6 +80,7 @@ impl Coordinator<'_> {
             let count = last.deliveries.since(&before.deliveries).arrived;
             let now = self.now();
             self.outcome.interrupted |= (self.context.interrupted)();
+            // Who has pressed Ctrl-C does not want to wait for the time-out of an answer.
             let patience = if self.outcome.interrupted {
                 timeout.min(LAST_WAIT)
             } else {

@@ -52,11 +52,13 @@ impl Coordinator<'_> {
             return;
         };
         state.has_ended = true;
+        // Its devices would otherwise be shown as connected until the end of the load.
         state.connected = 0;
         let start_ns = self.context.clock.monotonic_nanos(Instant::START);
         let began = self.began;
         let since = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns)).saturating_since(began);
         let [heard, at] = times_ns.map(since);
+        // All parts of an agent are lost together and with the same reason: one sentence is enough.
         let is_told = self.outcome.lost.iter().any(|lost| lost.reason == reason);
         if !is_told {
             let second = heard.as_secs_f64();
@@ -93,6 +95,7 @@ impl Coordinator<'_> {
         else {
             return;
         };
+        // Without an offer no message was promised that could be missing.
         if phase.offer().is_none() {
             return;
         }

@@ -11,6 +11,7 @@ impl Coordinator<'_> {
     pub(super) fn settle_deliveries(&mut self) {
         let options = self.options;
         let has_lost = self.outcome.failure.is_some() || !self.outcome.lost.is_empty();
+        // Where messages are answered, the answer is the outcome already; a delivery would count it a second time.
         if options.is_answered() || options.subscribers.is_none() || has_lost {
             return;
         }
@@ -83,6 +84,8 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
     }
     let from_later = expected.saturating_sub(distinct).min(later);
     let messages = |deliveries: u64| {
+        // Each of several subscribers expects each message, so that deliveries are in proportion to messages. The product of two counts may
+        // exceed 64 bits.
         let of_all = u128::from(deliveries.min(expected)) * u128::from(awaited) / u128::from(expected);
         u64::try_from(of_all).unwrap_or(awaited)
     };

@@ -70,6 +70,7 @@ impl Coordinator<'_> {
         let began = self.now();
         let (generator, target) = ((self.context.used)(), self.context.target.used());
         let reading = Reading {
+            // Reading /proc of many processes takes a while: the CPU time lies between both.
             looked: [began, self.now()],
             generator,
             target,
@@ -104,6 +105,7 @@ impl Coordinator<'_> {
         if phase.offer().is_some() {
             generator.add_offer(looks);
         }
+        // A target that ended before this phase has left no newer reading, and nothing of it is known in this phase.
         if let (Some(used), Some(last)) = (&before.target, &self.last_target)
             && last.at > before.looked[1]
         {

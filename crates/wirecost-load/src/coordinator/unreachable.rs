@@ -23,6 +23,7 @@ impl Coordinator<'_> {
     /// Ends the load after a phase that has shown that no server is running.
     pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
         let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
+        // Cut off, even a server that runs may have answered nothing yet.
         if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
             return;
         }
@@ -30,6 +31,7 @@ impl Coordinator<'_> {
         let intervals = self.counted.in_phase(index);
         let found = match connects {
             true => unconnected(intervals),
+            // Its connect phase has been judged already: here messages that are not answered are no sign of an absent server.
             false if takes_exchange => None,
             false => unanswered(intervals),
         };
@@ -45,6 +47,7 @@ fn unconnected<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<NoCo
     is_alone.then(|| {
         let reason = sum.reasons.into_iter().max_by_key(|(_, times)| *times);
         let reason = reason.map_or_else(|| "no answer".into(), |(reason, _)| reason);
+        // Without a free port or file descriptor no packet has left: the fault is this machine's, whatever the server does.
         let lacks = [ResetReason::NoPort, ResetReason::NoFile];
         let lack = lacks.into_iter().find(|lack| reason == lack.to_string());
         NoConnection {
@@ -81,6 +84,7 @@ fn unanswered<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<NoCon
     let mut any = false;
     let mut intervals = intervals.peekable();
     while let Some(interval) = intervals.next() {
+        // One byte from the server proves that it is there, also if ICMP errors for other datagrams arrive.
         let came = interval.socket_bytes[1] + interval.outcomes.delivered + interval.deliveries.arrived;
         // The ICMP error for a datagram at the end of a second arrives in the next second.
         let comes_back =

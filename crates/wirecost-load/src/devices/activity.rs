@@ -69,6 +69,7 @@ impl Part {
     /// The next waiting message of a device as a command; `None` if no message waits, or if the protocol holds the one
     /// before. A message that cannot be made has failed.
     pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {
+        // On until one can be made: a device with a message that fails would otherwise wait for an event that never comes.
         while !self.tracker.is_holding(device) {
             let given = self.tracker.give(device, now)?;
             let message = given.message;

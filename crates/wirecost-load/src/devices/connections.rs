@@ -284,6 +284,7 @@ impl Connections {
         if before == State::Down {
             return before;
         }
+        // A server that accepts and closes at once would reset the back-off each time, and so be asked without a pause.
         let of_use = match before {
             State::Connecting | State::Down => false,
             State::Up => connection.is_proven || now >= connection.since + OF_USE,
@@ -322,6 +323,7 @@ impl Connections {
     fn next_in_turn(&mut self, now: Instant) -> Option<usize> {
         while let Some(device) = self.turns.waiting.front().copied() {
             let is_in_turn = self.connections[device as usize].is_in_turn;
+            // A device that has left the queue by itself takes no turn from those behind it.
             if is_in_turn && !self.turns.take_next(now) {
                 return None;
             }
@@ -340,13 +342,17 @@ impl Connections {
         if failures == 0 {
             return Duration::ZERO;
         }
+        // Bounded, because a shift by the width of the number panics.
         let doubled = backoff.first.saturating_mul(1 << u32::from(failures - 1).min(30));
         let longest = doubled.min(backoff.max);
         if !backoff.full_jitter {
             return longest;
         }
+        // By device and failure, so that the wait is the same however the devices are divided among parts.
         let drawn = self.rng.host(device as u64).at(u64::from(failures));
+        // 53 bits are what a float holds: more would round up to one.
         let share = (drawn >> 11) as f64 / (1_u64 << 53) as f64;
+        // Never zero, which is the wait of a device that has not failed.
         longest.mul_f64(share).max(Duration::from_nanos(1))
     }
 
@@ -357,6 +363,7 @@ impl Connections {
         }
         while let Some(Reverse((at, device))) = self.timers.peek().copied() {
             let device = device as usize;
+            // A timer that was moved or cancelled leaves its old entry in the heap: taking it out would need a search.
             let is_set = self.connections[device].timer == Some(at);
             if is_set && at > now {
                 return None;

@@ -162,6 +162,7 @@ impl Destination {
                     None => tls::Trust::Anyone,
                 };
                 let psk = psk.clone().map(|(identity, key)| Psk { identity, key });
+                // Secrets serve the capture, and only what passes the emulated link is captured.
                 let key_log = self.link.map_or_else(KeyLog::disabled, |_| key_log.clone());
                 Ok(ClientChannels::offering(ClientOffer {
                     psk,

@@ -243,6 +243,7 @@ impl Devices {
         (self.report)(FromPart::Alive {
             at_ns: self.part.clock_start_ns.saturating_add(now.as_nanos()),
             connected,
+            // Keeping a CPU awake is no work of the generator.
             cpu_ns: (self.cpu_ns)().saturating_sub(nanos(self.counted.awake)),
             intended_ns: self
                 .part
@@ -272,6 +273,7 @@ impl Devices {
     /// A connection has ended, or a connect has failed. `reason` is `None` if the device closed it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
         let state = self.part.connections.went_down(device, now);
+        // An abort of our own and the socket's error report the same end: the second report must not count.
         if state == State::Down {
             return;
         }
@@ -316,6 +318,7 @@ impl Devices {
             tracker,
             ..
         } = &mut self.part;
+        // Before anything is sent: what comes before the subscription would count as missing.
         if let Some(subscribe) = subscribers.next(device, pool, tracker, context.now) {
             return Some(subscribe);
         }
@@ -355,6 +358,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         let Part {
             subscribers, tracker, ..
         } = &mut self.part;
+        // Before the activity, which may ask whether all have subscribed.
         subscribers.event(device, &event, tracker, now);
         if let Stage::Active { activity, .. } = &mut self.stage {
             activity.event(&mut self.part, device, &event, now);

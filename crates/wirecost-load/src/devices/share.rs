@@ -77,6 +77,7 @@ impl Share {
     /// The share of one part: its number, from 0, of how many.
     pub fn of_part(options: &Arc<LoadOptions>, destination: &Destination, [number, parts]: [u32; 2]) -> Self {
         let range = |all: u32| {
+            // From bounds and not from sizes: the ranges of all parts meet without a gap, whatever remains of the division.
             let upto = |part: u32| (u64::from(all) * u64::from(part) / u64::from(parts)) as u32;
             upto(number)..upto(number + 1)
         };
@@ -110,6 +111,7 @@ impl Share {
         keys.add(KeyLines::from_log(&of_observed));
         let is_enabled = of_all.is_enabled() || of_observed.is_enabled();
         let all_keys = is_enabled.then_some(FromPart::AllKeys);
+        // Keys go first: after the last message of a part nobody listens to it.
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
         for word in words.chain([last]) {
             // A coordinator that has gone needs no message.
@@ -229,6 +231,7 @@ impl Share {
             .devices
             .clone()
             .chain(subscribers)
+            // Beyond them devices share an address, and differ by their ports.
             .map(|number| number % HOSTS);
         let addresses = hosts.filter_map(|host| device_address(host, self.options.ipv6));
         let sources = Sources::new(addresses.collect());

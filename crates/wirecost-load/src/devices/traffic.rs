@@ -85,6 +85,7 @@ impl Kept {
             observed: observed(clients).into(),
             of: clients.into(),
             began_ns: began.as_nanos(),
+            // Where the memory was full, the time after it has no packets, and its rate would be too low.
             ended_ns: full.unwrap_or(ended).as_nanos(),
             cut_short: full.is_some(),
             traffic,

@@ -22,6 +22,7 @@ impl PhaseLabels {
         let mut all: Vec<Labelled> = Vec::new();
         for (index, (phase, times)) in options.phases.iter().zip(&outcome.phases).enumerate() {
             let before = options.phases[..index].iter();
+            // In Wireshark the label is all that tells two phases of one name apart.
             let name = match before.filter(|other| other.name() == phase.name()).count() {
                 0 => phase.name().to_owned(),
                 earlier => format!("{} {}", phase.name(), earlier + 1),

@@ -86,6 +86,7 @@ impl Outside {
         let is_silent = outcome
             .intervals
             .iter()
+            // One answer shows that a server runs, however many datagrams were lost.
             .all(|interval| interval.socket_bytes[1] == 0);
         if self.transport == Transport::Datagram && lost_datagrams > 0 && is_silent {
             outcome.no_connection = Some(NoConnection {

@@ -205,6 +205,7 @@ impl Spent {
             cpu_ns: after.cpu_ns().saturating_sub(before.cpu_ns()),
             thread_ns,
         };
+        // The empty window has no busiest thread, and would take away that of the first phase.
         let is_first = self.phases.span.is_zero();
         self.phases = if is_first { phase } else { self.phases.and(&phase) };
         if phase.span >= TELLING {

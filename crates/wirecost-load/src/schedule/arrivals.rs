@@ -192,6 +192,7 @@ impl Schedule {
             let stream = Stream::Constant { round: 0, device };
             (
                 stream,
+                // In turn, the first devices get one message more where the count is no multiple of the devices.
                 offer.count.map_or(u64::MAX, |count| turns(count, &devices, of)),
             )
         };
@@ -229,6 +230,7 @@ impl Iterator for Schedule {
             Stream::Poisson { expected, rng } => {
                 let devices = self.devices.end - self.devices.start;
                 let part = f64::from(devices) / f64::from(self.of);
+                // A Poisson process split at random gives each part an independent one with its share of the rate: parts need not agree.
                 *expected += rng.next_exponential() / part;
                 Arrival {
                     offset: self.pace.time_of(*expected),
@@ -237,6 +239,7 @@ impl Iterator for Schedule {
             }
         };
         self.left -= 1;
+        // Offsets only grow: what follows lies behind the end as well.
         if arrival.offset >= self.end {
             self.left = 0;
             return None;

@@ -58,7 +58,9 @@ impl Input {
                 .then(|| self.at(lowest.rate / 2.0))
                 .or_else(|| self.again(*lowest)),
             [Some(low), Some(high)] => {
+                // The geometric mean: the goal is a ratio of rates, so that halving must be by ratio too.
                 let middle = rounded((low.rate * high.rate).sqrt());
+                // Rounding may give one of the bounds again, and the search would not end.
                 let is_between = low.rate < middle && middle < high.rate;
                 match is_between && !self.goal.is_reached(low.rate, high.rate) {
                     true => Some(self.at(middle)),

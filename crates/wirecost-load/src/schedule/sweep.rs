@@ -71,6 +71,7 @@ impl<'a> Sweep<'a> {
     pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
         let mut runs = identity::runs(self.loads);
         let of_all = runs.len() as u64;
+        // By key, not by place: a shard keeps its loads when others are added to the file.
         runs.retain(|run| self.shard.is_none_or(|shard| shard.holds(&run.key)));
         let keys: Vec<String> = runs.iter().map(|run| run.key.clone()).collect();
         let environment = self.before.environment();
@@ -121,6 +122,7 @@ impl<'a> Sweep<'a> {
                 let options = FindMax::load_at(base, next.rate, next.repeat);
                 let key = identity::key(&options);
                 let load = match store.add(&key)? {
+                    // A resumed search judges the kept loads again, and so goes the same way to where it stopped.
                     Some(file) => Ok(file.load),
                     None => {
                         ran += 1;

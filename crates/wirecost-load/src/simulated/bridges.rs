@@ -185,10 +185,12 @@ impl Endpoint for Station {
                 Output::Transmit { flow } | Output::Consumed { flow } | Output::Close { flow, .. } => {
                     Some(*flow)
                 }
+                // What a subscriber had to say may make the server transmit at once: its time-out is known only after that.
                 Output::Timeout(_) if self.exchange() => {
                     out.clear();
                     continue;
                 }
+                // A bridged message has been counted where its device sent it; at a second broker it would count again.
                 Output::Event(event) if !self.is_first && event.message().is_some() => {
                     out.clear();
                     continue;
@@ -292,6 +294,7 @@ impl Bridge {
                 self.state = State::Connecting;
                 return Step::Connect;
             }
+            // Mosquitto's bridge stops at this number as well: without it, a slow link between brokers would have no queue in front.
             State::Up if !context.congested && self.in_flight.len() < IN_FLIGHT => {}
             State::Up | State::Connecting | State::Refused => return Step::Wait(None),
         }

@@ -54,6 +54,7 @@ pub(super) struct Setting<'a> {
 impl<'a> Setting<'a> {
     pub(super) fn new(options: &'a LoadOptions, place: Place) -> Result<Self, certificate::Error> {
         let link = options.link.unwrap_or_default();
+        // DTLS and QUIC size datagrams for both directions by one setting: the narrower way decides.
         let mtu = link.up.mtu.min(link.down.mtu);
         let channels = ChannelOptions {
             datagram_bytes: datagram_bytes(mtu, options.ipv6),
@@ -211,6 +212,7 @@ impl<'a> Setting<'a> {
                     bridge.topic.clone(),
                     QoS::from_bits(bridge.qos).unwrap_or_default(),
                 );
+                // One connection carries all topics of a bridge, as one `connection` of Mosquitto does.
                 if let Some(known) = plans.iter_mut().find(|plan| (plan.from, plan.to) == (from, to)) {
                     known.filters.push(filter);
                     continue;
@@ -279,12 +281,14 @@ impl<'a> Setting<'a> {
 
     fn service(&self, site: u8, takers: Vec<Taker>) -> Result<Service<Station>, PartError> {
         let devices = self.options.clients.saturating_add(self.options.receivers());
+        // The server's OSCORE contexts are made beforehand, one for each device (RFC 8613, section 3).
         let contexts = context_count(self.options.stack, devices);
         let (credentials, rng) = (self.credentials.clone(), self.rng_of_world("server secrets"));
         let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
         let rng = self.rng_of_world("server");
         let seed = match site {
             0 => rng,
+            // The first server has the random stream of a load with one site, so that its bytes do not depend on further sites.
             later => rng.host(u64::from(later)),
         }
         .next_u64();

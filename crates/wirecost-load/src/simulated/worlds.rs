@@ -66,13 +66,16 @@ pub(super) fn simulate<T: Tap + 'static>(
             }
             stop.load(Ordering::Relaxed)
         };
+        // This thread simulates the first world, since only it may call the watcher.
         (1..threads).for_each(|_| begin_worker());
         let place = Place::from_options(options, [0, of]);
         let first = simulate_world(options, place, watcher, &is_stopped, None, tap);
         // This thread only adds from here on.
         begin_worker();
+        // `sum` ends when every sender has gone.
         drop(done);
         let sum = first.and_then(|first| sum(first, &worlds, &is_stopped));
+        // An error of one world must end the others, which the scope would otherwise wait for.
         stop.store(true, Ordering::Relaxed);
         sum
     })

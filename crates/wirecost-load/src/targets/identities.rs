@@ -128,6 +128,7 @@ fn of_each(folder: &Path, devices: u64) -> Result<Vec<PemIdentity>, IdentitiesEr
     let needed = usize::try_from(devices).unwrap_or(usize::MAX);
     let mut identities = Vec::new();
     let mut bytes = 0;
+    // A folder may have more certificates than the load has devices: those are not read, and their faults do not matter.
     for (certificate, key) in pairs.into_iter().take(needed) {
         let identity = read(&certificate, &key)?;
         bytes += identity.certificate.len() + identity.key.len();

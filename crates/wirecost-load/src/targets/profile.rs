@@ -49,6 +49,7 @@ impl Recorder {
     /// # Errors
     /// `perf` is missing or cannot be started. [`Recorder::finish`] reports its own failures.
     pub fn start(pids: impl IntoIterator<Item = u32>) -> Result<Self, ProfileError> {
+        // perf.data has copies of the servers' stacks, 8 KiB per sample: it is large, may hold secrets, and is not kept.
         let folder = tempfile::tempdir()?;
         let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
         let mut command = perf();

@@ -151,6 +151,7 @@ impl Server {
         let (mut destination, kind) = match &options.target {
             LoadTarget::Url(url) => {
                 let (destination, reached) = found(options, url, Trial::OfSeveral, is_over)?;
+                // A name with several addresses, of which the first ones did not answer, is worth a warning: devices use the one that did.
                 passed_over = reached.remark();
                 (destination, Kind::Found)
             }
@@ -456,6 +457,7 @@ pub fn trusted_authorities(
     }
     let default = || system_store().filter(|_| needs_any);
     let Some(path) = ca.or_else(default) else {
+        // Without TLS nothing is verified. With it and no store, an empty list refuses every server, which is safer than to trust any.
         return Ok(Some(Vec::new()));
     };
     let error = |reason: String| ServerError::Authorities {

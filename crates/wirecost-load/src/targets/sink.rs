@@ -170,9 +170,11 @@ impl Sink {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, SinkError> {
         let patience = Patience::new(PATIENCE, is_over);
+        // A process may not hold more files than its limit, and every connection is one.
         let count = shards(options)?;
         let first = Shard {
             options: options.clone(),
+            // SO_REUSEPORT only where it is needed: with it, any process of the same user could take part of the connections.
             shares_port: count > 1,
             credentials: None,
         };

@@ -22,6 +22,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let with_cpu = |why: String| format!("{why}; {cpu}");
     let timeout = evidence.options.timeout;
     let late = || evidence.offered().find_map(|phase| phase.lag_that_tells(timeout));
+    // What was seen to fail comes first: a busy CPU or a full link may be its consequence.
     let (who, why) = if let Some(why) = phase::lacking(evidence.phases) {
         ("generator", why)
     } else if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
@@ -134,6 +135,7 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let was_stopped = outcome.interrupted || outcome.aborted.is_some();
     let last = evidence.phases.len() - 1;
     let mut phases = evidence.phases.iter().enumerate();
+    // Connections that come when a load is stopped are not the target's failure.
     let short =
         phases.find_map(|(index, figures)| missing_connections(figures, was_stopped && index == last));
     let generator = outcome.generator.telling_share.unwrap_or(0.0);

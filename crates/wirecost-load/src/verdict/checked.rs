@@ -52,6 +52,7 @@ pub(crate) fn explained(options: &LoadOptions, address: SocketAddr, error: LoadE
     } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
         why = refused(reason, Some(hint));
     }
+    // In virtual time the server is always there and speaks the protocol: only the link can be the cause.
     if options.engine == LoadEngine::Sim {
         let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
         why.hint = Some(hint.into());

@@ -78,6 +78,7 @@ fn devices(options: &LoadOptions) -> u32 {
 /// The warning about connections that do not last: more were lost than there are devices.
 fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let options = evidence.options;
+    // Only these phases reconnect: in others a device loses its connection at most once, or closes it on purpose.
     let keeps_up = matches!(
         options.phases.get(index)?,
         Phase::Publish(_) | Phase::Request(_) | Phase::Hold { .. }
@@ -86,12 +87,14 @@ fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let lost = figures.connects.lost;
     let devices = devices(options);
     let is_foreign = matches!(options.target, LoadTarget::Url(_));
+    // Its own server knows the devices of the load alone; at a foreign one others may use the same identifiers [MQTT-3.1.4-3].
     let known = match options.stack.is_mqtt() && is_foreign {
         true => {
             ": a broker ends one where another client comes with the same identifier (--client-id, client_id)"
         }
         false => "",
     };
+    // One loss each may be a restart of the server; more means that connections end again and again.
     (keeps_up && lost > u64::from(devices)).then(|| {
         Warning::note(
             WarningKind::ConnectionsLost,

@@ -71,8 +71,10 @@ pub fn assemble(
         asked: phases.is_empty().then(|| Box::new(asked(options))),
         interrupted: outcome.interrupted,
         aborted: outcome.aborted.clone(),
+        // What spoils one phase, such as its lag, says nothing of the others; what spoils the load spoils all of them.
         valid: is_valid(&warnings) && phases.iter().all(|phase| phase.valid),
         warnings,
+        // In virtual time the process also computes the network and the target: its CPU time is that of no generator.
         generator: is_live.then(|| process_use(&outcome.generator, sent)),
         target_use: measured(outcome.target.as_ref())
             .filter(|_| is_live)
@@ -178,6 +180,7 @@ pub(crate) fn phase_figures<'a>(
         asked_rate: options.own_rate(phase),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
+        // The same counts are a link's figures with a link, and those of the wire without: never both.
         link: all.filter(|_| has_link),
         hops: hop_uses(options, &times.links),
         wire: all.filter(|_| !has_link).as_ref().map(wire_use),

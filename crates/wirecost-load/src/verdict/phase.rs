@@ -137,6 +137,7 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
         evidence.options.phases.get(index)?,
         Phase::Publish(_) | Phase::AwaitReplay { .. }
     );
+    // A subscription that was refused in an earlier phase is still absent in this one.
     let until_now = evidence.phases.get(..=index).filter(|_| is_about_deliveries)?;
     let refusals = |figures: &PhaseFigures| {
         figures

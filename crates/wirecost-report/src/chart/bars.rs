@@ -85,6 +85,7 @@ impl Frame {
         };
         let rows = || chart.rows.iter();
         let names = widest(&mut rows().map(|row| row.label.as_str()), NAME_FONT) + 8.0;
+        // Long names beside the bars would leave no room for the bars.
         let are_above = width < NARROW || names > width * NAMES;
         let lines = rows().map(|row| name_lines(&row.label, width).len());
         let lines = if are_above { lines.max().unwrap_or(1) } else { 0 };
@@ -98,6 +99,7 @@ impl Frame {
             rows().map(|row| sum(&row.right)).fold(0.0, f64::max),
         ];
         let room = width - names - totals[0] - totals[1];
+        // One scale for both sides, so that bars can be compared across the axis. Without any value it must not divide by zero.
         let scale = room / (longest[0] + longest[1]).max(f64::MIN_POSITIVE);
         Self {
             width,
@@ -204,6 +206,7 @@ fn bar(svg: &mut Svg, frame: &Frame, top: f64, (parts, total): (&[Part], &str), 
             [left, top, width, BAR],
             &part.title,
         );
+        // A number that does not fit its part would be read as one of the next part.
         if !part.text.is_empty() && width >= text_width(&part.text, FONT) + 3.0 {
             let at = [left + width / 2.0, top + 14.0];
             svg.text(&format!("on {}", part.class), Anchor::Middle, at, &part.text);

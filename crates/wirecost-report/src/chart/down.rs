@@ -80,6 +80,7 @@ impl Frame {
             _ => (1.0, Anchor::Start, self.width - line - aside),
         };
         let wanted: Vec<f64> = labels.iter().map(|label| self.y(label.at_ms)).collect();
+        // Packets of a microsecond's distance would otherwise be written over one another.
         let placed = spread(&wanted, LINE, [self.time[0], self.bottom()]);
         for ((label, wanted), placed) in labels.iter().zip(wanted).zip(placed) {
             svg.line("leader", [line, wanted], [line + side * (aside - 2.0), placed]);

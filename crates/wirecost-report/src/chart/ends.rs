@@ -38,6 +38,7 @@ pub(crate) fn right<'a>(labels: impl Iterator<Item = &'a str>, width: f64) -> f6
 /// Writes each name to the right of `right`, as near to the end of its curve as possible without overlap, within
 /// `range`.
 pub(crate) fn draw(svg: &mut Svg, mut ends: Vec<End>, right: f64, range: [f64; 2]) {
+    // `spread` takes them in ascending order, and leaders do not cross.
     ends.sort_by(|a, b| a.at[1].total_cmp(&b.at[1]));
     let wanted: Vec<f64> = ends.iter().map(|end| end.at[1]).collect();
     for (end, y) in ends.iter().zip(spread(&wanted, LINE, range)) {

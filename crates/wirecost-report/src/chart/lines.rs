@@ -118,6 +118,7 @@ impl LineChart {
         for curve in &self.curves {
             self.curve(&mut plot, curve);
         }
+        // After the curves, which would cover them.
         self.marks.iter().for_each(|mark| draw_mark(&mut plot, mark, 0.0));
         if self.has_names {
             let end = |curve: &Curve| {
@@ -153,12 +154,14 @@ impl LineChart {
             let [from, to] = interval.map(|end| moved(plot, *at, end));
             plot.svg.line(&format!("whisker {class}"), from, to);
         }
+        // Not through a gap: a line there would claim values that nobody measured.
         for run in curve.points.split(|(_, value)| value.is_none()) {
             let points = run
                 .iter()
                 .filter_map(|(at, value)| Some(moved(plot, *at, (*value)?)));
             match thinned(points).as_slice() {
                 [] => {}
+                // A line of one point is invisible.
                 [alone] => plot
                     .svg
                     .circle(&format!("dot {class}"), *alone, 1.6, &curve.title),

@@ -96,6 +96,7 @@ impl Plot {
         let widest = ticks.iter().map(|(_, text)| text_width(text, FONT));
         let left = widest.fold(24.0, f64::max) + 8.0;
         let top = ABOVE[usize::from(!bands.is_empty())];
+        // Names at the ends of many curves need more height than the curves.
         let bottom = top + height.max(names.len() as f64 * ends::LINE);
         let right = match names.is_empty() {
             true => width - BESIDE,
@@ -132,6 +133,7 @@ impl Plot {
                 .class
                 .as_deref()
                 .map_or_else(|| format!("band{grey}"), |class| format!("band {class}"));
+            // Half a pixel at least, so that a short phase is still seen.
             let place = [from, top, (to - from).max(0.5), bottom - top];
             self.svg.rect(&class, place, &band.title);
             let name = fitted(&band.name, FONT, to - from - 4.0);
@@ -149,6 +151,7 @@ impl Plot {
             let [x, _] = self.place([tick, 0.0]);
             self.svg.line("grid", [x, top], [x, bottom]);
             let half = text_width(&text, FONT) / 2.0;
+            // A tick without room keeps its line and loses its number: two over one another are unreadable.
             if x - half > free {
                 self.svg.text("tick", Anchor::Middle, [x, bottom + 15.0], &text);
                 free = x + half + 4.0;

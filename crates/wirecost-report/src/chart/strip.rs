@@ -53,12 +53,14 @@ impl Strip {
             svg.line("grid", [x, 0.0], [x, bar]);
             let half = text_width(text, FONT) / 2.0;
             let middle = x.clamp(half, WIDTH - half);
+            // Labels that touch cannot be read: the later one is left out.
             if self.has_labels && middle - half > free {
                 svg.text("tick", Anchor::Middle, [middle, height - 4.0], text);
                 free = middle + half + 4.0;
             }
         }
         if let Some([from, to]) = self.bar.map(|ends| ends.map(place)) {
+            // An exact figure has an interval without width, which would be no bar at all.
             let width = (to - from).max(THIN);
             let left = from.midpoint(to) - width / 2.0;
             svg.rect("found", [left, (bar - BAR) / 2.0, width, BAR], "");

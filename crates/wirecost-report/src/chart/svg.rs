@@ -166,6 +166,7 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
         })
         .collect();
     let mut most = range[1];
+    // Pushed down alone, the last ones would end below the range.
     for place in placed.iter_mut().rev() {
         *place = place.min(most);
         most = *place - gap;

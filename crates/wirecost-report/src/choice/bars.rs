@@ -85,6 +85,7 @@ impl Kind {
 
     fn row(&self, row: &Ranked) -> Row {
         let values = (self.values)(row);
+        // A stack that fails a requirement stays in sight, because its figures say what the requirement costs.
         let pale = if row.is_met { "" } else { " pale" };
         let part = |([class, name, _], value): (&[&str; 3], &f64)| Part {
             class: format!("{class}{pale}"),

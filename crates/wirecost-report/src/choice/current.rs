@@ -123,6 +123,7 @@ impl Current {
             true => ("hours", HOUR),
             false => ("seconds", 1.0),
         };
+        // Sleep takes microamperes and sending hundreds of milliamperes: on a linear axis one of them is the axis.
         let up = Scale::logarithmic_around(self.steps.iter().map(|step| step.milliamperes));
         let marks = self.packets.iter().map(|(at, title)| Mark {
             at: (*at / of_unit, self.at(*at)),

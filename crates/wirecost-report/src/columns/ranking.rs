@@ -64,6 +64,7 @@ impl Column {
         let settled = |(cell, rank): (&&Cell, &Rank)| match rank {
             Rank::Best | Rank::Alike if any(cell, Rank::TooFew) => Rank::TooFew,
             Rank::Best | Rank::Alike if any(cell, Rank::Behind) => *rank,
+            // A mark on every row tells nothing.
             Rank::Best | Rank::Alike => Rank::AllAlike,
             Rank::AllAlike | Rank::Behind | Rank::TooFew | Rank::Unranked => *rank,
         };
@@ -98,6 +99,7 @@ impl Column {
         let rivals = cells.iter().filter(|rival| self.competes(cell, rival));
         let best = rivals
             .filter_map(|rival| self.comparable(rival))
+            // Without an interval nothing can be said to be behind it.
             .filter(|rival| rival.known_interval().is_some())
             .min_by(|a, b| a.value.total_cmp(&b.value));
         match best {

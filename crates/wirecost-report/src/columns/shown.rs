@@ -27,6 +27,7 @@ impl Column {
         let has_values = cells.iter().any(|cell| self.value(cell).is_some());
         match self {
             Self::Up | Self::Down | Self::Total | Self::Packets | Self::RoundTrips | Self::P50 => true,
+            // A single message shares nothing: the column would repeat those beside it.
             Self::AllIn(per) => per != Per::Message || any(is_kept),
             Self::PerReading => any(is_batch),
             Self::Connection => cells.iter().any(|cell| self.value(cell) != Some(0.0)),

@@ -57,6 +57,7 @@ pub fn markdown(summary: &Summary) -> String {
         .iter()
         .flat_map(|cell| warnings(names, cell))
         .collect();
+    // A command of a stranger's folder must not end the block and write Markdown of its own.
     let command = format!("\n```sh\n{}\n```\n", number::plain(command).replace("```", "'''"));
     tables + "\n" + &footnote + &differences + &varying + &explanations + &warnings + &command
 }
@@ -86,6 +87,7 @@ fn footnote(tables: &str) -> String {
             ),
         ),
     ];
+    // Only marks that are there: a legend of all is longer than a small table.
     let shown = marks.into_iter().filter(|(mark, _)| tables.contains(mark));
     let meanings: Vec<String> = shown.map(|(_, meaning)| meaning).collect();
     if meanings.is_empty() {

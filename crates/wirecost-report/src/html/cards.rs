@@ -53,6 +53,7 @@ fn together(cards: Vec<Card>) -> Option<Card> {
     let (title, nothing) = cards.first().map(|card| (card.title, card.nothing))?;
     if cards.len() == 1 {
         let mut only = cards.into_iter().next()?;
+        // "All stacks" and "those with answers" often have the same winner: once is enough.
         only.verdicts.dedup_by(|b, a| a.winners == b.winners);
         return Some(only);
     }
@@ -108,6 +109,7 @@ fn of_group(group: &Group<'_>) -> Vec<Card> {
     let names = &group.names;
     let cells = group.iter();
     let cells: Vec<&Cell> = cells.filter(|cell| cell.not_run.is_none()).collect();
+    // Plain and secured stacks are no rivals: security has a price by its nature.
     let kinds: &[Kind] = if group.has_both_protections() {
         &[Kind::Plain, Kind::Secured]
     } else {

@@ -65,6 +65,7 @@ fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {
         ..Entry::default()
     };
     match cell {
+        // An empty field would look as if the cell had failed.
         None => because("not asked for"),
         Some(cell) => match (&cell.not_run, &cell.connect) {
             (Some(reason), _) => because(&format!("not run: {reason}")),
@@ -83,6 +84,7 @@ fn cost(cell: &Cell, connect: &Section) -> Entry {
     let cpu = cell.cpu.client.and_then(|side| side.connect_ns);
     let cpu = match (is_modelled(cell), cell.early_message) {
         (true, _) => "simulated: no CPU".to_owned(),
+        // Early data leaves with the first flight: no reading of the CPU time lies between both.
         (false, true) => "CPU counted with its message".to_owned(),
         (false, false) => format!("{} µs of CPU", number::optional(cpu, number::micros)),
     };

@@ -97,6 +97,7 @@ fn axes(sweep: &Sweep<'_>) -> Vec<[Dimension; 2]> {
     let link: Vec<Dimension> = link.into_iter().filter(varies).collect();
     match (&link[..], varies(&Dimension::Size)) {
         ([], true) => vec![[Dimension::Rtt, Dimension::Size]],
+        // A map needs two axes.
         ([only], false) => vec![[*only, Dimension::Size]],
         (_, true) => link
             .into_iter()
@@ -130,6 +131,7 @@ impl HeatMap {
         let figures: Vec<Figures<'_>> = metrics
             .iter()
             .map(|metric| Figures::from_sweep(sweep, metric))
+            // One cell has nothing to be compared with.
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
         let kinds = kinds(sweep);
@@ -287,6 +289,7 @@ impl Contest {
         let alike = judged(&[Judgement::Alike]);
         let equal = judged(&[Judgement::Equal]);
         let answer = match () {
+            // First: while one is not told from the best, nobody is the winner.
             () if !unknown.is_empty() => Answer::TooFew(unknown),
             () if !alike.is_empty() => Answer::Alike(judged(&[Judgement::Alike, Judgement::Equal])),
             () if !equal.is_empty() => Answer::Equal(equal),

@@ -86,6 +86,7 @@ pub(super) fn millis(cell: &Cell) -> Option<Estimate> {
             value: times.mean,
             interval: times.ci95,
         };
+        // Each message bears its share of the connects that all of them needed.
         mean.scaled(times.n as f64 / messages)
     });
     Some(response.plus(&connect).scaled(1e-6))
@@ -100,6 +101,7 @@ impl Intervals {
     /// The lines of a run; `None` if the interval does not vary.
     pub(super) fn from_summary(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
         let intervals: Vec<u64> = intervals(sweep);
+        // One point is no curve.
         if intervals.len() < 2 {
             return None;
         }
@@ -197,6 +199,7 @@ impl Quantity {
             } else {
                 String::new()
             };
+            // Without a connection the number of messages on it changes nothing: one line stands for all.
             (connects || kept).then(|| Line {
                 label: sweep.contenders.get(*contender).cloned().unwrap_or_default() + &times,
                 contender: *contender,
@@ -246,6 +249,7 @@ impl Quantity {
             .iter()
             .flat_map(|line| &line.points)
             .map(|(_, cost)| cost.value);
+        // A kept connection shares its handshake among its messages: costs differ by factors.
         let up = Axis::new(Scale::logarithmic_around(costs), self.unit);
         LineChart {
             curves: lines.iter().map(curve).collect(),

@@ -60,6 +60,7 @@ impl Ladders {
     pub(super) fn from_ladders(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
         let places = places(groups);
         let place = |ladder: &Ladder| ladder.cell.and_then(|cell| places.get(&cell).copied());
+        // Folders of older versions name no cell: what cannot be placed is drawn rather than lost.
         let is_charted = |ladder: &&Ladder| ladder.cell.is_none() || place(ladder).is_some();
         let ladders: Vec<&Ladder> = ladders.iter().filter(is_charted).collect();
         let groups = by_group(&ladders, place);
@@ -161,6 +162,7 @@ fn draw(ladder: &Ladder, axis: &Frame) -> String {
         "panel",
         Anchor::Start,
         [0.0, 14.0],
+        // The width is fixed: a longer name would run into the number of packets at the right.
         &number::clipped(&(stack.clone() + &start), 36),
     );
     svg.text(
@@ -205,6 +207,7 @@ fn numbers(svg: &mut Svg, axis: &Frame, ladder: &Ladder) {
     let mut free = f64::NEG_INFINITY;
     for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {
         let flight = (packet.flight, phase(packet));
+        // An acknowledgement alone rarely is what a flight is about.
         if written.contains(&flight) || (is_pure_ack(packet) && !is_alone(packet, ladder)) {
             continue;
         }
@@ -264,6 +267,7 @@ fn labels(svg: &mut Svg, axis: &Frame, ladder: &Ladder, up: bool) {
         ladder.packets.iter().filter(wanted).collect()
     };
     let all = sent(true);
+    // An acknowledgement alone is what a reader misses least.
     let mut packets = if all.len() <= room { all } else { sent(false) };
     packets.truncate(room);
     packets.sort_by_key(|packet| packet.sent_ns);

@@ -23,6 +23,7 @@ impl<'a, 'b> Selection<'a, 'b> {
                 words: None,
             };
         }
+        // Between the first and the last condition the maps show how figures change.
         let drawn = spread_out(all, 2);
         let words = format!(
             "Figures by condition are drawn for {} of the {} combinations of size, link and rhythm: the first and the last. \

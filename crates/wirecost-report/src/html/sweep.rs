@@ -36,6 +36,7 @@ impl Dimension {
         Self::Rate,
         Self::Rest,
         Self::Messages,
+        // The order of the enum is that of the axes and of the words: what a reader asks for first stands first.
         Self::Interval,
     ];
 
@@ -109,6 +110,7 @@ impl<'a> Sweep<'a> {
     /// The cells of the engine with more valid figures; live cells if both have equally many.
     pub(super) fn from_summary(summary: &'a Summary) -> Self {
         let names = Names::from_summary(summary);
+        // An invalid figure in a chart is read as one that counts; the tables have it with its mark.
         let ran = |cell: &Cell| cell.valid && cell.message.is_some();
         let of_engine = |modelled: bool| -> Vec<(usize, &Cell)> {
             let cells = summary.cells.iter().enumerate();
@@ -159,6 +161,7 @@ impl<'a> Sweep<'a> {
         for (index, cell) in &self.cells {
             let choose = |(dimension, values): &&Varied| {
                 let value = dimension.read(cell);
+                // By place and not by text: texts sort as words, 100 before 20.
                 values.iter().position(|other| *other == value).unwrap_or(0)
             };
             let chosen = fixed.iter().map(choose).collect();
@@ -218,6 +221,7 @@ pub(super) fn conditions(summary: &Summary) -> Vec<(&'static str, String)> {
             texts => texts.join(" / "),
         };
         let is_usual = values.len() == 1 && values.iter().any(|value| Some(value.text.as_str()) == usual);
+        // What nobody asked for and what is as always would hide the few conditions that count.
         (!is_usual && !values.is_empty()).then(|| (dimension.name(), said))
     };
     Dimension::ALL.into_iter().filter_map(of_dimension).collect()

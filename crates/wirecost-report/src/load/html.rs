@@ -264,6 +264,7 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
             CurveKind::Lag => continue,
         };
         let n = times.as_ref().map_or(0, |times| times.n as usize);
+        // A curve of an invalid phase would be compared with the others, whatever a remark says.
         if n == 0 || !phase.valid {
             continue;
         }
@@ -298,6 +299,7 @@ fn asked(summary: &LoadSummary) -> String {
         [] => "Nothing was run.".into(),
         [load] => words::headline(load),
         loads => {
+            // The same stack is there once for each rate, size and number of devices.
             let stacks: std::collections::BTreeSet<&str> =
                 loads.iter().map(|load| load.stack.as_str()).collect();
             let stacks: Vec<&str> = stacks.into_iter().collect();

@@ -29,6 +29,7 @@ pub struct Absent {
 pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
     let name = attribute(&summary.name);
     let others = absent.iter().map(|absent| &absent.load);
+    // All together: a label says what tells a load from the others, also from those that were not run.
     let all: Vec<Load> = summary.loads.iter().chain(others).cloned().collect();
     let labels = words::labels(&all);
     let (own, of_absent) = labels.split_at(summary.loads.len());
@@ -43,6 +44,7 @@ pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
         // A search needs loads that do not hold.
         false => summary.searches.iter().map(of_search).chain(missing).collect(),
     };
+    // A threshold that holds for an invalid load says nothing, and must not make a build green.
     let has_invalid = summary.loads.iter().any(|load| !load.valid);
     let thresholds: Vec<Case> = summary
         .thresholds

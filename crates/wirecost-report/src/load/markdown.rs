@@ -42,6 +42,7 @@ pub fn markdown(summary: &LoadSummary) -> String {
         text += &remarks(load, label);
         text += &distributions(index, load, label);
     }
+    // A command may hold anything: three backticks would end the block, and what follows would be Markdown.
     let command = number::plain(&summary.command).replace("```", "'''");
     text + &format!("\n```sh\n{command}\n```\n")
 }
@@ -99,6 +100,7 @@ fn row(load: &Load, label: &str) -> String {
     let label = escaped(label);
     let none = number::NONE;
     let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {
+        // A row with fewer columns than the head breaks the table in GitHub.
         return format!("| {label} (not run) |{}\n", format!(" {none} |").repeat(12));
     };
     let invalid = words::invalid(load, phase).is_some();

@@ -141,8 +141,10 @@ pub(crate) fn offer(load: &Load) -> String {
         _ => "",
     };
     let of_phases = load.phases.iter().filter_map(|phase| phase.asked_rate);
+    // A load that did not begin has no phases with figures, but a reader has to know what was asked of it.
     let unbegun = load.asked.iter().flat_map(|asked| &asked.rates);
     let mut rates: Vec<f64> = of_phases.chain(unbegun.copied()).collect();
+    // Phases of one rate are one offer for a reader. Neighbours alone: up and down again is another offer.
     rates.dedup();
     if rates.is_empty() {
         rates.extend(main_phase(load).and_then(|phase| phase.offered_rate));
@@ -351,6 +353,7 @@ pub(crate) struct Timed<'a> {
 /// The kinds of time of a phase.
 pub(crate) fn times(phase: &PhaseFigures) -> Vec<Timed<'_>> {
     let response = match phase.response_kind.as_deref() {
+        // Nothing is sent in these phases: what is timed is the connection.
         _ if matches!(phase.name.as_str(), "handshakes" | "reconnect") => "intended begin until it may send",
         Some("to_reply") => "intended send to reply",
         Some("to_arrival") => "intended send to arrival",

@@ -91,6 +91,7 @@ pub fn page(
         further: shown::own_sections(CHARTS, &charts),
         drawn: charts,
         table: tables::points(summary),
+        // All parameters, so that the page alone is enough to run it again.
         network: serde_json::to_string_pretty(&summary.setting.network).unwrap_or_default(),
     };
     Ok(environment.get_template("nbiot.html")?.render(Serde(&page))?)

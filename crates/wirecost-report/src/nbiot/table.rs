@@ -165,6 +165,7 @@ fn laid_out(rows: &[[String; 10]], must_fit: bool) -> Option<String> {
     let widths: [usize; 10] = std::array::from_fn(width);
     let columns = widths.iter().filter(|width| **width > 0).count();
     let words: usize = widths.iter().sum();
+    // Two where they fit: with one, words of several parts run into their neighbours.
     let gap = if words + 2 * (columns - 1) <= WIDTH { 2 } else { 1 };
     if must_fit && words + gap * (columns - 1) > WIDTH {
         return None;
@@ -233,6 +234,7 @@ fn seconds(seconds: Option<f64>) -> String {
 pub fn sensitivity(knees: &[Knee]) -> String {
     let mut spacings: Vec<f64> = knees.iter().map(|knee| knee.dci_spacing_ms).collect();
     spacings.sort_by(f64::total_cmp);
+    // Each spacing has a knee for each curve.
     spacings.dedup();
     let curve = |knee: &Knee| {
         format!(
@@ -263,6 +265,7 @@ pub fn sensitivity(knees: &[Knee]) -> String {
     for name in curves {
         write!(text, "{name:<width$}").ok();
         for spacing in &spacings {
+            // A curve that never falls short has no knee at this spacing.
             let found = knees
                 .iter()
                 .find(|knee| curve(knee) == name && knee.dci_spacing_ms == *spacing);

@@ -27,6 +27,7 @@ pub(super) fn not_run(text: &mut String, curves: &[NotRun]) {
 pub(super) fn kept(text: &mut String, points: &[Point]) {
     let mut is_headed = false;
     for point in points {
+        // Most stacks make a connection for each report, or have none.
         let Some(kept) = &point.kept else { continue };
         if !is_headed {
             is_headed = true;
@@ -40,6 +41,7 @@ pub(super) fn kept(text: &mut String, points: &[Point]) {
         }
         let energy = match (kept.energy_mj, kept.per_report > 0.0) {
             (Some(energy), _) => format!("{:.2} J* each", energy / 1e3),
+            // Left out in silence, the battery of a kept connection would look better than it is.
             (None, true) => "none was measured: energy and battery lack them".into(),
             (None, false) => "none is due".into(),
         };

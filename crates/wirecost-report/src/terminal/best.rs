@@ -110,6 +110,7 @@ fn row(heading: &str, cells: &[&Cell], questions: &[Question; 4], names: &Names)
 fn answer(cells: &[&Cell], names: &Names, column: Column, competes: fn(&Cell) -> bool) -> String {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
     let (mark, tied) = match column.contest(&cells) {
+        // No cell competes: all are invalid, or are answered where others only arrive.
         Contest::Nothing => return number::NONE.to_owned(),
         Contest::Best(cells) | Contest::NoDifference(cells) => (ALIKE, cells),
         Contest::TooFew(cells) => (TOO_FEW, cells),
@@ -142,6 +143,7 @@ fn columns(head: [String; 5], rows: &[[String; 5]], width: usize) -> Vec<String>
         let mut edge = 0;
         for (text, column) in row.iter().zip(widths) {
             edge += column + GAP;
+            // The last column needs no gap behind it; the first stays, since without names the rows say nothing.
             if edge > width + GAP && !line.is_empty() {
                 break;
             }

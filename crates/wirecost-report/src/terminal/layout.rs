@@ -87,6 +87,7 @@ impl Row {
         Self {
             label: marked(names.in_table(cell), cell),
             keys: names.keys().iter().map(|key| names.value(*key, cell)).collect(),
+            // A cell that did not run has no figure that could be invalid, and says so itself.
             valid: cell.valid || cell.not_run.is_some(),
             content,
         }
@@ -179,6 +180,7 @@ impl Layout {
             bar: Some(BAR_LEAST),
             width,
         };
+        // First: the bar takes what is left of the width, and would hide columns of figures otherwise.
         layout.drop_columns();
         layout.widen_bar();
         layout

@@ -14,6 +14,7 @@ pub(super) fn lines(run: &Summary, columns: &[Column], layout: &Layout, names: &
     let visible: Vec<Column> = columns
         .iter()
         .copied()
+        // A sign that no shown column has would be looked for in vain.
         .filter(|column| layout.has(*column))
         .collect();
     let (means, others): (Vec<Column>, Vec<Column>) =
@@ -36,6 +37,7 @@ pub(super) fn lines(run: &Summary, columns: &[Column], layout: &Layout, names: &
         (has(ALIKE), format!("{ALIKE} {ALIKE_MEANS}")),
         (has(TOO_FEW), format!("{TOO_FEW} {TOO_FEW_MEANS}")),
         (
+            // Two meanings of one sign: at a quantile it stands for few samples beyond it, at a mean for no interval.
             others.contains(LOW_N),
             format!("{LOW_N} low n: fewer than ten samples beyond the quantile"),
         ),

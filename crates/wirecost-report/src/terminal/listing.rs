@@ -146,6 +146,7 @@ impl Layout {
             remark: (0, 0),
             width,
         };
+        // Hidden before anything is clipped: half a name is worse than a column that --json has.
         layout.hide(&listing.heads);
         layout.clip(&listing.heads);
         layout.remark = layout.place_of_remarks(listing);
@@ -204,6 +205,7 @@ impl Layout {
         let columns = heads.iter().zip(&self.widths).zip(row).enumerate();
         for (column, ((head, width), text)) in columns {
             let start = lines.first().map_or(0, |line| chars(line));
+            // A row that has a reason instead of figures: it takes the room of all of them.
             if is_short && column + 1 == row.len() {
                 return with_remark(lines, text, start, self.width.saturating_sub(start));
             }

@@ -73,6 +73,7 @@ impl Page {
             lines.extend(self.phase(load, phase));
         }
         lines.push(String::new());
+        // The CPU time of a simulation says nothing of a target.
         if load.is_modelled() {
             lines.extend(self.entry(
                 "engine",
@@ -194,6 +195,7 @@ impl Page {
         let (times, refused): (Vec<_>, Vec<_>) = words::times(phase)
             .into_iter()
             .map(|timed| (words::standing(load, phase, timed.kind), timed))
+            // A time that the generator has spoiled is not printed at all: numbers are copied without their mark.
             .partition(|(standing, _)| *standing != Standing::Refused);
         let mut lines = match words::invalid(load, phase) {
             Some(reason) => {
@@ -233,6 +235,7 @@ impl Page {
     }
 
     fn side(&self, name: &str, used: Option<&ProcessUse>) -> Vec<String> {
+        // Left out, a reader would look for it; zero would claim that it took nothing.
         let Some(used) = used else {
             return self.entry(name, "not started by wirecost: its CPU was not measured");
         };
@@ -402,6 +405,7 @@ fn connects(phase: &PhaseFigures) -> String {
     ];
     let told: Vec<String> = counts
         .into_iter()
+        // None established is the news; other zeros are noise.
         .filter(|(name, count)| *count > 0 || *name == "established")
         .map(|(name, count)| format!("{} {name}", number::grouped(count)))
         .collect();

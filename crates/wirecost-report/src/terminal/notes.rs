@@ -53,6 +53,7 @@ fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
                     plain(&warning.text)
                 )
             };
+            // In a long run the same warning comes hundreds of times, and would push the figures off the screen.
             kinds.entry(warning.kind.name()).or_insert_with(|| (0, first())).0 += 1;
         }
     }

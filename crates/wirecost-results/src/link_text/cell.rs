@@ -44,6 +44,7 @@ const UNLOADED: &str = "unloaded";
 /// # Errors
 /// It is none of these, or more than a cell may have.
 pub fn cell_load(text: &str) -> Result<f64, ValueError> {
+    // `0/s` is read as well; the word says that there are no neighbours either.
     if text == UNLOADED {
         return Ok(0.0);
     }

@@ -33,6 +33,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<Summary, MergeError> {
     copy_facts(sources, into)?;
     let mut collected = Collected::default();
     for (index, (entry, mut file)) in cells(sources, &summaries, scenarios)?.into_iter().enumerate() {
+        // It is that with a cell of its own folder, and is made anew with the neighbour that the cell has here.
         file.cell.agreement = None;
         agree_with(&mut file.cell, collected.cells.last());
         file.write(into)?;
@@ -71,12 +72,15 @@ fn cells(
     let mut cells: BTreeMap<(usize, String), (Entry, CellFile)> = BTreeMap::new();
     for (source, summary) in sources.iter().zip(summaries) {
         for cell in &summary.cells {
+            // The summary of a killed run may name a cell whose file was never written.
             if !CellFile::is_there(source, &cell.key) {
                 continue;
             }
             let file = CellFile::read(source, &cell.key)?;
+            // A cell that the scenario of the first folder does not have goes to the end.
             let place = places.get(&cell.key).copied().unwrap_or(usize::MAX);
             let entry = Entry::of_cell(place, cell, summary.scenario.samples());
+            // Two folders with the same cell have the same question: the first answer is taken.
             cells.entry((place, cell.key.clone())).or_insert((entry, file));
         }
     }

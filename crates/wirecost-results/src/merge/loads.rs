@@ -38,6 +38,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<LoadSummary, MergeError> {
         first.get_or_insert(summary);
     }
     let places = places(&sources[0], scenarios)?;
+    // In the order of the scenario, whichever folder was named first.
     files.sort_by_key(|file| places.get(&file.load.key).copied().unwrap_or(usize::MAX));
     let environment: Environment = sources[0].read_json("env.json")?;
     let heading = Heading {
@@ -167,6 +168,7 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
         // Each generator has started its own target.
         both(sum.target_use.take(), other.target_use, sent)
     } else {
+        // Both machines saw the same server: its time would count twice.
         sum.target_use.take().or(other.target_use)
     };
     match (&mut sum.agents, other.agents) {
@@ -200,6 +202,7 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: [u64; 2]) -> O
     Some(ProcessUse {
         user_s: one.user_s + other.user_s,
         system_s: one.system_s + other.system_s,
+        // They ran side by side.
         wall_s: one.wall_s.max(other.wall_s),
         cpu_share: one.cpu_share.zip(other.cpu_share).map(|(one, other)| one + other),
         busiest_thread_share: one

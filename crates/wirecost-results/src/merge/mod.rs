@@ -163,6 +163,7 @@ impl<'a> Sources<'a> {
         let mut paths = BTreeSet::new();
         for source in folders {
             let path = source.path();
+            // Two names of one folder, as by a symbolic link, would count everything twice.
             let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             if !paths.insert(real) {
                 return Err(MergeError::Twice(path.to_owned()));

@@ -45,6 +45,7 @@ impl FreeParameter {
         let place = place.clamp(0.0, 1.0);
         match &self.values {
             FreeValues::Listed(values) => {
+                // Each value has an equal part of the range. The place 1 belongs to the last one.
                 let index = (place * values.len() as f64) as usize;
                 values[index.min(values.len() - 1)].clone()
             }
@@ -55,6 +56,7 @@ impl FreeParameter {
                 is_whole,
             } => {
                 let value = match is_log {
+                    // Equal steps are equal factors: of 0.01 to 10 half of the settings are below 0.3.
                     true => from * (to / from).powf(place),
                     false => from + (to - from) * place,
                 };
@@ -104,12 +106,14 @@ impl FreeParameters {
         }
         let solved = parameters(&root, "solved")?;
         let free = parameters(&root, "free")?;
+        // Halving finds one value for one point; two parameters would meet it along a line.
         if let [_, second, ..] = solved.as_slice() {
             return Err(ScenarioError::new(
                 &second.place,
                 "solved: one parameter can be solved for one point",
             ));
         }
+        // A list has no middle by which to halve.
         let range = |one: &&FreeParameter| matches!(one.values, FreeValues::Range { .. });
         if let Some(listed) = solved.iter().find(|one| !range(one)) {
             let message = format!("solved.{}: from and to are expected, not a list", listed.path);
@@ -177,6 +181,7 @@ fn free(key: &str, name: &crate::node::Key, node: &Node) -> Result<FreeParameter
         values,
         place: node.place.clone(),
     };
+    // Tried here, with the line at hand: in the middle of a fit of hours it would be too late.
     let tried = match &one.values {
         FreeValues::Listed(values) => values.clone(),
         FreeValues::Range { .. } => [0.0, 1.0].map(|end| one.at(end)).to_vec(),
@@ -212,6 +217,7 @@ fn range(path: &'static str, node: &Node) -> Result<FreeValues, ScenarioError> {
             return Err(table.error("scale", format_args!("linear or log is expected, got {other}")));
         }
     };
+    // A logarithmic range has no zero in it.
     if from >= to || (is_log && from <= 0.0) {
         let least = if is_log {
             "from must be above 0 and below to"
@@ -220,6 +226,7 @@ fn range(path: &'static str, node: &Node) -> Result<FreeValues, ScenarioError> {
         };
         return Err(table.error("from", format_args!("{least} ({to}), got {from}")));
     }
+    // The network's own type says whether a parameter is a whole number: no list of them has to be kept.
     let is_whole = parameter::set(&Config::default(), path, "0.5").is_err();
     Ok(FreeValues::Range {
         from,

@@ -68,6 +68,7 @@ pub(super) fn in_cell(link: LinkConfig, cell: Option<NbiotCell>) -> Result<LinkC
         (!link.nat.is_none()).then_some("nat_timeout"),
     ];
     match impairments.into_iter().flatten().next() {
+        // The cell has these from its model: a second value would be applied twice, or not at all.
         Some(key) if cell.is_some() => Err(LinkError::CellDecides(key)),
         _ => Ok(LinkConfig { cell, ..link }),
     }

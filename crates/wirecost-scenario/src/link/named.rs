@@ -117,11 +117,13 @@ impl NamedLink {
     fn read(name: &str, file: &str) -> Result<Self, ScenarioError> {
         let node = Node::parse(file)?;
         let mut keys = vec!["about"];
+        // A named link is not named itself: files that name one another could go in a circle.
         keys.extend(names(LINK).into_iter().filter(|key| *key != "name"));
         let about = Table::new(&node, "", &keys)?.one("about", text)?;
         let mut values = Vec::new();
         let settings = lists(&without_sources(&node, "", &mut values)?, "")?;
         let links = settings.links().map_err(|error| whole(&node, error))?;
+        // A list in the file would make several links out of one name.
         let &[link] = links.as_slice() else {
             return Err(whole(&node, "a named link has one value of each key"));
         };

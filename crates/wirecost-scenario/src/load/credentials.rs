@@ -32,8 +32,10 @@ pub(super) fn login(
             let from = Table::new(node, "login.password.", &names(VARIABLE))?;
             let name = from.required("env", text)?;
             let unset = || from.error("env", format!("the environment has no variable {name}"));
+            // A password in an environment variable is in no file that is passed on (docs/decisions/0036).
             (inputs.variable)(&name).ok_or_else(unset)?
         }
+        // A broker may ask for a user alone.
         _ => own.one("password", text)?.unwrap_or_default(),
     };
     Ok(Some((user, password)))

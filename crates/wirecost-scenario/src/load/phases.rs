@@ -81,6 +81,7 @@ fn phase(node: &Node, shared: Option<f64>, start: Start) -> Result<Phase, Scenar
 fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError> {
     let duration = table.one("duration", positive)?;
     let count = table.one("count", count)?;
+    // It would go on for ever.
     if duration.is_none() && count.is_none() {
         return Err(table.error(
             "duration",
@@ -100,6 +101,7 @@ fn offer(table: &Table<'_>, shared: Option<f64>) -> Result<Offer, ScenarioError>
 fn arrivals(table: &Table<'_>, shared: Option<f64>) -> Result<Arrivals, ScenarioError> {
     let own = table.one("rate", rate)?;
     if table.one("closed_loop", flag)?.unwrap_or_default() {
+        // They would be ignored in silence, and the load be another one than it says.
         let open = ["rate", "per_client", "arrivals", "ramp", "spread"]
             .into_iter()
             .find(|key| table.get(key).is_some());
@@ -133,6 +135,7 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
         max: own.one("max", positive)?.unwrap_or(DEFAULT.max),
         full_jitter: own.one("jitter", jitter)?.unwrap_or(DEFAULT.full_jitter),
     };
+    // The first wait would already be longer than the longest.
     if backoff.max < backoff.first {
         return Err(own.error("max", "it must be at least first"));
     }

@@ -38,6 +38,7 @@ pub(super) fn settings(
     let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, value)?));
     let read = entries.iter().map(setting).collect::<Result<_, ScenarioError>>();
     let settings = Settings(read?);
+    // Which settings there are depends on the server, which is not known here.
     let Some(target) = target else {
         return Ok(settings);
     };
@@ -58,13 +59,16 @@ pub(super) fn place(
     };
     let sites = read(table, node, folder)?;
     let placement = sites.place().map_err(|fault| at_fault(table, &fault))?;
+    // `link` completes each of `links`: only where it completed none it is told to be left out.
     if load.link.is_some_and(|link| link != placement.link) {
         all_is_used(table)?;
     }
     let target = LoadTarget::Started(placement.target);
+    // The resolved form has the target of its sites: reading it back must not fail.
     if table.get("target").is_some() && load.target != target {
         return Err(table.error("target", "the servers of sites are under sites: leave it out"));
     }
+    // As the target: the resolved form has both.
     if !load.settings.is_empty() && load.settings != placement.settings {
         return Err(table.error(
             "settings",
@@ -90,6 +94,7 @@ fn all_is_used(table: &Table<'_>) -> Result<(), ScenarioError> {
         };
     };
     let is_unused = |(key, _): &&(Key, Node)| each().all(|link| link.get(&key.name).is_some());
+    // A value that never applies was meant for something: nobody would notice that it does not.
     match entries.iter().find(is_unused) {
         None => Ok(()),
         Some((key, _)) => {
@@ -155,6 +160,7 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
+    // A name is part of names of hops (`field-core`), of folders and of settings: a hyphen or a slash would be ambiguous.
     if !is_plain(&key.name) {
         let why = format!(
             "sites: {:?} is no name of a site: use letters, digits and _",
@@ -164,6 +170,7 @@ fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
     }
     let prefix = format!("sites.{}.", key.name);
     let none = Node::at(&node.place, Value::Table(Vec::new()));
+    // `field:` alone is a site without a server, as most are.
     let is_empty = node.value == Value::Null;
     let own = Table::new(if is_empty { &none } else { node }, &prefix, &names(SITE))?;
     let servers: Vec<Target> = own.many("servers", parsed)?;
@@ -198,6 +205,7 @@ fn completed(own: &Node, shared: Option<&Node>) -> Node {
         return own.clone();
     };
     match (&own.value, &shared.value) {
+        // A link without anything behind its name: all of it comes from the shared one.
         (Value::Null, _) => shared.clone(),
         (Value::Table(entries), Value::Table(all)) => {
             let is_said = |name: &str| entries.iter().any(|(key, _)| key.name == name);

@@ -86,8 +86,10 @@ impl Handshake {
         let tls13 = match stack.channel {
             Channel::Tls13 => true,
             Channel::Tls12 => false,
+            // QUIC has TLS 1.3 within it (RFC 9001), whatever the channel says.
             Channel::Plain if stack.application == Application::Http3 => true,
             Channel::Dtls13 | Channel::Dtls12 => return self.refuses_dtls(stack),
+            // No certificates and no groups: a pre-shared key needs neither.
             Channel::Plain | Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => return None,
         };
         let key = self.kind().key;
@@ -155,6 +157,7 @@ impl Handshake {
         let foreign =
             "it works with the built-in servers: other servers have certificates and groups of their own";
         let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
+        // Who asks for a certificate and gets figures without one would take them for figures with it.
         let is_idle = !stacks.iter().any(has_certificates);
         for (key, _, is_foreign) in asked.into_iter().filter(|(_, is_asked, _)| *is_asked) {
             refuse(About::Key(key), is_foreign.then_some(foreign))?;

@@ -38,7 +38,9 @@ impl Schedule {
             keep_alive: None,
         };
         let readings = |seconds: f64| (seconds / interval.as_secs_f64()) as u64;
+        // At least two: a connection with one reading is the other way.
         let day = readings(DAY_SECONDS).clamp(2, MOST_READINGS);
+        // A session shorter than two intervals ends before the second reading: then no connection is kept.
         let kept = session.map_or(day, |session| readings(session.as_secs_f64()).clamp(1, day));
         match kept {
             1 => vec![of(1)],
@@ -62,15 +64,20 @@ impl Options {
         lives.engine = Engine::Sim;
         lives.target = Target::Builtin;
         lives.running = None;
+        // Options of live runs say nothing in virtual time, and `validate` would refuse them.
         lives.medium = None;
         lives.shared_link = None;
         lives.shard = None;
+        // Nothing is captured.
         lives.keys = false;
         lives.sending.offload = false;
+        // Years of a battery must not follow the settle time of a measurement (docs/decisions/0050).
         lives.settle = Self::new(Vec::new()).settle;
         lives.schedules = Schedule::lives(asked.interval, asked.session);
         lives.samples = match self.loses() {
+            // Where packets are lost lives differ, and a mean needs more of them.
             true => DEVICES_UNDER_LOSS,
+            // Without loss lives differ by little, and each takes long.
             false => self.samples.min(DEVICES),
         };
         if let Some(keep_alive) = asked.keep_alive {

@@ -200,6 +200,7 @@ impl NbiotOptions {
                 .pointer_mut(&pointer)
                 .and_then(|group| group.as_object_mut())
             {
+                // A varied parameter has no value of its own: in the resolved file it stands under `vary` alone.
                 group.remove(name);
             }
         }
@@ -242,6 +243,7 @@ impl NbiotOptions {
         let load = self
             .loads
             .iter()
+            // Written so that NaN, which is neither above nor below, is refused too.
             .find(|load| !(**load > 0.0 && **load <= MOST_LOAD));
         let size = self
             .sizes

@@ -356,11 +356,14 @@ impl<O: Rows> Row<O> {
         if kind == Kind::Flag {
             return Some(argument.action(clap::ArgAction::SetTrue));
         }
+        // The same reader as for files: a value means the same in both.
         let parser = move |text: &str| self.checked(text);
         let argument = argument
             .value_name(self.spec.placeholder.unwrap_or_else(|| kind.placeholder()))
+            // A negative value would be taken for a flag, and the error would be about that.
             .allow_hyphen_values(true)
             .value_parser(parser);
+        // A default that the text explains would be printed twice.
         Some(match self.default_text().filter(|_| !self.spec.is_default_said) {
             Some(default) => argument.default_value(default),
             None => argument,
@@ -411,6 +414,7 @@ pub(crate) fn read<O: Rows>(table: &Table<'_>, options: &mut O) -> Result<(), Sc
             .flatten()
             .filter(|name| table.get(name).is_some());
         let Some(name) = given.next() else { continue };
+        // Two names of one option with two values: none of them is the right one.
         if let Some(other) = given.next() {
             return Err(table.error(other, format!("{name} says the same: leave out one of them")));
         }

@@ -156,6 +156,7 @@ pub(crate) fn congestion_refusal(stack: Stack, asked: Congestion) -> Option<Stri
 /// Why the ends of a run cannot have a congestion control: the simulator has what the preset of Linux was compared with, and sockets
 /// beyond a link are other people's.
 pub(crate) fn congestion_problem(asked: Congestion, simulates: bool, has_link: bool) -> Option<String> {
+    // What was not asked for cannot be wrong: the default holds wherever there is no TCP as well.
     if asked == Congestion::default() {
         return None;
     }

@@ -73,12 +73,15 @@ impl Serialize for Identity<'_> {
         map.serialize_entry("question", &question(options, cell))?;
         map.serialize_entry("engine", engine)?;
         map.serialize_entry("target", &target_of(options, engine))?;
+        // Another version may have other bytes: its cells are not continued by this one.
         map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
         let named = |key: &&str| Options::ROWS.iter().find(|row| row.key == *key);
         let is_later =
             |row: &&Row<Options>| row.spec.changes == Changes::Figures && !FIRST.contains(&row.key);
+        // The key is a hash of this text: another order would give every cell of older folders another key.
         let first = FIRST.iter().filter_map(named);
         for row in first.chain(Options::ROWS.iter().filter(is_later)) {
+            // Options at their default are left out, so that a new option changes no key where it is not used.
             if let Some((key, value)) = in_key(row, options, cell) {
                 map.serialize_entry(key, &value)?;
             }
@@ -93,6 +96,7 @@ fn in_key(row: &Row<Options>, options: &Options, cell: Dimensions) -> Option<(&'
     match row.key {
         "keep_alive" => {
             let seconds = options.keep_alive_of(&cell.schedule);
+            // Under the name that the first release gave it.
             Some(("keep_alive_s", Tree::number(seconds.into())))
         }
         "spread" => {
@@ -105,6 +109,7 @@ fn in_key(row: &Row<Options>, options: &Options, cell: Dimensions) -> Option<(&'
         }
         "payload" => {
             let bytes = options.sending.payload.as_deref()?;
+            // A hash of it: the text of a payload of megabytes would be made again for each cell.
             Some(("payload", Tree::number(key_of(&Hex::from_bytes(bytes).hex))))
         }
         key => Some((key, row.resolved(options)?)),

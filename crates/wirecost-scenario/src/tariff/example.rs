@@ -127,6 +127,7 @@ fn one(node: &Node, tariff: &Tariff, kilobyte: Kilobyte) -> Result<Example, Scen
             rule: None,
             written: table.required("money", text)?,
             value,
+            // Money is compared at the step of its currency, not by the digits of the page.
             step: 0.0,
             addends: 1.0,
         });
@@ -168,6 +169,7 @@ fn lines(
                 .map_err(|error| at(error.to_string()))
         };
         let value = number(&written)?;
+        // A page that prints 1.5 GB has rounded it: a result may differ by half of the last digit.
         let step = match written.split_once('.') {
             None => 0.0,
             Some((_, behind)) => {
@@ -180,6 +182,7 @@ fn lines(
             written,
             value,
             step,
+            // A sum of several rounded numbers may be off by half a digit for each of them.
             addends: if step > 0.0 { addends } else { 1.0 },
         })
     };

@@ -170,6 +170,7 @@ impl Reader<'_> {
 
     fn rounding(&self, counts: &[What]) -> Result<Rounding, ScenarioError> {
         let is_packets = counts == [What::Packets];
+        // Bytes and messages have no sum.
         if counts.contains(&What::Packets) && !is_packets {
             return Err(self
                 .table
@@ -190,6 +191,7 @@ impl Reader<'_> {
                 "cut",
             ],
         };
+        // A key without effect is mostly a rule that was copied: the price would not be what its author means.
         if let Some(key) = foreign.iter().find(|key| self.table.get(key).is_some()) {
             let what: Vec<&str> = counts.iter().map(|what| what.name()).collect();
             let message = format!("it has no effect on a rule that counts {}", what.join(", "));
@@ -203,6 +205,7 @@ impl Reader<'_> {
             (Some(_), Some(_)) => Err(self
                 .table
                 .error("least", "a message has units or a least size, not both")),
+            // A unit of 0 would divide by zero.
             (Some(unit), None) => Ok(Rounding::Units(unit.max(1))),
             (None, Some(least)) => Ok(Rounding::AtLeast(least)),
             (None, None) => Ok(Rounding::Whole),
@@ -257,6 +260,7 @@ impl Reader<'_> {
         }
         let free = self.number("free", is_by_bytes)?;
         let per = self.number("per", is_by_bytes)?.unwrap_or(1.0);
+        // Free of the first tier, of each day or of a bundle: it could be any of these.
         if free.is_some() && form.is_some() {
             return Err(table
                 .error("free", "it is about a rule with one price")
@@ -318,11 +322,13 @@ impl Reader<'_> {
             };
             let before = tiers.last().map_or(0.0, |tier| tier.to);
             let is_last = index + 1 == nodes.len();
+            // Tiers are walked through from below, each from where the one before ends.
             if to <= before {
                 return Err(inner
                     .error("to", "it is not above the tier before it")
                     .with_hint(TIERS));
             }
+            // Usage above the last limit would have no price, and a tier behind one without a limit would never be reached.
             if is_last == to.is_finite() {
                 return Err(inner
                     .error("to", "the last tier, and it alone, has no upper limit")

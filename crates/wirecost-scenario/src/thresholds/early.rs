@@ -51,6 +51,7 @@ impl Demand {
         let hops = self.hops(options, index).into_iter();
         let aggregation = self.expression.aggregation;
         let figures = hops.filter_map(|hop| self.metric.of_phase(&phase.at_hop(hop.as_deref()), aggregation));
+        // An early end needs one hop that fails for good: of figures that only grow, the largest.
         let figure = figures.reduce(f64::max)?;
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
         let grows = self.metric.grows(aggregation);

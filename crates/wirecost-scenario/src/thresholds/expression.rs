@@ -92,6 +92,7 @@ impl Expression {
             .iter()
             .find(|(name, _)| right.starts_with(name))
             .ok_or_else(wrong)?;
+        // `p( 99 )` means `p(99)`.
         let left: String = left.split_whitespace().collect();
         let aggregation = Aggregation::named(&left)
             .filter(|known| metric.aggregations().contains(known))
@@ -217,6 +218,7 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
         }
         Quantity::Share => match text.strip_suffix('%') {
             Some(percent) => Ok(number(percent.trim())? / 100.0),
+            // 0.99 and 99 could both be meant: only the sign says which.
             None => Err(ValueError::Unit(UnitError::MissingUnit {
                 text: text.to_owned(),
                 example: "99%",

@@ -239,6 +239,7 @@ pub(super) fn unavailable_in_phase(metric: Metric, load: &LoadOptions, index: us
         },
         Needs::Answers => no_answers(load, phase),
         Needs::Deliveries => no_deliveries(load, index),
+        // One of both is enough: it is lacking only if the answers and the deliveries are.
         Needs::Outcomes => no_answers(load, phase).and(no_deliveries(load, index)),
         Needs::OutcomesAtRate => {
             let is_at_rate = phase.offer().is_some_and(is_open);

@@ -110,6 +110,7 @@ impl Thresholds {
                 |abort: &&Threshold| (&abort.metric, &abort.expression) == (&unmet.metric, &unmet.expression);
             aborts
                 .find(is_own)
+                // The phase went on for a moment after it was ended, and its final figure may pass.
                 .cloned()
                 .unwrap_or_else(|| demand.judge(demand.of_repeated(loads()).into_iter()))
         };

@@ -127,6 +127,7 @@ impl Pair {
         let miss = MISS / tests.max(1) as f64;
         let is_seen = match self.basis {
             Basis::Equality => true,
+            // Where nothing can be tested, equal values are still equal.
             Basis::Nothing if moved <= ROUNDING => false,
             Basis::Nothing => return Verdict::Unjudged,
             Basis::Value => true,
@@ -138,6 +139,7 @@ impl Pair {
             }
             Basis::Intervals(n) => is_apart(old, new, n, miss, tolerance),
         };
+        // Both: a certain difference that is too small to matter is none, and so is a large one that may be chance.
         match is_seen && moved > tolerance + ROUNDING {
             true => Verdict::Changed,
             false => Verdict::Same,
@@ -178,12 +180,14 @@ fn basis(
 ) -> Basis {
     let all = |is: fn(&Figure) -> bool| figures.iter().all(|figure| is(figure));
     let is_sim = all(|figure| figure.engine == SIM);
+    // The same seed gives the same bytes and times: any difference is one of the programs.
     if is_sim && setting.is_same_seed {
         return Basis::Equality;
     }
     let n = figures[0].n.min(figures[1].n);
     let is_phase = labels.contains_key("phase");
     let is_cell = labels.contains_key("messages_per_connection");
+    // Without loss even one sample says what all others would.
     let loses_nothing = is_cell && labels.get("link.loss").is_some_and(|loss| loss == "0%");
     if all(|figure| figure.is_exact) && (n >= ENOUGH || loses_nothing) {
         return Basis::Equality;
@@ -192,6 +196,7 @@ fn basis(
     let have_intervals = all(|figure| figure.interval.is_some());
     // Of what was offered, as acknowledged, late and lost are.
     let is_of_messages = metric.quantity() == Quantity::Number && aggregation == Aggregation::Rate;
+    // A share of counted messages has its distribution from the counts alone.
     if is_of_messages && !have_samples {
         return Basis::Shares(figures.map(|figure| figure.n));
     }
@@ -205,6 +210,7 @@ fn basis(
     let is_told = metric.is_counted() || is_sim || tolerance != Tolerance::Usual;
     match () {
         () if is_cell && !is_told => Basis::Nothing,
+        // Mann-Whitney compares samples by their ranks, which says something about medians and nothing about p99 or a maximum.
         () if is_cell && have_samples && (metric.is_counted() || aggregation == Aggregation::P50) => {
             Basis::Ranks
         }

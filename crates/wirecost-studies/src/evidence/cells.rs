@@ -59,6 +59,7 @@ fn modelled(
             mostly,
             share,
         }),
+        // No samples: the devices of a cell do not differ in the uncertainty, which is that of the device file.
         ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
     })
 }
@@ -88,6 +89,7 @@ fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]
     };
     let figure = figure(reference, value, interval, n, &cell.engine, samples);
     Ok(Figure {
+        // Some figures have no samples, such as round trips that all devices have in common.
         is_exact: figure.is_exact || metric.is_constant(cell),
         ..figure
     })

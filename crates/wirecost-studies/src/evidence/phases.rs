@@ -28,6 +28,7 @@ pub(super) fn of_phases<'a>(reference: &Reference, summary: &'a LoadSummary) -> 
                     labels,
                     engine,
                     found: match (&runs[..], &phases[..]) {
+                        // A single run of several that were asked for is not a load without repeats: it has no spread yet.
                         ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
                         _ => of_repeated(reference, &runs, &phases),
                     },
@@ -123,6 +124,7 @@ fn usable_in_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> 
 /// The phases of a load that have no figures that can be used, with the reason of its first run. Of a repeated load, two runs with
 /// figures are enough.
 pub(super) fn refused_phases(runs: &[&Load]) -> Vec<((Labels, String), Refused)> {
+    // Two runs have a spread between them; one alone is a single run.
     let enough = runs.len().min(2);
     let of_phase = |(index, labels)| {
         let each = runs.iter().map(|load| {

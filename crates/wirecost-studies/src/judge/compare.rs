@@ -28,8 +28,10 @@ pub fn judged(one: &Figure, other: &Figure, apart: f64) -> Judgement {
             }
         }
     };
+    // Of the smaller one, so that the order of the two does not change the judgement.
     let margin = apart * first.value.abs().min(second.value.abs());
     match difference.as_difference(margin) {
+        // A difference for certain, but one within the margin: more samples would tell whether it is of note.
         Judgement::Less | Judgement::More if difference.value.abs() <= margin => Judgement::TooFew,
         judgement => judgement,
     }

@@ -37,6 +37,7 @@ impl Court<'_> {
     fn by_engine(&self, point: &Point, question: &Question, engine: &'static str) -> Option<ByEngine> {
         let asked = self.asked(question).ok()?;
         let references = asked.references();
+        // A claim that names an engine has been asked of that one alone.
         if references.is_empty() || references.iter().any(|reference| reference.engine.is_some()) {
             return None;
         }

@@ -12,6 +12,7 @@ use crate::verdict::Verdict;
 pub(super) fn ordered(names: &[String], figures: &[Figure], apart: f64) -> (Verdict, String) {
     let compared = compare::adjacent(figures, apart);
     let name = |at: usize| names[at].as_str();
+    // One pair that is certainly the other way round contradicts the order, however unclear the others are.
     let wrong = compared.iter().position(|pair| *pair == Judgement::More);
     let unclear = compared.iter().position(|pair| *pair != Judgement::Less);
     match (wrong, unclear) {
@@ -55,6 +56,7 @@ pub(super) fn telling(all: &[Reference]) -> Vec<String> {
             .filter(|(key, _)| differs(key))
             .map(|(_, values)| values.join("|"))
             .collect();
+        // The same selector of two runs: only the runs differ.
         if own.is_empty() {
             reference.run.clone()
         } else {

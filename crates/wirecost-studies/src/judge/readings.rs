@@ -60,9 +60,11 @@ pub(super) fn decisive(all: &[Read<'_>], published: Option<&Published>) -> usize
             Verdict::Impossible => read.reading.bound.as_ref()?.amount.value,
             _ => read.measured.as_ref().ok()?.value?,
         };
+        // By ratio: half and twice are equally far away.
         let distance = (found / published?.amount.value).ln().abs();
         distance.is_finite().then_some(-distance)
     };
+    // `max_by` keeps the last of equal ones: reversed, the reading that the claim names first.
     let kindest = all.iter().enumerate().rev().max_by(|(_, one), (_, other)| {
         let by_nearness = nearness(one).partial_cmp(&nearness(other));
         let by_nearness = by_nearness.unwrap_or(std::cmp::Ordering::Equal);
@@ -118,6 +120,7 @@ pub(super) fn tell_different(judged: &mut [Judged]) {
             .filter(|at| judged[*at].verdict == Verdict::Reproduced);
         let holding: Vec<usize> = holding.collect();
         let points = || holding.iter().flat_map(|at| &judged[*at].points);
+        // Under one reading all of them hold: then nothing is wrong with taking the kindest for each.
         if names.iter().any(|name| points().all(|point| holds(point, name))) || points().count() < 2 {
             continue;
         }

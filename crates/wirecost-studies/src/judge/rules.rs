@@ -59,6 +59,7 @@ fn value(
         return Err(Missing::Wrong(why));
     }
     let within = tolerance(within, figure.amount.dimension);
+    // With our whole interval: a number that our own uncertainty allows is not another one.
     let is_same = meets(figure.ends(), range(published, within));
     let verdict = if is_same {
         Verdict::Reproduced
@@ -100,6 +101,7 @@ fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
         run: first.map(|figure| figure.run.clone()).unwrap_or_default(),
         amount,
         interval: Some([low.value.min(high.value), low.value.max(high.value)]),
+        // Without a modelled part the expression has no spread.
         is_exact: low.value == high.value,
         is_median: false,
         engine: first.map_or("sim", |figure| figure.engine.as_str()).to_owned(),
@@ -154,6 +156,7 @@ fn ratio(
         .all(|reference| reference.aggregation == Aggregation::P50);
     let [one, other] = [&first, &second].map(|figure| format!("{}{}", shown(figure), spread(figure)));
     let both = format!("{one} and {other}");
+    // Something over nothing has no ratio, but may still answer a published "at least".
     let Some((value, interval)) = compare::ratio(&first, &second, of_medians) else {
         let (verdict, why) = over_nothing(published, first.amount.value);
         return Ok(Outcome::new(verdict, why.to_owned(), both).with_figures(vec![first, second]));
@@ -223,6 +226,7 @@ fn of_ratio(published: &Published, value: f64, interval: [f64; 2], margins: Marg
     } else if is_other_side {
         Verdict::Contradicted
     } else if is_alike {
+        // Ours is certainly no difference of note. If the published one is none either, both say the same.
         match is_near(published.amount.value) {
             true => Verdict::NotSeparable,
             false => Verdict::Differs,
@@ -267,9 +271,11 @@ fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {
     let ours: Vec<String> = all
         .map(|(name, outcome)| format!("{name} {}", outcome.ours))
         .collect();
+    // Verdicts are in the order of their gravity.
     let decisive = (0..each.len()).min_by_key(|at| each[*at].verdict);
     let gravest = decisive.and_then(|at| Some((names.get(at)?, each.get(at)?.clone())));
     let (name, gravest) = gravest.ok_or_else(|| Missing::Wrong("the limit is of no figure".to_owned()))?;
+    // Its name would tell it from nothing.
     if each.len() == 1 {
         return Ok(gravest);
     }

@@ -57,6 +57,7 @@ impl JudgedSuspect {
         let alike = points
             .iter()
             .rev()
+            // The sentence says whether it comes out: a point of the other kind would contradict it.
             .filter(|point| point.comes_out == (self.comes_out > 0) && point.ours.is_some());
         let size = |point: &&SuspectPoint| point.changes.iter().map(Change::size).fold(0.0, f64::max);
         let Some(first) = alike.max_by(|one, other| size(one).total_cmp(&size(other))) else {
@@ -136,6 +137,7 @@ impl Court<'_> {
         let Ok(question) = asked.mapped(change);
         let outcome = match self.by_rule(point, &question)? {
             Ok(outcome) => outcome,
+            // A suspect changes no verdict: without its run the claim is judged all the same.
             Err(why) => return Ok(SuspectPoint::missing(why)),
         };
         let own = self
@@ -147,6 +149,7 @@ impl Court<'_> {
             changes: own
                 .iter()
                 .zip(&outcome.figures)
+                // What the set-up does not change explains nothing.
                 .filter(|(without, with)| without.amount != with.amount)
                 .map(|(without, with)| Change::from_figures(without, with))
                 .collect(),

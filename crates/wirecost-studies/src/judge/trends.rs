@@ -43,6 +43,7 @@ pub(super) fn of_trend(trend: &Trend, margins: Margins, evidence: &Evidence) -> 
 /// One series by another, value by value; within replications where both have them.
 fn divided(series: Vec<(String, Figure)>, by: &[(String, Figure)]) -> Result<Vec<(String, Figure)>, Missing> {
     let quotient = |(value, one): (String, Figure)| {
+        // By value, not by place: the two runs may have their values in another order.
         let other = by.iter().find(|(at, _)| *at == value).map(|(_, figure)| figure);
         let other = other.ok_or_else(|| Missing::NotRun(format!("the second figure has no {value}")))?;
         let (ratio, interval) = compare::ratio(&one, other, false)
@@ -60,6 +61,7 @@ fn divided(series: Vec<(String, Figure)>, by: &[(String, Figure)]) -> Result<Vec
             true => {
                 let pairs = one.samples.iter().zip(&other.samples);
                 let samples: Vec<f64> = pairs.map(|(one, other)| one / other).collect();
+                // Within replications, so that what both figures of one have in common cancels out.
                 let mean = samples.iter().sum::<f64>() / samples.len() as f64;
                 Figure {
                     amount: Amount::new(mean, Dimension::NONE),
@@ -106,6 +108,7 @@ fn grows(figures: &[Figure], upwards: bool, apart: f64) -> (Verdict, String) {
     if ends == opposite {
         return (Verdict::Contradicted, text);
     }
+    // Before the steps: without a difference of the ends there is nothing that grows.
     if ends != wanted {
         return (Verdict::NotSeparable, format!("{text}: {}", ends.words()));
     }
@@ -141,6 +144,7 @@ fn linear(series: &[(String, Figure)], slope: f64, within: f64) -> Result<(Verdi
     let run = x1 - x0;
     let ours = (last.amount.value - first.amount.value) / run;
     let interval = [
+        // The flattest and the steepest line that both intervals allow.
         (last.ends()[0] - first.ends()[1]) / run,
         (last.ends()[1] - first.ends()[0]) / run,
     ];
@@ -150,6 +154,7 @@ fn linear(series: &[(String, Figure)], slope: f64, within: f64) -> Result<(Verdi
     };
     let text = format!("the slope is {}", digits(ours));
     let holds = meets(interval, [slope * (1.0 - within), slope * (1.0 + within)]);
+    // A slope that may be zero points nowhere.
     let opposite = ours * slope < 0.0 && !meets(interval, [0.0, 0.0]);
     Ok(match (holds, points.iter().all(is_near)) {
         (true, true) => (Verdict::Reproduced, text),

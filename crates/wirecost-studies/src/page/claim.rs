@@ -253,9 +253,11 @@ fn packets(claim: &Judged, evidence: &Evidence, folder: &str) -> Vec<PacketsView
     }
     let view = |((run, engine), stacks): ((&str, &str), BTreeSet<String>)| {
         let path = format!("{folder}{run}");
+        // Live cells are captured together, those of virtual time in a file of their own.
         let file = if engine == "live" { "all" } else { engine };
         let named = stacks
             .iter()
+            // With the blank behind it: `mqtt-qos1` must not find `mqtt-qos1+tls1.3`.
             .map(|stack| format!("frame.comment contains \"{stack} \""));
         let named = named.collect::<Vec<_>>().join(" or ");
         let filter = if named.is_empty() {

@@ -54,6 +54,7 @@ fn squares<'a>(parts: impl Iterator<Item = &'a Judged>) -> Vec<Square<'a>> {
         };
         let name = group(&judged.id);
         match groups.iter_mut().find(|(known, _)| *known == name) {
+            // One square for each claim of the publication: of its rows, the gravest.
             Some((_, gravest)) if verdict < gravest.0 => *gravest = (verdict, judged),
             Some(_) => {}
             None => groups.push((name, (verdict, judged))),
@@ -102,6 +103,7 @@ pub(super) fn impossible<'a>(studies: &[Shown<'a>]) -> Vec<First<'a>> {
     for study in studies {
         for (judged, point) in points(study, Verdict::Impossible) {
             if let (Some(published), Some(bound)) = (point.published_value, point.bound_value) {
+                // By ratio, so that times and bytes can be sorted together.
                 let distance = (bound.value / published.value).ln().abs();
                 found.push((distance, &study.claims.study, judged, point));
             }
@@ -112,9 +114,11 @@ pub(super) fn impossible<'a>(studies: &[Shown<'a>]) -> Vec<First<'a>> {
     // The bound and the published number are the same in a claim and in the row that recomputes it.
     found.retain(|(distance, study, ..)| seen.insert((*study, distance.to_bits())));
     let mut groups = BTreeSet::new();
+    // One claim with many points would fill the list.
     found.retain(|(_, study, judged, _)| groups.insert((*study, group(&judged.id))));
     let first = |(distance, study, judged, point): (f64, &'a str, &'a Judged, &'a JudgedPoint)| {
         let times = distance.exp();
+        // "1.2 times off" is read as more than twice; 20 % is not.
         let times = if times < 2.0 {
             format!("{:.0} % off", (times - 1.0) * 100.0)
         } else {

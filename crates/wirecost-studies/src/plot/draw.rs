@@ -93,6 +93,7 @@ fn curve(line: &Line, places: &Places<'_>, dimension: Dimension, number: usize) 
         .iter()
         .map(|(value, figure)| (places.at(value), value, figure))
         .collect();
+    // A line is drawn from point to point, and the map has them in the order of their texts.
     ours.sort_by(|one, other| one.0.total_cmp(&other.0));
     let [ring, half] = RADIUS;
     let mark = |at: f64, value: f64, radius: f64, title: String| Mark {

@@ -43,6 +43,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         ["bytes", "rate"] => Bound::throughput(table.required("rate", bit_rate)?, amount("bytes")?),
         ["headers", "mss"] => {
             let mss = amount("mss")?;
+            // Written with a unit it is in bits, the base unit of data; a plain number is in bytes.
             let bytes = if mss.dimension == Dimension::DATA {
                 mss.value / 8.0
             } else {
@@ -59,6 +60,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
             })?;
             Bound {
                 flights: Vec::new(),
+                // It follows from other numbers of the publication, not from nature: it contradicts, and makes nothing impossible.
                 is_of_numbers: true,
                 amount,
                 is_upper: *key == "most",
@@ -85,6 +87,7 @@ fn of_time(table: &Table<'_>, rest: &[&str]) -> Result<Bound, ScenarioError> {
     let serialisation = match (bytes, rate) {
         (Some(bytes), Some(rate)) => Some(bytes / rate),
         (None, None) => None,
+        // One without the other gives no time.
         _ => return Err(table.error("bytes", "bytes and rate go together")),
     };
     if let Some(other) = rest.iter().find(|key| !matches!(**key, "rtt" | "bytes" | "rate")) {

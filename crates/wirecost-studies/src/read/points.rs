@@ -143,6 +143,7 @@ fn combinations(claim: &Node) -> Result<Vec<Named>, ScenarioError> {
                 })
             })
             .collect();
+        // Within the loop, before the next list multiplies them again.
         if all.len() > MAX_POINTS {
             return Err(at(node, format!("for: more than {MAX_POINTS} points")));
         }
@@ -167,6 +168,7 @@ fn published(claim: &Node, points: usize) -> Result<Vec<Option<Published>>, Scen
     let Some(nodes) = list(node) else {
         return Ok(vec![Some(read(node)?); points]);
     };
+    // Numbers would belong to other points than the reader of the file thinks.
     if nodes.len() != points {
         let message = format!("published: {} numbers for {points} points", nodes.len());
         return Err(at(node, message).with_hint("for has a value for each number"));
@@ -210,6 +212,7 @@ fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
     let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, node.get(key)?)));
     let question = match asked.next() {
         None if claim.get("bound").is_some() || claim.get("needs").is_some() => {
+            // A bound alone can exclude a number. What needs something that is absent here may be measured elsewhere.
             return Ok(Question::Unmeasured);
         }
         None => {
@@ -234,6 +237,7 @@ fn question(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
             Question::Arithmetic { text, result }
         }
     };
+    // The verdict would be of one of them, and the reader would not know which.
     if let Some((key, node)) = asked.next() {
         let message = format!("{key}: a claim measures one thing, and this one has another already");
         return Err(at(node, message).with_hint("make a claim of its own of it"));

@@ -50,6 +50,7 @@ impl FromStr for AgentsAsked {
         {
             return Err(AgentsAskedError::Neither);
         }
+        // Two agents on one machine share its CPUs: each would count the other's load as that of another program.
         match (1..hosts.len()).find(|at| hosts[..*at].contains(&hosts[*at])) {
             Some(double) => Err(AgentsAskedError::Twice(hosts[double].clone())),
             None => Ok(Self::Ssh(hosts)),

@@ -85,6 +85,7 @@ pub fn arranged(program: Command, is_asked: impl Fn(&str) -> bool) -> Command {
         let option = Arg::new(name).long(name).action(action);
         option.global(true).help_heading("Help")
     };
+    // Tools differ in which of both letters it is; neither is anything else here.
     let version = Arg::new("version").long("version").short('V').short_alias('v');
     program
         .arg(version.action(ArgAction::Version).help("Print the version"))

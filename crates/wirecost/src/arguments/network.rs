@@ -101,6 +101,7 @@ fn psm(text: &str) -> Result<Psm, String> {
                 ));
             }
         };
+        // Which of both would stand is a matter of the parser, and not of what the user meant.
         if slot.replace(time).is_some() {
             return Err(format!("{name} is given twice"));
         }

@@ -181,6 +181,7 @@ impl FromStr for Grant {
                     grant.part = Some(part);
                 }
                 Some(("from", value)) => grant.from = value.parse()?,
+                // `until=2026-01-31` includes that day.
                 Some(("until", value)) => grant.until = last_second(value)?,
                 _ => return Err(NotAGrant::Limit(field.to_owned())),
             }

@@ -45,6 +45,7 @@ fn flag(command: &str, key: &str) -> Option<String> {
     let has = |option: &&clap::Arg| {
         option.get_id() == key
             || option.get_long() == Some(&long)
+            // A key of a scenario may be the old name of a flag.
             || option.get_all_aliases().is_some_and(|all| all.contains(&&*long))
     };
     let found = command.get_arguments().find(has)?.get_long();
@@ -99,6 +100,7 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
         ContextValue::Strings(names) if !names.is_empty() => Some(names.join(" or ")),
         _ => None,
     });
+    // clap suggests options that have little in common with what was written.
     let meant = meant.filter(|name| match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) if name.starts_with('-') => is_near(given, name),
         _ => true,

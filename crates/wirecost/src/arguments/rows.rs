@@ -74,6 +74,7 @@ impl<O: Rows> FromArgMatches for Typed<O> {
                 | Kind::File
                 | Kind::Name(_) => matches.get_one::<String>(row.key)?.clone(),
             };
+            // A default that nobody typed must not stand above a value of the scenario.
             (source == ValueSource::CommandLine).then_some((row, text))
         };
         Ok(Self(O::ROWS.iter().filter_map(typed).collect()))

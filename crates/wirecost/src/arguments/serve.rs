@@ -207,6 +207,7 @@ pub(super) fn parse_psk(text: &str) -> Result<Psk, CredentialError> {
         None => key.as_bytes().to_vec(),
     };
     if key.is_empty() {
+        // An empty key protects nothing: whoever knows the identity has it.
         return Err(CredentialError::EmptyKey);
     }
     Ok(Psk {
@@ -232,6 +233,7 @@ fn parse_oscore(text: &str) -> Result<Parameters, CredentialError> {
             "at most CLIENT_ID:SERVER_ID:SECRET:SALT:ID_CONTEXT",
         ));
     }
+    // Keys that derive from nothing are known to everybody who knows the identifiers.
     if master_secret.is_empty() {
         return Err(CredentialError::EmptySecret);
     }

@@ -26,6 +26,7 @@ pub fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         )));
     }
     let interrupt = Interrupt::install()?;
+    // Before the first allocation of devices: it changes how memory is given back.
     limits::spare_memory();
     let context = AgentContext {
         version: env!("CARGO_PKG_VERSION"),

@@ -95,6 +95,7 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     }
     output::check_files(&[("--json", json.as_deref())])?;
     let mut asked = Vec::new();
+    // All cases are checked before the first is simulated: the last one could be wrong after minutes.
     for case in &cases {
         let inputs = inputs(&case.arguments).map_err(|failure| case.locate(failure))?;
         let options = options(&inputs).map_err(|failure| case.locate(failure))?;
@@ -171,6 +172,7 @@ fn decide(
         let Some(today) = ranked(inputs, &today, &folder.join("today"), interrupt)? else {
             return Ok(None);
         };
+        // The same stacks with today's handshakes, so that only the algorithms differ.
         added = quantum::added(&today, &rows);
     }
     let verified = verify(inputs, options, &rows, folder, interrupt)?;
@@ -190,6 +192,7 @@ fn ranked(
 ) -> Result<Option<Vec<Row>>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
+    // Half of the stacks ranked is a wrong answer: the best may be among the others.
     if summary.interrupted {
         return Ok(None);
     }
@@ -284,6 +287,7 @@ fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
     }
     let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     if link.cell.is_some() {
+        // The cell has timers of its own, by which its device is released: two sets would contradict one another.
         arguments.network.refuse_timers_of_a_cell()?;
     }
     Ok(Inputs {
@@ -341,6 +345,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
         return Err(needs::no_stack(arguments));
     }
     let samples = match inputs.loses() {
+        // Where packets are lost lives differ, and a mean of few says little.
         true => arguments.count.max(DEVICES_UNDER_LOSS),
         false => arguments.count,
     };
@@ -393,6 +398,7 @@ pub fn play(
     screen
         .working("writing the report", || wirecost_report::write_all(&run.folder))
         .map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    // After the report: what was simulated before the error can be looked at.
     if let Some(error) = outcome.error {
         return Err(error.into());
     }

@@ -35,6 +35,7 @@ pub fn run(arguments: &ClaimsArguments) -> Result<ExitCode, Failure> {
 
 /// The name and the folder of `NAME=DIR`, or of a folder whose last part is the name.
 fn named<'a>(given: &'a str, claims: &Claims) -> Result<(&'a str, &'a str), Failure> {
+    // From the right: the name of a run of a suspect has `=` in it.
     let (name, folder) = match given.rsplit_once('=') {
         Some(pair) => pair,
         None => {

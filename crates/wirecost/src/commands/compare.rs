@@ -71,6 +71,7 @@ impl CompareJob<'_> {
             job, options, output, ..
         } = self;
         output.table.check(options)?;
+        // A file that cannot be written is told before the run, not after minutes.
         output::check_files(&[("--json", output.json.as_deref())])?;
         consent(options)?;
         let out = job.place.folder()?;
@@ -79,6 +80,7 @@ impl CompareJob<'_> {
         }
         let run = job.open(&out)?;
         let folder = &run.folder;
+        // Before the run loads the machine: load average and steal are compared with those at its end.
         let before = Before::look();
         let mut screen = Screen::new(options, job.quiet, job.interrupt);
         let sweep = Sweep {
@@ -118,6 +120,7 @@ impl CompareJob<'_> {
         // Without room for the report, the figures are still printed.
         self.print(&summary, folder)?;
         reported.map_err(Failure::internal)?;
+        // Behind the table, where it is seen: the simulated figures are an answer all the same.
         if let Some(refusal) = refusal {
             not_live(refusal.into());
         }
@@ -179,6 +182,7 @@ pub fn verdict(summary: &Summary) -> u8 {
         return exit::CELLS_FAILED;
     }
     let is_spoiled = |cell: &Cell| cell.warnings.iter().any(Warning::spoils_figures);
+    // Before what failed: an invalid figure says nothing, also not that something failed.
     if ran(summary).any(is_spoiled) {
         return exit::INVALID;
     }

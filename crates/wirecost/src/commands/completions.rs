@@ -62,6 +62,7 @@ fn names_of(command: &str, argument: &Arg) -> Option<Vec<String>> {
 /// Prints a man page, or writes all of them.
 pub fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
     let mut program = shown_program();
+    // clap adds the global options to the commands only when it is built.
     program.build();
     if let Some(folder) = &arguments.out {
         let created = std::fs::create_dir_all(folder);

@@ -62,6 +62,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     current::check(arguments)?;
     let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
+    // After device and tariff: reading a capture, or simulating lives, takes longest.
     let source = Source::read(arguments, device.as_ref())?;
     let measured = Measured::read(arguments, device.as_ref(), &source)?;
     let machine = machine::read(arguments);
@@ -95,6 +96,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     )?;
     current::draw(arguments, device.as_ref(), &source, &figures)?;
     let Some(fault) = &source.fault else {
+        // Only at the end: what could be read has been printed.
         return source.unread.map_or(Ok(ExitCode::from(exit::OK)), Err);
     };
     let shown = arguments.source.display();

@@ -12,6 +12,7 @@ use crate::output;
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     if arguments.apparmor {
         let program = std::env::current_exe().map_err(Failure::internal)?;
+        // Alone and on stdout, so that it can be piped into a file.
         output::data(apparmor_profile(&program));
         return Ok(ExitCode::from(exit::OK));
     }

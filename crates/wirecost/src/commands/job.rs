@@ -112,6 +112,7 @@ impl JobFolder {
     /// The folder of a command whose `--resume` may leave the folder to `--out`.
     pub fn of_output(arguments: &OutputArguments) -> Result<Self, Failure> {
         let folder = match (&arguments.resume, &arguments.out) {
+            // One of them would be ignored: either another run is continued than the one that is meant, or a folder stays empty.
             (Some(Some(resume)), Some(out)) if resume != out => {
                 return Err(Failure::usage(format!(
                     "--resume {} continues in that folder, and --out {} is another one: give one of them",

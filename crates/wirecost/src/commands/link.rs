@@ -47,6 +47,7 @@ pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
         output::note(format_args!("error: {failure}"));
         output::note("hint: make room on the disk of the results folder, or choose another with --out");
         return Ok(ExitCode::from(match summary.exit_code {
+            // The program's own failure is what a script asks for first.
             exit::OK => exit::INVALID,
             code => code,
         }));
@@ -122,6 +123,7 @@ fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSumm
         let text = text.map_err(|error| internal(&error))?;
         files::write(path, (text + "\n").as_bytes(), Readers::Owner)?;
     }
+    // After the JSON file: a full results folder must not keep it from being written elsewhere.
     reported?;
     if arguments.quiet {
         return Ok(());
@@ -145,6 +147,7 @@ fn named_this_machine(command: &[String]) -> Option<&'static str> {
     ["localhost", "127.0.0.1", "[::1]", "::1"]
         .into_iter()
         .find(|name| {
+            // The name may stand in a URL, an option or a list: any sign that no host name has ends it.
             let ends =
                 |letter: char| !(letter.is_alphanumeric() || matches!(letter, '.' | '-' | ':' | '[' | ']'));
             let is_host = |part: &str| match part.strip_prefix(name) {
@@ -197,6 +200,7 @@ pub fn failed(error: LinkError, folder: &RunFolder) -> Failure {
         ),
         LinkError::Program { source, .. } => not_run(message, source.kind()),
         LinkError::Interrupted(signal) | LinkError::InterruptedProgram(signal) => {
+            // As a shell reports a command that a signal ended.
             Failure::new(u8::try_from(128 + signal).unwrap_or(exit::INTERRUPTED), message)
         }
         LinkError::Builtin(_) | LinkError::Credentials(_) => Failure::new(exit::INTERNAL, message),

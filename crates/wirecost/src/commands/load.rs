@@ -23,6 +23,7 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
     let loads = options::loads(arguments)?;
     let interrupt = Interrupt::install()?;
     let mut stacks: Vec<String> = loads.iter().map(|load| load.stack.to_string()).collect();
+    // Loads of one stack follow one another: the name would repeat it.
     stacks.dedup();
     if let Some(find_max) = &arguments.find_max {
         can_search(find_max, &loads)?;

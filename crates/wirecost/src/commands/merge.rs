@@ -27,6 +27,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
+    // A folder with figures stays, whatever failed behind them.
     if made.is_err() && !into.file("summary.json").exists() {
         into.remove_if_nothing_measured();
     }
@@ -77,6 +78,7 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
         output::note(format_args!("report:  {}", main.display()));
     }
     Ok(ExitCode::from(match summary.interrupted {
+        // A merge of some shards is no whole run, and must not pass as one in CI.
         true => exit::INTERRUPTED,
         false => thresholds::exit_code(&summary.thresholds),
     }))
@@ -111,6 +113,7 @@ fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
 }
 
 fn failed(error: MergeError) -> Failure {
+    // A full disk is no fault of the folders that are merged.
     if let MergeError::Results(error @ ResultsError::Io { action: "write", .. }) = error {
         return error.into();
     }

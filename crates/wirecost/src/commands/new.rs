@@ -31,6 +31,7 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         output::data(text);
         return Ok(ExitCode::SUCCESS);
     };
+    // A scenario that somebody has changed must not be replaced by the template.
     let created = file_to_write(path, Existing::Refused, PUBLIC);
     let created = created.and_then(|mut file| Ok(file.write_all(text.as_bytes())?));
     created.map_err(|error| output::unwritable("--out", path, &error))?;

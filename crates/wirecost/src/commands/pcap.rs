@@ -15,6 +15,7 @@ use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
+    // The mistake is frequent: `compare` names a folder, and its capture is a file in it.
     captures::no_folder(&arguments.file)?;
     let source = captures::source(&arguments.file).map_err(|error| unreadable(&arguments.file, &error))?;
     let keys = arguments.keylog.as_deref();
@@ -31,6 +32,7 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
         || serde_json::to_string_pretty(&report),
         || table(&arguments.file, &report),
     )?;
+    // The figures look as without a key log, and the user would not know why.
     if arguments.keylog.is_some() && report.secrets == 0 {
         output::note("warning: the key log has no secret that is known here");
     }

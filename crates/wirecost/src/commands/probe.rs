@@ -34,8 +34,10 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
         || serde_json::to_string_pretty(&probe.report),
         || table::table(&probe.report),
     );
+    // Also after a failure: the packets of a failed step are what one wants to see.
     write_capture(arguments, &probe)?;
     save_chain(arguments, &probe)?;
+    // A closed pipe must not keep the files from being written.
     printed?;
     for warning in &probe.report.warnings {
         output::note(format_args!("warning: {warning}"));
@@ -77,6 +79,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
     let size = usize::try_from(arguments.size.bytes());
     let size = size.map_err(|_| Failure::usage(format!("--size {} is too large", arguments.size)))?;
     let options = Options {
+        // Printable, so that a subscriber that somebody watches shows what it is.
         payload: vec![b'x'; size],
         qos: arguments.qos,
         mqtt_version: match arguments.mqtt {
@@ -122,6 +125,7 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
     if arguments.insecure {
         return Ok(Trust::Anyone);
     }
+    // No certificate is checked in either case: the system's list need not be there.
     if !arguments.url.scheme.is_secure() || arguments.psk.is_some() {
         return Ok(Trust::Authorities(Vec::new()));
     }
@@ -151,6 +155,7 @@ fn save_chain(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> 
     let Some(path) = arguments.save_chain.as_deref() else {
         return Ok(());
     };
+    // An empty file would be taken for a chain that the server has sent.
     if probe.chain.is_empty() {
         output::note(format_args!(
             "warning: {} is not written: no certificate of the server was accepted; --insecure takes any",

@@ -30,6 +30,7 @@ pub fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<ExitCode, Fa
     let Work::Program(options) = &scenario.work else {
         return Err(Failure::internal("the scenario is of another kind"));
     };
+    // A scenario file of a stranger must not run commands by itself.
     allowed(options, arguments.allow_programs)?;
     program_run::check(options).map_err(|error| {
         Failure::usage(format!("program: {error}")).with_hint("write the command as for a shell")
@@ -39,6 +40,7 @@ pub fn run(scenario: &Scenario, arguments: &RunArguments) -> Result<ExitCode, Fa
     let folder = &run.folder;
     let before = Before::look();
     let cell = match CellFile::read(folder, &options.key()) {
+        // A run that is continued keeps a program's measurement, and tries again what failed.
         Ok(earlier) if earlier.cell.not_run.is_none() => earlier.cell,
         Ok(_) | Err(_) => measure(options, folder, arguments.output.quiet)?,
     };
@@ -75,6 +77,7 @@ fn measure(options: &ProgramOptions, folder: &RunFolder, is_quiet: bool) -> Resu
     let cell = measured.map_err(|error| super::link::failed(error, folder))?;
     let file = CellFile::new(cell, CellTimes::default(), &[], None);
     file.write(folder)?;
+    // Behind the file, so that the journal names no cell that is not there.
     journal::append(folder, &Entry::of_cell(0, &file.cell, options.samples.into()))?;
     Ok(file.cell)
 }
@@ -142,6 +145,7 @@ fn asked(options: &ProgramOptions) -> Asked {
     asked.set("stacks", Tree::List(vec![Tree::text(options.name())]));
     asked.set(
         "program",
+        // Results are passed on, and programs take passwords as arguments.
         Tree::text(wirecost_stack::secret::without_passwords(&options.command)),
     );
     asked

@@ -143,6 +143,7 @@ impl Readings {
                     small += 1;
                     continue;
                 }
+                // A CONNECT is no reading, but encrypted it has the size of one.
                 if record.is_first && opening == Opening::Yes {
                     openings += 1;
                     continue;
@@ -309,8 +310,10 @@ pub fn sizes(readings: &[Reading], most: usize) -> Vec<(u64, u64)> {
         return each;
     }
     let mut sizes: Vec<(u64, u64)> = Vec::new();
+    // Parts of equal numbers and not of equal widths: rare large readings must not take most of the sizes.
     for part in sorted.chunks(sorted.len().div_ceil(most)) {
         let count = part.len() as u64;
+        // Rounded to the nearest: rounded down, the mix would have fewer bytes than the capture.
         let mean = (part.iter().sum::<u64>() + count / 2) / count;
         match sizes.last_mut().filter(|last| last.0 == mean) {
             Some(last) => last.1 += count,

@@ -64,6 +64,7 @@ fn check(folder: &RunFolder) -> Result<(), Failure> {
     if folder.file("summary.json").exists() {
         return Ok(());
     }
+    // The folder of another command, which a user easily confuses with these.
     if folder.file("link.json").exists() {
         let written = format!("{path} holds a run of wirecost link, whose report.html is complete");
         return Err(Failure::usage(written)

@@ -23,6 +23,7 @@ use crate::output;
 /// Runs the command. Reads every file before the first run.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let scenarios = arguments.files.iter().map(|path| read(path, arguments));
+    // A mistake in the last file is told before the first one runs for an hour.
     let scenarios = scenarios.collect::<Result<Vec<Scenario>, Failure>>()?;
     if arguments.print_resolved {
         let texts: Vec<String> = scenarios.iter().map(Scenario::to_yaml).collect();
@@ -66,10 +67,12 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     for scenario in &scenarios {
         let code = match run_one(scenario, arguments, interrupt) {
             Ok(code) => code,
+            // One failed scenario must not keep the others from running.
             Err(failure) if scenarios.len() > 1 => failure.print(),
             Err(failure) => return Err(failure),
         };
         worst = worse(worst, code);
+        // Ctrl-C means all of them.
         if code == exit::INTERRUPTED {
             break;
         }
@@ -94,6 +97,7 @@ fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
     let name = path.display().to_string();
     let text = text_of(path)?;
     let mut set = arguments.set.clone();
+    // Last: an option of its own stands above a --set of the same key.
     set.extend(arguments.engine.map(|engine| format!("engine={engine}")));
     let edits = Edits {
         set: &set,
@@ -108,6 +112,7 @@ fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
 
 fn text_of(path: &Path) -> Result<String, Failure> {
     let name = path.display();
+    // By its name: as YAML, most TOML is an error in a place that says nothing.
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Err(Failure::usage(format!(
             "{name}: scenarios are written in YAML or JSON, not in TOML"
@@ -154,6 +159,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 shard: arguments.shard,
                 ..(**options).clone()
             };
+            // The consent comes from the command line alone: in a file it would be passed on to people who have not given it.
             if let Some(running) = &mut options.running {
                 running.is_permitted = arguments.i_own_this_target;
             }
@@ -180,6 +186,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 ..load.clone()
             };
             let loads: Vec<LoadOptions> = loads.iter().map(permitted).collect();
+            // Of all before the first: a load that is refused in the end would have cost the time of the others.
             loads.iter().try_for_each(consent)?;
             if let Some(shard) = arguments.shard
                 && !identity::runs(&loads).iter().any(|run| shard.holds(&run.key))
@@ -279,6 +286,7 @@ fn load_output(arguments: &RunArguments) -> LoadOutputArguments {
 
 /// The more significant of two exit codes.
 fn worse(one: u8, other: u8) -> u8 {
+    // What says least about the figures is at the end: a failed threshold is judged on whole and valid ones.
     const ORDER: [u8; 10] = [
         exit::INTERRUPTED,
         exit::INTERNAL,

@@ -37,6 +37,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
+    // Each client is a file descriptor, and the soft limit is usually 1,024.
     OpenFiles::raise().map_err(Failure::internal)?;
     // What a client held is of use to others, not to the allocator.
     limits::spare_memory();
@@ -73,6 +74,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         Share::ready();
         return serve(server, key_file, || Ok(!share.is_over.load(Ordering::Relaxed)));
     }
+    // With port 0 only the kernel knows the port; workers share it.
     let address = server.address().unwrap_or(address);
     let mut workers = Workers::start(processes - 1, address, &told)?;
     let authority = authority_file(arguments, authority)?;
@@ -122,6 +124,7 @@ fn stack_for(arguments: &ServeArguments) -> Result<Stack, Failure> {
 fn address(arguments: &ServeArguments, stack: Stack) -> Result<SocketAddr, Failure> {
     let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), stack.port());
     let address = arguments.listen.unwrap_or(loopback);
+    // Whoever reaches an open broker can read and write all topics: that has to be asked for.
     if address.ip().is_loopback() || arguments.open || security::asks_clients(arguments) {
         return Ok(address);
     }
@@ -210,6 +213,7 @@ fn announce(
 /// A command of a common client that trusts the authority.
 fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String {
     let address = match address.ip() {
+        // 0.0.0.0 is no address that one connects to.
         ip if ip.is_unspecified() => format!("localhost:{}", address.port()),
         _ => address.to_string(),
     };
@@ -249,6 +253,7 @@ fn serve(
     // A loop that has ended cannot be woken and need not be.
     drop(stop.wake());
     let ended = serving.join();
+    // What was negotiated since the last look, or the capture of the last connection could not be decrypted.
     key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
     match ended {
         Ok(Ok(finished)) => {

@@ -69,6 +69,7 @@ pub fn run(arguments: &StoreArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     let mut first = Way::from_place(Place::First, arguments, clock)?;
     let behind = behind.map(|arguments| Way::from_place(Place::Behind, &arguments, clock));
+    // Both before either runs: a mistake in the second must not be found when the first has taken readings.
     let behind = behind.transpose()?;
     let dashboard = dashboard(arguments, clock)?;
     first.director.shown = dashboard.as_ref().map(Dashboard::shown);
@@ -146,6 +147,7 @@ fn kind_of(arguments: &StoreArguments) -> Result<Store, Failure> {
         let message = format!("STORE names no database, got {store}");
         return Err(Failure::usage(message).with_hint(format!("write {}://HOST/DATABASE", store.scheme)));
     }
+    // PostgreSQL asks for TLS in its own protocol (SSLRequest); the others have no such step here.
     if arguments.store_tls && kind != Store::Postgres {
         return Err(Failure::usage(format!(
             "--store-tls is for postgres://, got {store}"
@@ -161,7 +163,9 @@ fn subscriber(arguments: &StoreArguments, clock: Clock) -> Result<Part, Failure>
         version: version(arguments),
         client_id: text(&client_id(arguments), "--client-id")?,
         clean_start: arguments.clean,
+        // The broker keeps what is published while the store is away.
         session_expiry: if arguments.clean { 0 } else { SESSION_EXPIRY },
+        // An acknowledgement before the insert would lose the message if the store ended in between.
         acknowledges_on_command: true,
         receive_maximum: receive_maximum(arguments.max_held.bytes()),
         // A longer message would come again at each connection.
@@ -239,6 +243,7 @@ fn trust(arguments: &StoreArguments) -> Result<tls::Trust, Failure> {
         .map_err(|error| Failure::usage(error).with_hint("--cacert takes a file of certificates in PEM"))?;
     match trusted {
         None => Ok(tls::Trust::Anyone),
+        // Without a list every server would be refused, and the reason would be looked for at the server.
         Some(authorities) if authorities.is_empty() => Err(Failure::usage(
             "this system has no list of CA certificates to trust",
         )
@@ -292,6 +297,7 @@ fn client(
     let mut setup: Vec<String> = kind.create_table(Column::Json).into_iter().collect();
     let mut sweep = None;
     if let Some(ttl) = arguments.ttl {
+        // Every reading would be deleted at once.
         if ttl.is_zero() {
             return Err(Failure::usage("--ttl must be above 0s"));
         }
@@ -303,6 +309,7 @@ fn client(
         user: login.map_or(defaults.user.clone(), |login| login.user.clone()),
         password: password(of_url, file, place.password_variable())?,
         column: Column::Json,
+        // The client has no clock: it counts from here.
         unix_ms_at_start: Some(unix_ms),
         setup,
         nonce,

@@ -77,6 +77,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     if !arguments.quiet {
         output::note(format_args!("evidence: {}/report.html", out.display()));
     }
+    // At the end: what could be read of the capture has been answered.
     answer.today.unread.map_or(Ok(ExitCode::from(exit::OK)), Err)
 }
 
@@ -92,6 +93,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     }
     let schedule = |messages| Schedule {
         messages,
+        // A life begins with its first reading: nothing is sent before it.
         warm_up: false,
         keep_alive: None,
         interval: Some(today.every),
@@ -99,6 +101,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     let kept = today.per_connection();
     let mut schedules = vec![schedule(1)];
     if kept > 1 {
+        // A capture of weeks on one connection would be simulated for hours: what a reading costs changes little beyond a day.
         schedules.push(schedule(kept.min(MOST_READINGS)));
     }
     let sizes = today.sizes.iter();

@@ -73,6 +73,7 @@ fn progress(state: &State, width: usize, dress: Dress) -> String {
     let at = seconds(state.elapsed);
     let (bar, end) = match state.remaining {
         Some(remaining) => {
+            // At the begin of an empty phase both are zero, and their quotient is no number.
             let whole = (state.elapsed + remaining).as_secs_f64().max(1e-3);
             let bar = bar(state.elapsed.as_secs_f64() / whole, 24);
             (bar, format!("{at} of {}", seconds(state.elapsed + remaining)))

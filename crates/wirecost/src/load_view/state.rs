@@ -90,6 +90,7 @@ impl State {
     /// Adds a second.
     pub(super) fn add(&mut self, tick: &Tick<'_>) {
         let counted = tick.counted;
+        // The last second of a load may be cut off to almost nothing, and would show a rate without bounds.
         let per_second = |count: u64| count as f64 / tick.span.as_secs_f64().max(1e-3);
         let name = self.load.phases.get(tick.phase);
         self.phase = name.cloned().unwrap_or_default();

@@ -90,6 +90,7 @@ impl Account {
             let stream = log.transport == Transport::Stream;
             let server = servers.by_peer.get(&(*local, server_port, stream));
             measurement.server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
+            // Who makes bytes knows what they are. What the client read in them is compared above.
             let down = server.map_or(&log.down, |server| &server.down);
             if let Some(server) = server {
                 measurement.disagreements += disagreements_of(log, server, cell, has_ended, is_life);
@@ -152,6 +153,7 @@ impl Account {
             return Some(&mut measurement.ticket);
         }
         match phase {
+            // A packet of a reconnect is found by time: its bytes say only that they are of a connect.
             Phase::Connect => {
                 let reconnects = &measurement.report.script.notes().reconnects;
                 match reconnects.iter().rposition(|again| again.started <= entered) {
@@ -183,6 +185,7 @@ impl Account {
         if report.script.is_before_connect(entered) {
             return Counted::Ticket(phase);
         }
+        // Its figures are left out of the cell, so its packets count in nothing.
         if !report.finished || report.script.has_started_otherwise() {
             return Counted::Nothing;
         }

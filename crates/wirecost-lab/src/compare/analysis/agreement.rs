@@ -27,6 +27,7 @@ pub(super) fn disagreements_of(
         !agree(&runs(&consumed.stream), &runs(&made.stream)) || has_unlike_datagram(consumed, made, same)
     };
     let up = match cell.stack.object {
+        // The server stores a sealed object and does not look into it: what is security to the client is payload to it.
         true => is_unlike(&as_payload(&server.up), &as_payload(&client.up)),
         false => is_unlike(&server.up, &client.up),
     };
@@ -63,6 +64,7 @@ fn left_behind(consumed: &[Run], made: &[Run], fits: fn(consumed: Run, made: Run
     for run in consumed {
         let mut left = run.2;
         while left > 0 {
+            // Both sides cut the same bytes into runs at other places.
             if at.2 == 0 {
                 at = made.next()?;
             }

@@ -51,8 +51,10 @@ impl Account {
         let mut first_arrival: BTreeMap<&[u8], Option<Instant>> = BTreeMap::new();
         for (datagram, id) in log.datagrams.iter().zip(ids) {
             let within = (start..end).contains(&offset);
+            // One more for each datagram, so that an empty one has a place of its own too.
             offset += datagram.bytes.len() as u64 + 1;
             let payload: u64 = datagram.spans.iter().map(payload_of).sum();
+            // An acknowledgement sent in between has no payload and is not part of the message.
             if !within || (payload == 0 && self.payload_bytes > 0) {
                 continue;
             }
@@ -66,6 +68,7 @@ impl Account {
             *first = [*first, arrival].into_iter().flatten().min();
         }
         let arrivals: Option<Vec<Instant>> = first_arrival.into_values().collect();
+        // The last part makes the message whole. If parts are missing it has not arrived.
         arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
     }
 
@@ -82,6 +85,7 @@ impl Account {
         let mut arrivals: Vec<Option<Instant>> = Vec::new();
         for (datagram, id) in log.datagrams.iter().zip(ids) {
             let within = range.contains(&offset);
+            // Counted as in `datagrams_arrival`.
             offset += datagram.bytes.len() as u64 + 1;
             let payload: u64 = datagram.spans.iter().map(payload_of).sum();
             let is_message = datagram.spans.iter().any(|span| span.phase == Phase::Message);
@@ -121,6 +125,7 @@ fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Opti
             found = Some(to);
         }
     }
+    // With fewer bytes a part is still on its way: an arrival before the last one would be too early.
     found.filter(|_| payload == payload_bytes)
 }
 

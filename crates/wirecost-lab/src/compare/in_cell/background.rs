@@ -62,6 +62,7 @@ impl Background {
 
     /// Lets devices come, servers answer, and devices leave that have waited too long.
     pub(super) fn advance(&mut self, now: Instant, cells: &mut Cells) {
+        // Answers first: a device whose answer is due now must not be given up in the same moment.
         while let Some(host) = due(&mut self.answers, now) {
             cells.offer(&packet(host, Direction::Down, ANSWER_BYTES), now);
         }

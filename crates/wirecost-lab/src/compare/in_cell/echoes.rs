@@ -63,12 +63,14 @@ pub fn round_trips(link: &LinkConfig) -> Result<[Vec<Duration>; 2], ConfigError>
     let Some(cell) = link.cell else {
         return Ok([Vec::new(), Vec::new()]);
     };
+    // Other devices would make each round trip another; the check is of the link as it is asked for.
     let alone = NbiotCell { load: 0.0, ..cell };
     let (mut cells, _) = cells_of(link, &alone, Rng::new(SEED))?;
     let mut times = [Vec::new(), Vec::new()];
     for echo in 0..ECHOES {
         let mut from = Instant::START + GAP * echo;
         cells.advance(from, &mut |_| {});
+        // The second echo follows at once, while the device is still connected, and so needs no random access.
         for times in &mut times {
             let Some(arrived) = echoed(&mut cells, from) else {
                 break;

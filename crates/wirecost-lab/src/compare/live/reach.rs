@@ -66,6 +66,7 @@ impl Reached {
             resolver: Patience::new(RESOLVE_PATIENCE, is_over),
             connect: Patience::new(CONNECT_PATIENCE, is_over),
         };
+        // Cells at other ports, such as CoAP beside MQTT, say nothing about the port of the URL.
         let is_at_url = |cell: &&PlannedCell| cell.not_run.is_none() && cell.port == url.port;
         let mut cells = plan.cells.iter().filter(is_at_url);
         let has_streams = cells.any(|cell| cell.stack.transport() == Transport::Stream);
@@ -73,12 +74,15 @@ impl Reached {
             host: &url.host,
             port: url.port,
             transport: match has_streams {
+                // Only a stream can be tried: a datagram service need not answer.
                 true => Transport::Stream,
                 false => Transport::Datagram,
             },
         };
         let reached =
             reach::reach(server, Trial::OfAny, waits).map_err(|error| unreachable(error.to_string()))?;
+        // Client identifiers of two runs at one broker must differ: MQTT ends the older connection of the same identifier
+        // (MQTT 3.1.1, section 3.1.4).
         let tag = RunTag::draw().map_err(|error| unreachable(error.to_string()))?;
         let trust = match trusted_authorities(running.ca.as_deref(), running.insecure, true)? {
             Some(authorities) => tls::Trust::Authorities(authorities),
@@ -157,9 +161,11 @@ impl Reached {
                     target: SocketAddr::new(self.address, cell.port),
                     transport,
                 };
+                // Several stacks share a port; the relay may listen only once on it.
                 ((cell.port, transport == Transport::Stream), route)
             })
             .collect();
+        // The relay counts over all batches; the shortfall of this one is the difference.
         self.before = relay.relayed();
         let routes: Vec<Route> = routes.into_values().collect();
         Ok(relay.listen(side, &routes)?)

@@ -140,6 +140,7 @@ impl<'env> Stage<'env> {
         let stop_wire = StopOnDrop(wire.stopper());
         let carrying = scope.spawn(move || wire.run());
         let played = self.play_on_link(scope, progress);
+        // The link must carry what the servers and devices still say when they end.
         drop(stop_wire);
         let seen = join("link", carrying)?;
         let OnLink {
@@ -225,6 +226,7 @@ impl<'env> Stage<'env> {
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
+            // Before the links are checked, so that the checks are made with the compensation that the run has.
             activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
             plans
                 .iter()
@@ -248,6 +250,7 @@ impl<'env> Stage<'env> {
         let (one_cpu, writing) = (self.options.one_cpu, self.options.sending.writing());
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
+            // The kernel may delay a timer by 50 us to save wake-ups (prctl(2), PR_SET_TIMERSLACK): measured times would have that in them.
             minimize_timer_slack()?;
             raise_host(one_cpu)?;
             let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
@@ -329,11 +332,13 @@ impl<'env> Stage<'env> {
         );
         if let Some(reached) = self.reached {
             (ipv6, remote) = (reached.is_ipv6(), reached.destination(cell));
+            // A server that others use has clients of its own: the identifiers of a run carry its tag.
             config.client_id = reached.client_id(host);
             config.session = reached.session();
             config.hostname = Some(reached.hostname());
         }
         let local = match self.reached {
+            // On the real path the kernel chooses the source address by its routes.
             Some(reached) if reached.is_on_real_path() => any_address(ipv6),
             _ => device_address(host, ipv6).unwrap_or_else(|| server_address(ipv6)),
         };
@@ -355,6 +360,7 @@ impl<'env> Stage<'env> {
         while !clients.thread.is_finished() {
             thread::sleep(TICK);
             progress.tick(clients.done.load(Ordering::Relaxed), total);
+            // The first failure is the cause; later ones follow from it.
             failure = failure.or_else(|| self.failure());
             interrupted |= progress.is_interrupted();
             if interrupted || failure.is_some() {

@@ -52,6 +52,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     let (counted, totals) = (counted(&played.outcome), &played.totals);
     let connects = counted.connect_time.as_ref();
     let link = &options.links[planned.link];
+    // No echoes: the link is the model itself, and its counters say what it did.
     cell.link.achieved = Some(achieved(&[], link, &played.counters));
     cell.warnings = warnings(&counted, played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
@@ -69,6 +70,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     });
     cell.message = Some(message(planned, &counted, played));
     cell.keep_alive = untimed(bytes(totals, Phase::KeepAlive, u64::from(options.samples)));
+    // A connection that was lost was never closed.
     let closed = counted.connects.established - counted.connects.lost;
     cell.close = untimed(bytes(totals, Phase::Close, closed));
     cell.all_in = AllIn::from_cell(&cell);
@@ -92,9 +94,11 @@ fn frame(options: &Options, planned: &PlannedCell, counters: BothWays<Counters>)
         target: Target::Builtin.to_string(),
         counters,
         round_trips: &[],
+        // The simulated link drops what its configuration says, and nothing for want of a buffer.
         dropped_packets: 0,
         lateness: Duration::ZERO,
         cpu: &|_| Cpu {
+            // The reason is said: an empty column would look like a fault of the run.
             reason: Some(NO_CPU_TIME.into()),
             ..Cpu::default()
         },
@@ -134,6 +138,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
         .sum();
     if unattributed > 0 {
         let text = format!("no endpoint described {}", units::counted(unattributed, "byte"));
+        // Bytes that nobody described are in no layer: the sum of the layers is wrong.
         warnings.push(warning(WarningKind::UnattributedBytes, text, true));
     }
     let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;
@@ -143,6 +148,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
             "{} failed; most often: {why}",
             units::counted(failed, "connection")
         );
+        // On a shared link that is too narrow some fail as they should: that is the answer, no fault.
         warnings.push(warning(WarningKind::DevicesFailed, text, false));
     }
     let missed = outcomes.late + outcomes.unknown;

@@ -131,6 +131,7 @@ impl World<'_> {
             report,
         });
         let devices: Vec<AnalysedDevice<'_>> = devices.collect();
+        // Only the end says whether the device finished, and packets of one that did not must not be drawn.
         sink.begin(devices.iter().any(|device| device.report.finished));
         let records = world.records;
         let analysis = analyse(devices, &world.flows, &mut records.as_slice(), &mut sink)?;
@@ -176,6 +177,7 @@ impl World<'_> {
         let config = client_config(options, planned, NUMBER, self.sample);
         let message = self.message.with_seed(rng.purpose(key_of("object")));
         let in_cell = self.link().cell.as_ref();
+        // The cell needs some time until other devices load it as they will later.
         let before = in_cell.map_or(Duration::ZERO, |cell| first_start(cell, self.rng()));
         let at = Instant::START + before + START_GAP * self.sample;
         let remote = self.server();

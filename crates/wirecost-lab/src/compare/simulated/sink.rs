@@ -102,6 +102,7 @@ impl PacketSink for Sink<'_> {
             spans,
             ..
         } = device;
+        // The ladder shows what a message costs; keep-alives and the close follow after a wait that would stretch it.
         if self.is_drawn && matches!(verdict.phase, Phase::Connect | Phase::Message) {
             let label = self.labeller.label(packet.direction, &packet.bytes, spans);
             let drawn = DrawnPacket::new(packet, delivered, verdict, spans, label);

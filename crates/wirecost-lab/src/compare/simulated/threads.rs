@@ -59,12 +59,14 @@ pub(crate) fn side_by_side<R: Send, E: Send>(
         stopped: AtomicBool::new(false),
     };
     let jobs = jobs.clamp(1, cells.len().max(1));
+    // Bounded: results with their packets would fill the memory while one slow cell holds back all that follow it in order.
     let (done, results) = mpsc::sync_channel(jobs * WAITING);
     thread::scope(|scope| {
         for _ in 0..jobs {
             let (queue, done) = (&queue, done.clone());
             scope.spawn(move || work(queue, run, &done));
         }
+        // The threads have ends of their own: with this one left open, the receiver would never see the last of them go.
         drop(done);
         let outcome = in_order(&results, &queue, on_cell, stop);
         queue.stopped.store(true, Ordering::Relaxed);
@@ -123,6 +125,7 @@ fn in_order<R, E>(
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
         }
+        // Cells are handed on in their order, so that files do not depend on which thread was faster.
         while let Some(result) = early.remove(&place) {
             on_cell(result?);
             place += 1;

@@ -35,6 +35,7 @@ pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devic
             let devices = (batch.len() as u64 + 1) * u64::from(options.samples);
             mtu(batch[0]) == mtu(*cell) && devices <= max_devices && links.len() <= MAX_LINKS
         };
+        // Only the last batch: cells keep their order, in which the results are written.
         match batches.last_mut().filter(fits) {
             Some(batch) => batch.push(*cell),
             None => batches.push(vec![*cell]),
@@ -47,6 +48,7 @@ pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devic
 pub(super) fn check_open_files(options: &Options, plan: &Plan) -> Result<(), RunError> {
     let limit = OpenFiles::raise().map_err(EmulationError::doing("raise the limit of open files"))?;
     let devices = plan.overlapping_devices(options);
+    // 64 for what the program itself has open: the folder's files, the link, the pipes.
     let needed = devices * 2 + 64;
     if needed <= limit {
         return Ok(());
@@ -84,6 +86,7 @@ pub(super) fn figures(
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
     let keys = run.key_log.text();
+    // With offload the packets are as the host handed them over, larger than the MTU: a reader of the capture must know that.
     let about = match options.sending.offload {
         true => BEHIND_OFFLOAD,
         false => AT_ENTRY,

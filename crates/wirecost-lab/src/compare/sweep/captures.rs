@@ -38,6 +38,7 @@ pub(super) fn write_part(
 
 fn write_packets(path: &Path, planned: &PlannedCell, result: &CellResult) -> io::Result<()> {
     let mut packets: Vec<&SimulatedPacket> = result.packets.iter().collect();
+    // Samples are simulated one after the other, each with a start of its own: by device, times would jump back.
     packets.sort_by_key(|packet| packet.packet.entered);
     let mut capture = writer(path, &result.keys)?;
     let mut comment = String::new();

@@ -63,6 +63,7 @@ impl Fit<'_> {
             .iter()
             .map(|value| match value {
                 Value::Null => Ok(None),
+                // JSON has no infinity.
                 Value::String(word) if word == "never" => Ok(Some(f64::INFINITY)),
                 other => other
                     .as_f64()

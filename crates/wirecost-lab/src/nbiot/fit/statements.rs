@@ -93,6 +93,7 @@ pub fn statements_in(
 
 /// The parameter that separates two groups of settings best.
 fn separation(yes: &[&TriedSetting], no: &[&TriedSetting], free: &FreeParameters) -> Option<Separation> {
+    // One setting alone differs from the others in every parameter.
     if yes.len().min(no.len()) < LEAST {
         return None;
     }
@@ -109,8 +110,10 @@ fn separation(yes: &[&TriedSetting], no: &[&TriedSetting], free: &FreeParameters
             larger: larger(&places(yes), &places(no)),
         }
     });
+    // 0.5 is chance; 0 separates as well as 1, in the other direction.
     let strength = |one: &Separation| (one.larger - 0.5).abs();
     each.reduce(|best, one| {
+        // Strictly: of equal ones the first is kept, so that the answer does not change from run to run.
         if strength(&one) > strength(&best) {
             one
         } else {

@@ -30,6 +30,7 @@ where
 
     fn try_connect(&mut self, index: usize) -> io::Result<()> {
         let slot = &mut self.slots[index];
+        // Before it connects, so that a failure also has a number of its own, and a late event of it is not taken for one of the next.
         slot.flows += 1;
         let target = slot.target;
         match self.targets[target as usize].transport {

@@ -33,6 +33,7 @@ where
         if !received.is_empty() {
             self.setting.used(index, now);
         }
+        // Borrowed from `self` for the loop below, and put back after it: one buffer for all devices.
         let mut out = std::mem::take(&mut self.out);
         loop {
             out.clear();
@@ -58,6 +59,7 @@ where
         }
         self.out = out;
         let waiting = self.pending.datagrams.len() >= MOST_WAITING;
+        // A load sends what several inputs gave in one call. A measurement of one device sends each output when it is made.
         if S::EXACT || waiting || self.pending.stream.len() >= UNSENT_LIMIT {
             self.flush(index);
         }

@@ -108,7 +108,10 @@ where
         match readable {
             Readable::Bytes(len) => {
                 self.received(index, &buffer[..len]);
+                // The bytes may have made the endpoint close the connection.
                 self.drop_closed(index);
+                // A read that did not fill the buffer has emptied the socket: a further one would only return EAGAIN. After the end of the
+                // connection nothing more is reported, so that everything is read.
                 len == buffer.len() || to_the_end
             }
             Readable::Nothing => false,
@@ -173,6 +176,7 @@ where
     /// Receives on a shared socket and passes each datagram to its device.
     pub(super) fn receive_shared(&mut self, shared: usize) {
         let mut received = self.received.take().unwrap_or_default();
+        // A socket that is never empty would keep the timers and all other devices waiting.
         let is_unread = (0..READS_PER_TURN).all(|_| {
             let filled = received.fill(&self.shared[shared].socket);
             let (count, is_full) = filled.unwrap_or_else(|error| {
@@ -230,6 +234,7 @@ where
             match stream.read(&mut buffer) {
                 Readable::Bytes(len) => self.received(index, &buffer[..len]),
                 Readable::Reset(reason) => break reason,
+                // The write failed first, and its reason is the better one: the end of the data is only its consequence.
                 Readable::Nothing | Readable::PeerClosed => break refusal,
             }
         };

@@ -64,6 +64,7 @@ pub(super) struct Shared {
 impl<E> Slot<E> {
     /// A new device. Devices with the same target share its entry in `targets`.
     pub(super) fn new(endpoint: E, target: Target, targets: &mut Vec<Target>) -> Self {
+        // A hundred thousand devices have a handful of targets: an address in each would be the largest part of a device.
         let known = targets.iter().position(|known| *known == target);
         let index = known.unwrap_or_else(|| {
             targets.push(target);

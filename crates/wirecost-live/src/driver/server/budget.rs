@@ -147,6 +147,7 @@ where
         let held = held.and(Held::incomplete(waiting));
         let held_before = flow.holding.bytes;
         self.budget.set(id, &mut flow.holding, held);
+        // Only what has grown can have passed the limit.
         if held.bytes > held_before {
             self.keep_budget();
         }
@@ -180,6 +181,7 @@ where
         if self.at_hand == Some(id) {
             self.answer = Vec::new();
         }
+        // Ended later: an endpoint that is in a call must not lose its flow under its hands.
         self.doomed.push(id);
         self.observer.ended(peer, bytes, why);
     }

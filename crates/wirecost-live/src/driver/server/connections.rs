@@ -64,6 +64,7 @@ where
         connection.is_unread = false;
         let to_the_end = std::mem::take(&mut connection.to_the_end);
         self.at_hand = Some(flow);
+        // A short turn cannot handle 64 KiB: the rest would have to be kept.
         let few = (!self.on_link && turn < TURN_TIME).then_some(FEW_BYTES);
         let most = few.map_or(buffer.len(), |few| few.min(buffer.len()));
         let buffer = &mut buffer[..most];
@@ -135,6 +136,7 @@ where
         }
         match stream.read(buffer) {
             Readable::Bytes(len) => {
+                // A peer that sends is not stalled, however slow it is.
                 self.note_moved(flow);
                 let taken = self.pass(service, flow, &buffer[..len])?;
                 if taken < len {
@@ -211,6 +213,7 @@ where
     /// go out together, and so does the output for other connections in one turn. Returns whether too much is unsent
     /// from then on.
     pub(super) fn transmit_stream(&mut self, flow: FlowId, out: &Buffer) -> bool {
+        // One write for all answers to one read. On the link each is measured by itself.
         if self.at_hand == Some(flow) && !self.on_link {
             self.answer.extend_from_slice(out.bytes());
             return self.answer.len() >= UNSENT_LIMIT && self.send_answer(flow);
@@ -330,6 +333,7 @@ where
             connection.stream.abort();
             return self.drop_connection(flow);
         }
+        // The FIN leaves after the output that is still queued.
         connection.stream.request_fin();
         let is_lost = connection.stream.flush(self.writing).is_err();
         if self.on_link && is_lost {
@@ -356,6 +360,7 @@ where
         };
         self.budget.remove(flow, &gone.holding);
         if self.at_hand == Some(flow) {
+            // The next connection would otherwise send what was meant for this one.
             self.answer.clear();
             self.at_hand = None;
         }
@@ -395,6 +400,7 @@ where
             }
             self.lingering.pop_front();
             match self.flows.connection_mut(flow) {
+                // It still takes bytes, slowly: a long answer over a slow link is no reason to cut it.
                 Some(connection) if connection.stream.unsent() < unsent => self.linger(flow),
                 Some(_) => self.lost(flow, ResetReason::TimedOut)?,
                 None => {}

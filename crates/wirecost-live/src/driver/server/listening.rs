@@ -68,12 +68,14 @@ pub(super) fn listen<E>(
 ) -> io::Result<Running<E>> {
     let token = Token(LISTENERS + index);
     let address = service.address;
+    // "Address already in use" alone does not say which of several ports it is.
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
     let listener = match service.transport {
         Transport::Stream => {
             let mut listener = listen_at(address, port == Port::Shared).map_err(named)?;
             poll.registry()
                 .register(&mut listener, token, Interest::READABLE)?;
+            // Port 0 asks the kernel for a free one.
             service.address = listener.local_addr()?;
             Listener::Tcp(listener)
         }

@@ -60,6 +60,7 @@ impl Connect {
                     .filter_map(|group| Some((group.first, schedule(rate, group, of)?.peekable())))
                     .collect(),
             ),
+            // In reverse, because they are taken from the end.
             None => Pace::Free(groups.iter().flat_map(devices).rev().collect()),
         };
         Self {

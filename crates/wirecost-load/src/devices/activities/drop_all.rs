@@ -49,12 +49,14 @@ impl Activity for DropAll {
             match part.connections.state(device) {
                 State::Up => {
                     let wills = self.wills.of_device(device);
+                    // A subscriber's own will goes to nobody who counts it.
                     if device < part.senders {
                         part.tracker.now(now).deliveries.expected += u64::from(wills);
                     }
                     part.connections.abort(device, self.reset);
                 }
                 State::Connecting | State::Closing => part.connections.abort(device, self.reset),
+                // It may be waiting for its next attempt, and would come back in the middle of the phase.
                 State::Down => part.connections.stay_down(device),
             }
         }

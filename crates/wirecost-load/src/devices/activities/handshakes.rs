@@ -89,13 +89,16 @@ impl Handshakes {
 
     /// Offers the handshakes that are due. Returns the time of the next one.
     fn offer(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
+        // Bounded: a generator that is behind would offer for ever, and no answer would be read.
         for _ in 0..ARRIVALS_PER_TURN {
             let (device, intended) = self.flow.next_arrival(self.begins)?;
+            // Before it is due: it says how far the schedule is known, also if nothing more is offered.
             part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
             self.flow.advance();
+            // Otherwise the handshake before is what it waits for, and not the generator.
             let free = part.connections.state(device) == State::Down && self.attempts.is_free(device);
             self.attempts
                 .offer(device, intended, now, free, &mut part.tracker);

@@ -236,6 +236,7 @@ impl Activity for Publish {
             self.offer_if_closed(part, device, context.now);
             let command = part.send(device, self.asked.kind, context.now);
             if let (Some(_), Some(renewing)) = (&command, self.renewing.get_mut(device)) {
+                // Only once it sends: until then it may be asked again, and would renew twice.
                 *renewing = false;
             }
             return command;

@@ -68,6 +68,7 @@ impl Activity for Reconnect {
                 if part.connections.state(device) != State::Down {
                     continue;
                 }
+                // From the time at which all were to come back: a storm is measured from its begin.
                 self.attempts.offer(device, self.at, now, true, &mut part.tracker);
                 self.attempts.begin(device, now, &mut part.tracker);
                 part.connections.was_lost(device);
@@ -75,6 +76,7 @@ impl Activity for Reconnect {
             }
         }
         if now >= self.until {
+            // Each attempt needs an end, also those that would succeed a moment later.
             self.attempts.abandon_all(NOT_BACK, &mut part.tracker);
             return None;
         }

@@ -81,6 +81,7 @@ impl Attempts {
         };
         self.outstanding -= 1;
         let response = now.saturating_since(intended);
+        // From the intended time: whoever waits does not care on which side the wait was.
         let late = response > tracker.rules().timeout;
         let interval = tracker.now(intended);
         record(&mut interval.response_time, response);

@@ -103,6 +103,7 @@ pub fn phases(
                 .collect()
         }
         Shape::Replay(offer) => replay(*offer, connect(Who::All), arrive, options.timeout),
+        // Subscribers come last: what they then receive can only be from the server's store.
         Shape::Retained(offer) => vec![
             connect(Who::Senders),
             Phase::Publish(*offer),

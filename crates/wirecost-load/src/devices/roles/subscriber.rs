@@ -178,6 +178,7 @@ impl Subscribers {
             return;
         };
         match event {
+            // Whether the session is there is not known before the CONNACK.
             Event::MaySend => subscriber.came_up(false, now),
             Event::Ready { session_present } if !subscriber.is_asking() => {
                 subscriber.came_up(*session_present, now);
@@ -210,6 +211,7 @@ impl Subscribers {
         let Some(subscriber) = self.subscriber(device) else {
             return;
         };
+        // Taken before the state changes below.
         let is_first = subscriber.state != SubscriptionState::Subscribed && !subscriber.resumed;
         subscriber.state = SubscriptionState::Subscribed;
         let next = subscriber

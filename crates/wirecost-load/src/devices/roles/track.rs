@@ -34,7 +34,9 @@ impl Track {
         if ahead == 0 {
             return ArrivalOrder::Duplicate;
         }
+        // Serial number arithmetic (RFC 1982): less than half of the numbers ahead is newer, so that numbers may wrap.
         if ahead < 1 << 31 {
+            // A jump of 64 or more leaves nothing of the window; such a shift would overflow.
             self.arrived = match self.arrived.checked_shl(ahead) {
                 Some(arrived) => arrived | 1,
                 None => 1,

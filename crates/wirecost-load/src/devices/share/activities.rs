@@ -128,6 +128,7 @@ impl Share {
                 },
             ),
         ];
+        // Each group is named by the choice that leaves it out.
         let groups = groups.into_iter().filter(|(without, _)| *without != who);
         let groups: Vec<Group> = groups.map(|(_, group)| group).collect();
         let of = match who {
@@ -143,11 +144,13 @@ impl Share {
         let closed = matches!(offer.arrivals, Arrivals::Closed);
         let per_message = self.options.connection == Connection::PerMessage;
         let at_most = self.options.stack.application.most_in_flight();
+        // An open loop sends whatever happens to earlier messages: a limit would let a slow server slow the offer (coordinated omission).
         let asked = self.options.inflight.unwrap_or(if closed { 1 } else { u32::MAX });
         Box::new(Publish::new(Publishing {
             offer: *offer,
             devices: self.devices.clone(),
             of: self.options.clients,
+            // A connection per message has one message, whatever was asked.
             inflight: match per_message {
                 true => 1,
                 false => asked.min(at_most),
@@ -160,6 +163,7 @@ impl Share {
             trace: self.options.trace.clone().filter(|_| kind == Kind::Message),
             matching: match kind {
                 Kind::Message => Matching::in_phase(&self.options, self.devices.clone(), index),
+                // A request is answered to its sender; no subscriber receives it.
                 Kind::Request => Matching::Same(0),
             },
             rng: self.arrivals(index),

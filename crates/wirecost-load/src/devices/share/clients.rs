@@ -62,6 +62,7 @@ impl Share {
             start: options.start,
             pipelined_connect: options.pipelined_connect,
             amqp_frame_size: frame_bytes(options.amqp_frame_size),
+            // A load counts messages, not the bytes of each layer: to describe received bytes would only cost CPU time.
             describes_received: false,
             polls: prefix == SUBSCRIBER && options.poll().is_some(),
             session: identities.session(device, entry, options).map(Box::new),
@@ -108,6 +109,7 @@ impl Identities {
         };
         let of_entry = entry.map(|entry| (entry.user.clone(), entry.password.clone()));
         let session = Session {
+            // A device of the roster has its own user, which stands above one for all.
             login: of_entry.or_else(of_pattern),
             will: self.will.as_ref().map(|(topic, payload)| Will {
                 topic: of_device(topic),

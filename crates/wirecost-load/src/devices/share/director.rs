@@ -121,6 +121,7 @@ impl Share {
             senders: self.options.clients,
             mark: self.destination.mark,
             // Recorded values have no stamps.
+            // Without a mark of the run the messages of other programs look like our own.
             tells_others: stamped && self.destination.mark != 0 && self.options.trace.is_none(),
             will_bytes: self.options.will.as_ref().map(|will| will.payload.len() as u64),
             clock_start_ns: origin.monotonic_ns,

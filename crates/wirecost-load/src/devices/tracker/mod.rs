@@ -159,6 +159,7 @@ impl MessageTracker {
     /// if not, its wait from now on is not the generator's lag. If too many messages are outstanding, it fails.
     pub fn offer(&mut self, device: usize, intended: Instant, now: Instant, free: bool) {
         let key = self.intervals.key_of(intended);
+        // A server that answers nothing would otherwise fill the memory, and the kernel would end the run without figures.
         if self.records.len() >= self.most_outstanding {
             let interval = self.intervals.interval(key);
             interval.outcomes.offered += 1;
@@ -167,8 +168,10 @@ impl MessageTracker {
         }
         let queue = &mut self.devices[device];
         let number = queue.number;
+        // Numbers of a device may wrap in a long load; the receiver compares them by serial number arithmetic.
         queue.number = number.wrapping_add(1);
         let mut message = Record::new(device as u32, number, intended, key);
+        // The wait for a device that is busy is the server's or the connection's doing, not the generator's.
         message.held_back = !free;
         self.records.insert(message, &mut queue.waiting);
         let interval = self.intervals.interval(key);
@@ -201,6 +204,7 @@ impl MessageTracker {
             intended: message.intended,
             message: 0,
         };
+        // Its wait was that for a busy device, which is no lateness of the generator.
         if !message.held_back {
             let interval = self.intervals.interval(message.interval);
             record(&mut interval.schedule_lag, now.saturating_since(message.intended));
@@ -261,6 +265,7 @@ impl MessageTracker {
         let interval = self.intervals.interval(message.interval);
         record(&mut interval.response_time, response);
         record(&mut interval.service_time, now.saturating_since(sent));
+        // Response time runs from the intended send, so that a late generator or a full queue cannot make a message look timely.
         let late = response > self.rules.timeout;
         let behind = self.intervals.is_behind(message.intended, now);
         self.intervals.interval(message.interval).worked_off += u64::from(behind && !late);

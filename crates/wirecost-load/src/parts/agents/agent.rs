@@ -103,6 +103,7 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
         return Ok(Ended::Interrupted);
     };
     (context.note)(&format!("agent {number} of the load at {}", file.coordinator));
+    // Until it was let in, an agent reads short lines only: anybody may have answered at that address.
     lines.trust();
     let mut agent = Agent {
         channel,
@@ -110,6 +111,7 @@ pub fn run(file: &JoinFile, context: AgentContext<'_>) -> Result<Ended, AgentErr
     };
     let ended = agent.serve(&mut lines, context.interrupted);
     agent.channel.close();
+    // Also after an error: the devices of a coordinator that is gone would go on with their load.
     agent.end_job();
     ended.map_err(|error| AgentError::Gone {
         coordinator: file.coordinator.clone(),
@@ -136,6 +138,7 @@ fn enter(
             Ok(entered) => return Ok(entered),
             // The interruption ended the attempt.
             Err(_) if (context.interrupted)() => return Ok(None),
+            // A cut connection may only have made room for others (at most 64 enter at once); a refusal is final and is not tried again.
             Err(Failed::Cut(_)) if began.elapsed() + pause < PATIENCE => {}
             Err(Failed::Cut(reason)) => return Err(unreachable(file, &reason)),
             Err(Failed::Final(error)) => return Err(error),
@@ -199,11 +202,13 @@ fn join(
     Entropy::system()
         .fill(&mut bytes)
         .map_err(|error| Failed::Final(error.into()))?;
+    // A new nonce for each attempt: the coordinator lets none in twice, so that a recorded first message is worth nothing.
     let nonce: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let proof = file.secret.proof(&nonce);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let join = Join {
         version: context.version.to_owned(),
+        // The secret itself never leaves the agent: only who has it can make the proof of this nonce.
         proof,
         nonce,
         name: context.name.clone(),
@@ -262,6 +267,7 @@ impl Agent {
                 return Ok(Ended::Interrupted);
             }
             let Some((line, received_ns)) = lines.next(LOOK)? else {
+                // The coordinator asks for the clock every second: silence is a network that is gone, which TCP reports much later.
                 if lines.silence() >= SILENCE {
                     return Err(ChannelError::Silent(SILENCE));
                 }
@@ -320,6 +326,7 @@ impl Agent {
             at_ns,
             shift_ns,
         } = message
+            // The order comes once for each part; the first one is enough to tell how late the order reached this agent.
             && running.inboxes.keys().next() == Some(&part)
         {
             let own_ns = at_ns.saturating_add_signed(running.offset_ns.saturating_add(shift_ns));
@@ -355,6 +362,7 @@ impl Agent {
         let (outbox, heard) = channel();
         let (inboxes, threads) =
             worker::start(shares.collect(), &outbox).map_err(|error| error.to_string())?;
+        // Each part has its own end of the channel: with this one left open, the passing thread would never see the last one close.
         drop(outbox);
         let channel = Arc::clone(&self.channel);
         let passing = thread::Builder::new().name("parts".into());
@@ -364,6 +372,7 @@ impl Agent {
             threads,
             passing: passing.map_err(|error| error.to_string())?,
             awake: KeepAwake::hold(),
+            // What other programs used is the difference to this reading.
             before: MachineLoad::read(),
             offset_ns,
         })

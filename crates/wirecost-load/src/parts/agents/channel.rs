@@ -79,7 +79,9 @@ impl Channel {
         clock: Clock,
         patience: Duration,
     ) -> Result<(Arc<Self>, Lines), ChannelError> {
+        // The Nagle algorithm (RFC 896) would hold a question back until the last one is acknowledged, and spoil the clocks' comparison.
         stream.set_nodelay(true)?;
+        // A peer that reads nothing would otherwise block the thread that tells all others to begin.
         stream.set_write_timeout(Some(WRITING))?;
         let channel = Arc::new(Self {
             session: Mutex::new(session),
@@ -91,6 +93,7 @@ impl Channel {
             channel: Arc::clone(&channel),
             stream,
             chunk: vec![0; CHUNK],
+            // Anyone can connect: until a peer has proved that it has the secret, it may not fill the memory.
             buffer: LineBuffer::new(FIRST_LINE),
             stamp_ns: 0,
             heard: Instant::now(),

@@ -146,10 +146,13 @@ impl Gathering {
         };
         let listener = TcpListener::bind(listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
+        // Port 0 asks the kernel for a free one, which is known only now.
         let address = listener.local_addr().map_err(refused)?;
+        // The agents pin this certificate, made for this run: no authority has to vouch for a coordinator by any name.
         let identity = Identity::generate(&Authority::generate()?)?;
         let secret = Secret::generate()?;
         let file = JoinFile {
+            // Behind a NAT, or listening on every interface, the bound address is not the one that agents can dial.
             coordinator: coordinator.map_or_else(|| address.to_string(), str::to_owned),
             pin: Pin::from_identity(&identity),
             secret: secret.clone(),
@@ -233,6 +236,7 @@ impl Gathering {
             let most_ns = crate::nanos(most_error);
             if error_ns > most_ns {
                 let agent = member.title();
+                // Delays between agents would contain the error: better no load than wrong delays.
                 return Err(AgentsError::Clock {
                     agent,
                     error_ns,
@@ -252,6 +256,7 @@ impl Gathering {
         for refused in inside.refused.drain(..) {
             note(&refused);
         }
+        // One that has gone must not be counted: the load would wait for its part.
         inside.members.retain(|member| {
             let loss = member.loss();
             if let Some(loss) = &loss {
@@ -384,6 +389,7 @@ impl Entrance {
                 channel.send(to_line(&ToAgent::Welcome {
                     number: member.number,
                 }))?;
+                // From here on its lines may be long: intervals with histograms are.
                 lines.trust();
                 Ok(Some((member, lines)))
             }
@@ -410,6 +416,7 @@ impl Entrance {
             return Err(reason);
         }
         let is_free = |number: &u32| inside.members.iter().all(|member| member.number != *number);
+        // The number of one that has gone before the beginning is given again, so that numbers stay below the number of agents.
         let number = (1..=self.asked).find(is_free).unwrap_or(self.asked);
         let member = Member::new(
             number,
@@ -424,9 +431,11 @@ impl Entrance {
     }
 
     fn check(&self, inside: &mut Inside, join: &Join) -> Result<(), String> {
+        // First of all: a stranger without the secret must not learn the version or who else takes part.
         if !self.secret.is_proven(&join.nonce, &join.proof) {
             return Err("it does not have the secret of this run; its join file is of another one".into());
         }
+        // Jobs and messages have no version of their own; another build could read them differently and count something else.
         if join.version != self.version {
             return Err(format!(
                 "it is wirecost {}, and the coordinator is {}; both must be the same",
@@ -434,6 +443,7 @@ impl Entrance {
                 self.version
             ));
         }
+        // A nonce that comes again is a recorded message sent again.
         if !inside.nonces.insert(join.nonce.clone()) {
             return Err("its secret has been used".into());
         }
@@ -443,6 +453,7 @@ impl Entrance {
                 self.asked, self.asked
             ));
         }
+        // Warnings name agents by these names; two of one name could not be told apart.
         let is_double = |member: &Arc<Member>| join.name.is_some() && member.name == join.name;
         if let Some(other) = inside.members.iter().find(|member| is_double(member)) {
             return Err(format!(

@@ -97,6 +97,7 @@ impl Agents {
     ) -> Result<Vec<Vec<Share>>, AgentsError> {
         let devices = options.clients.saturating_add(options.receivers());
         let agents = self.members.len();
+        // An agent without a device would have nothing to do, and its shares would be empty.
         if (devices as usize) < agents {
             return Err(AgentsError::FewDevices {
                 agents,
@@ -107,6 +108,7 @@ impl Agents {
             options,
             &self.members.iter().map(|member| member.cpus).collect::<Vec<_>>(),
         );
+        // Devices are split by loops, not by agents: an agent with more CPUs has more devices.
         let mut all = Share::split(&Arc::new(options.clone()), destination, loops.iter().sum()).into_iter();
         let shares: Vec<Vec<Share>> = loops
             .iter()
@@ -114,6 +116,7 @@ impl Agents {
             .collect();
         for (member, shares) in self.members.iter().zip(&shares) {
             let devices: u64 = shares.iter().map(|share| u64::from(share.count())).sum();
+            // Said before the load: an agent without file descriptors would report failed connects, which say nothing about the server.
             if devices > member.sockets && !options.shared_socket {
                 return Err(AgentsError::Devices {
                     agent: member.title(),
@@ -130,6 +133,7 @@ impl Agents {
         let (outbox, incoming) = channel();
         let mut tell: Vec<Tell> = Vec::new();
         self.compare_now();
+        // Between two agents both errors count: hence twice the largest below.
         let errors = self.members.iter().filter_map(|member| member.known());
         let largest_ns = errors.map(|known| known.error_ns()).max().unwrap_or(0);
         // Clocks may drift until the next phase.
@@ -143,8 +147,10 @@ impl Agents {
         }
         let members = Arc::clone(&self.members);
         let lead = move || {
+            // The order names a time on each agent's clock, by the newest offset.
             compare_now(&members);
             let longest = members.iter().map(|member| member.exchanges().1).max();
+            // The order to the farthest agent takes up to one exchange.
             LEAD + Duration::from_nanos(longest.unwrap_or(0))
         };
         Parts::new(tell, incoming, Vec::new(), || {})

@@ -35,6 +35,7 @@ impl LineBuffer {
     /// # Errors
     /// It is too long, or no text. The buffer is of no more use.
     pub fn take(&mut self) -> Result<Option<String>, NotALine> {
+        // What was searched before has no line end. To search it again with each read would take time by the square of the line's length.
         let new = self.said.get(self.searched..).unwrap_or_default();
         let end = new
             .iter()

@@ -122,6 +122,7 @@ impl Member {
             number,
             name: join.name,
             address,
+            // An agent may not know its CPUs, and zero loops would have no devices.
             cpus: join.cpus.max(1),
             sockets: join.sockets,
             channel,
@@ -175,6 +176,7 @@ impl Member {
         state.heard_ns = heard_ns;
         state.spent = spent;
         let (asked, sent_ns) = state.asked;
+        // The answer to an earlier round has another send time: as an exchange of this one it would shift the clock.
         if question != asked || state.left == 0 {
             return;
         }
@@ -305,6 +307,7 @@ impl Member {
         let offset_ns = state.offsets.known().map_or(0, |known| known.offset_ns());
         let from_ns = now_ns(&self.clock);
         let alive: BTreeSet<u32> = shares.iter().map(|share| share.number).collect();
+        // An agent may be lost between two loads: its parts are then told lost at once, or the load would wait for them.
         let loss = state.loss.clone();
         state.job = Some(JobState {
             outbox: outbox.clone(),
@@ -345,6 +348,7 @@ impl Member {
             let Some(job) = &mut state.job else {
                 return;
             };
+            // All parts of an agent begin a phase by one offset, that of the first: they would otherwise begin at different times.
             let known = job.use_.begun.iter().find(|begun| begun.phase == *phase);
             let begun = known.copied().unwrap_or(Begun {
                 phase: *phase,

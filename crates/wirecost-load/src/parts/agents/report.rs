@@ -141,6 +141,7 @@ fn without_delays(outcome: &mut LoadOutcome, error_ns: u64) -> Option<Warning> {
             .filter_map(|interval| interval.one_way_delay.as_ref())
             .for_each(|own| delays.merge(own));
         let median = delays.quantile(0.5);
+        // The error of the clocks shifts every delay by the same amount: against a short median it decides the figure.
         if !delays.is_empty() && error_ns as f64 > median as f64 * ERROR_SHARE {
             intervals
                 .iter_mut()

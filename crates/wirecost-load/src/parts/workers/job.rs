@@ -66,6 +66,7 @@ impl Job {
             return Self::default();
         };
         Self {
+            // The worker needs the secrets to connect. The pipe, or the encrypted channel to an agent, is the only reader.
             load: Resolved::new(&first.options, Secrets::Shown).to_json(),
             credentials: first
                 .options

@@ -32,14 +32,17 @@ impl Layout {
         let devices = u64::from(options.clients) + u64::from(subscribers);
         // On an emulated link each device has its own address.
         if options.link.is_none() {
+            // To one address and port, a source address has as many connections as it has ephemeral ports.
             limits.check_ports(devices, address, &sources_of(options, address, options.clients))?;
         }
+        // Devices that share a socket need no file descriptor each.
         let needed = if options.shared_socket {
             1
         } else {
             limits.processes(devices)?
         };
         let asked = options.processes.map_or(needed, u64::from).max(1);
+        // A process may not open more files than its limit: with fewer processes some devices would have no socket.
         if asked < needed {
             return Err(limits.too_few_processes(devices, asked));
         }
@@ -49,6 +52,7 @@ impl Layout {
                 && options.stack.transport() == Transport::Stream;
             limits.check_files(devices, 1 + u64::from(has_target))?;
         }
+        // A process without a device would only take memory.
         let processes = asked.min(devices.max(1));
         let loops = options
             .threads

@@ -158,6 +158,7 @@ impl OutputReader {
                 ));
                 break;
             };
+            // A part that has said its last message is not missed when the process ends.
             if matches!(message, FromPart::Finished { .. } | FromPart::Failed { .. }) {
                 self.alive.remove(&part);
             }
@@ -167,6 +168,7 @@ impl OutputReader {
         if self.alive.is_empty() {
             return;
         }
+        // A part that says nothing more would keep the coordinator waiting until the end of the phase and its grace.
         let reason = reason.unwrap_or_else(|| self.death());
         for part in self.alive {
             let reason = reason.clone();

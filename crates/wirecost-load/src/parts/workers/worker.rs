@@ -37,6 +37,7 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
     let (outbox, heard) = channel();
     thread::scope(|scope| {
         let (inboxes, loops) = start(shares, &outbox)?;
+        // The parts have their own ends: with this one left open, `say_all` would wait for ever.
         drop(outbox);
         scope.spawn(move || say_all(&heard, words));
         for line in lines.map_while(Result::ok) {
@@ -46,6 +47,7 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
                 inbox.put(message);
             }
         }
+        // The coordinator has gone, perhaps killed: no device may go on sending.
         inboxes.values().for_each(|inbox| inbox.put(ToPart::Quit));
         // A part that panicked has sent no last message, and the coordinator notices that.
         loops.into_iter().for_each(|thread| drop(thread.join()));

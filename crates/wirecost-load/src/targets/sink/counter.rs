@@ -114,6 +114,7 @@ impl ServiceObserver<Server> for Counter {
             let stamp = front.stamp().filter(|stamp| stamp.intended_ns <= monotonic_ns);
             let stamp = stamp.filter(|_| counts.stamps.is_some());
             let intended_ns = stamp.map_or(monotonic_ns, |stamp| stamp.intended_ns);
+            // By the intended time, not by the arrival: a message that queued across the border belongs to the phase that offered it.
             let is_earlier = intended_ns < counts.phase.from_ns;
             let is_warm_up = counts.phase.has_warm_up && is_earlier;
             counts.warm_up.arrived += u64::from(is_warm_up);

@@ -72,6 +72,7 @@ impl SinkReport {
         self.payload_bytes += payload_bytes;
         self.unstamped += unstamped;
         self.warm_up += *warm_up;
+        // All fields are named above, so that a new count cannot be forgotten here.
         self.worked_off += worked_off;
         self.duplicates = add(self.duplicates, *duplicates);
         self.out_of_order = add(self.out_of_order, *out_of_order);

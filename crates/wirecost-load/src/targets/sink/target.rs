@@ -80,12 +80,14 @@ pub fn serve(commands: impl BufRead, mut answers: impl Write) -> Result<(), Serv
         }
     };
     for command in commands {
+        // An ended server would answer reports with its last counts, and look alive.
         if target.serving.is_finished() {
             return Err(target.end());
         }
         match command.as_str() {
             REPORT => write(&mut answers, &Answer::Report(Box::new(target.report())))?,
             USAGE => write(&mut answers, &Answer::Usage(target.usage()))?,
+            // Also the end of the input ends the target, so that it does not outlive a generator that was killed.
             QUIT => break,
             other => match other.strip_prefix(PHASE).map(serde_json::from_str) {
                 Some(Ok(phase)) => target.counter.begin_phase(&phase),
@@ -112,6 +114,7 @@ struct Target {
 fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
     let options = &shard.options;
     let stack: Stack = options.stack.parse()?;
+    // The soft limit is usually 1,024; each connection needs a file descriptor.
     OpenFiles::raise()?;
     if let Some(cpu) = options.cpu {
         priority::keep_to_cpu(cpu).map_err(|source| ServeError::Cpu { cpu, source })?;
@@ -119,6 +122,7 @@ fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
     let clock = Clock::start();
     // The first process makes the credentials of all processes.
     let credentials = match &shard.credentials {
+        // Processes of one port: a device may reach any of them, and trusts one certificate.
         Some(portable) => portable.unpack(clock.epoch())?,
         None => Credentials::generate_of_kind(options.handshake.kind(), clock.epoch(), false)?,
     };

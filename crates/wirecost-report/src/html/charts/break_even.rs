@@ -181,6 +181,7 @@ impl Cost {
         let alike = summary.cells.iter().filter(is_alike);
         let mut points: Vec<(u64, Estimate)> = alike.filter_map(of_life).collect();
         points.sort_by_key(|(n, _)| *n);
+        // Both engines may have lived the same life: two points above one another draw a vertical line.
         points.dedup_by_key(|(n, _)| *n);
         (!points.is_empty()).then_some(Self::Lives(points))
     }
@@ -255,9 +256,12 @@ fn crossings(a: &Cost, b: &Cost) -> Vec<(f64, Option<u64>, [f64; 2])> {
                 each: other_each,
             },
         ) => {
+            // Parallel curves make this infinite or no number, and neither is in the range below.
             let at = (fixed - other_fixed) / (other_each.value - each.value);
             // The curve that falls below has the more expensive connection.
+            // Judged by the intervals: a difference within them is noise, and so would be the crossing.
             let falls_below = fixed > other_fixed && each.against(other_each) == Judgement::Less;
+            // Below one message there is no connection, and beyond the axis there is no place for the mark.
             let is_shown = falls_below && (1.0..=MOST).contains(&at);
             is_shown
                 .then(|| {
@@ -285,6 +289,7 @@ fn crossings(a: &Cost, b: &Cost) -> Vec<(f64, Option<u64>, [f64; 2])> {
             };
             shared.windows(2).filter_map(falls_below).collect()
         }
+        // One is a curve, the other has points alone: a crossing between its points is not known.
         (Cost::Shared { .. }, Cost::Lives(_)) | (Cost::Lives(_), Cost::Shared { .. }) => Vec::new(),
     }
 }
@@ -300,6 +305,7 @@ fn chart(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str)
     let curve = |line: &Line| {
         let points = line.points();
         let marks = match &line.cost {
+            // Such a curve is computed and not measured at any point: a dot would claim that it is.
             Cost::Shared { .. } => Vec::new(),
             Cost::Lives(_) => points.iter().map(|at| dot(line, *at)).collect(),
         };

@@ -30,6 +30,7 @@ pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
         }),
     ];
     let count = columns.len() - usize::from(!any_again);
+    // Where all was acknowledged there is nothing to explain.
     let rows = run(summary).filter(|cell| has_exception(cell));
     let rows = rows.map(|cell| (name.tell(cell), cell));
     Grid::from_rows("How the offered messages ended", "cell", &columns[..count], rows)

@@ -38,11 +38,13 @@ impl Validity {
         for cell in &summary.cells {
             let (verdict, remarks) = remarks(cell);
             if verdict == "valid" && remarks.is_empty() {
+                // Counted alone: a long run would bury the few cells with a remark.
                 unremarkable += 1;
                 continue;
             }
             match kinds
                 .iter_mut()
+                // One cause, such as a busy machine, marks many cells with the same words.
                 .find(|kind| kind.0 == verdict && kind.1 == remarks)
             {
                 Some(kind) => kind.2.push(cell),

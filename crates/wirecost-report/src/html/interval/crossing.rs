@@ -55,8 +55,10 @@ fn crossings(a: &Line, b: &Line) -> Vec<(f64, f64)> {
     let shared: Vec<(f64, Estimate, Estimate)> = shared.collect();
     let cross = |pair: &[(f64, Estimate, Estimate)]| {
         let [from, to] = pair else { return None };
+        // In logarithms, as both axes are: the point has to lie where the drawn lines cross.
         let excess = |(_, a, b): &(f64, Estimate, Estimate)| (a.value / b.value).log10();
         let judged = |(_, a, b): &(f64, Estimate, Estimate)| a.against(b);
+        // Both ends have to differ beyond their intervals: else noise alone makes the lines cross.
         if (judged(from), judged(to)) != (Judgement::More, Judgement::Less) {
             return None;
         }

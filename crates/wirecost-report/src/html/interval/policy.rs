@@ -20,6 +20,7 @@ pub(crate) fn pays_off(summary: &Summary) -> Vec<String> {
     let of_slice = |slice: &super::Slice<'_>| -> Vec<String> {
         let lines = quantity.lines(&sweep, slice, &intervals);
         let crossings = Crossing::all(&lines);
+        // Between two stacks a crossing is an answer to another question, which the chart shows.
         let is_policy =
             |crossing: &&Crossing| lines[crossing.cheaper].contender == lines[crossing.dearer].contender;
         let crossed = crossings.iter().filter(is_policy);

@@ -66,6 +66,7 @@ fn carried(packets: &[&LadderPacket]) -> Vec<Carried> {
         let (label, phase) = (number::plain(&packet.label), phase(packet));
         let lost = usize::from(packet.delivered_ns.is_none());
         match all.last_mut() {
+            // A message in several packets is one thing for a reader; only neighbours, so that the order in time stays.
             Some(last) if last.label == label && last.phase == phase => {
                 last.times += 1;
                 last.lost += lost;

@@ -63,6 +63,7 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
             None => slots.push(next),
         }
     }
+    // The rows are in the order of their phases, and the first second of one may be the last of another.
     slots.sort_by(|a, b| a.span[0].total_cmp(&b.span[0]));
     (slots, step)
 }

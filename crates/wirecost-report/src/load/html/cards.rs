@@ -103,6 +103,7 @@ fn time(load: &Load) -> Card {
     };
     let standing = words::standing(load, phase, timed.kind);
     if standing == Standing::Refused {
+        // A large number on a card is quoted alone, without the remark that says it is wrong.
         return invalid(title, words::invalid_main(load).unwrap_or_default());
     }
     let quantile = |value: Option<u64>| words::time(value.map(|nanos| nanos as f64), standing);
@@ -154,6 +155,7 @@ fn outcomes(load: &Load) -> Card {
         .collect();
     Card {
         title: "Outcomes",
+        // Nothing offered is 0 %, not a division by zero.
         value: number::percent(good as f64 / outcomes.offered.max(1) as f64),
         unit: if outcomes.delivered > 0 {
             "delivered"
@@ -189,6 +191,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
     let valid: Vec<(&Load, &String)> = loads
         .iter()
         .zip(labels)
+        // The best of several must be one whose figures may be used: a target that loses messages is the fastest.
         .filter(|(load, _)| words::invalid_main(load).is_none() && load.not_run.is_none())
         .collect();
     let mut cards = vec![Card {

@@ -98,6 +98,7 @@ fn curves(points: &[Point]) -> Vec<Curve<'_>> {
         }
     }
     for curve in &mut curves {
+        // Runs end in any order, and a line through points out of order goes back and forth.
         curve.points.sort_by(|a, b| a.load.total_cmp(&b.load));
     }
     curves

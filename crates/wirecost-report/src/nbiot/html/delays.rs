@@ -129,6 +129,7 @@ impl Series {
 impl Delays {
     /// The delays of the first choice of curves: those of the network as given.
     pub(super) fn from_summary(summary: &NbiotSummary, choices: &[Choice<'_>]) -> Self {
+        // With a panel for each load, level and change the page would be many times as long.
         let choice = &choices[0];
         let mut controls = Controls::new("delay", 0);
         let loads = choice.loads();
@@ -190,7 +191,9 @@ fn chart(series: &[Series], name: &str, deadline_s: f64) -> LineChart {
         let steps = series.iter().flat_map(|series| &series.steps);
         steps.map(|[delay, _]| *delay)
     };
+    // A logarithmic axis needs a begin above zero, also without any delay.
     let least = delays().fold(1.0, f64::min);
+    // The deadline has to be in sight, also where all arrive long before it.
     let most = delays().fold(deadline_s * 1.5, f64::max);
     // A curve goes on to the right edge.
     let curve = |series: &Series| {

@@ -43,6 +43,7 @@ impl Maps {
     pub(super) fn from_summary(summary: &NbiotSummary, map: &DeviceMap) -> Option<Self> {
         let mut curves: Vec<String> = Vec::new();
         let mut loads: Vec<f64> = Vec::new();
+        // A change of the network stands in parentheses behind the stack; the map shows the network as given.
         for run in map.runs.iter().filter(|run| !run.stack.contains(" (")) {
             if !curves.contains(&name_of(run)) {
                 curves.push(name_of(run));
@@ -152,6 +153,7 @@ fn draw(map: &DeviceMap, run: &MappedRun, frame: &Frame, deadline_ms: f64) -> St
     for cell in &map.cells {
         svg.path("cell", &outline(frame, &cell.corners, [0.0; 2]), "");
     }
+    // One path for all marks of a kind: an element for each device makes the page too large to open.
     for (kind, symbol) in KINDS {
         let own = run.sample.devices.iter();
         let own = own.filter(|place| kind.holds(place, deadline_ms));

@@ -68,6 +68,7 @@ pub(super) fn study(summary: &NbiotSummary) -> [Quantity; 4] {
 /// How much of the cells is used.
 pub(super) fn usage() -> [Quantity; 4] {
     let share = |name, words: &str, of| Quantity {
+        // The same axis for each share, so that a carrier that is nearly idle looks so.
         ends: [Some(0.0), Some(100.0)],
         ..quantity((name, "%", 100.0, 1), words, of)
     };
@@ -106,6 +107,7 @@ pub(super) fn report() -> [Quantity; 4] {
     };
     [
         delay("Median delay", "Median delay", |point| {
+            // Of each seed by itself: only so is there a spread between seeds for the interval.
             over_seeds(point, |run| quantile_s(run.delays_ms.iter(), 0.5))
         }),
         delay("95 % delay", "95 % quantile of the delay", |point| {

@@ -55,6 +55,7 @@ fn shown(all: &[AirTransmission]) -> Option<Shown> {
         legend: channels
             .map(|(index, name)| (format!("k{index}"), name.to_owned()))
             .collect(),
+        // All, also beyond those drawn: nothing is to be lost to the room of the drawing.
         table: Some(table(all)),
         ..Shown::new(Figure::new(|width| draw(drawn, width), data(all)), words)
     })

@@ -74,6 +74,7 @@ pub(super) fn changes(choices: &[Choice<'_>]) -> Grid {
         for curve in changed {
             for point in &curve.points {
                 let name = format!("{}, {} at {}", choice.name, curve.label, load_words(point.load));
+                // A run that was cut off may lack the network as given at this load: then there is nothing to compare with.
                 rows.extend(given.at(point.load).map(|given| (name, (given, *point))));
             }
         }

@@ -63,6 +63,7 @@ fn carried(summary: &NbiotSummary, choice: &Choice<'_>) -> Option<String> {
     let (first, last) = (*loads.first()?, *loads.last()?);
     let knee = |curve: &Curve<'_>| {
         let carried = curve.points.iter();
+        // Up to the first that falls short: a higher load that serves enough again is chance.
         let carried = carried.take_while(|point| point.served.mean >= CARRIED);
         carried.last().map(|point| point.load)
     };
@@ -111,6 +112,7 @@ fn energies(choice: &Choice<'_>) -> Option<String> {
     };
     let [least_text, most_text] = [*least_mj, *most_mj].map(|energy| number::digits(energy, 3));
     let at = load_words(load);
+    // As they are shown: two numbers that look alike must not be called least and most.
     Some(match least_text == most_text {
         true => format!("At {at} a report takes {least_text} mJ over every stack (modelled)."),
         false => {

@@ -75,6 +75,7 @@ impl Running {
         if !elsewhere.names(stack) {
             return Err(format!("{url} does not name a server of {stack}"));
         }
+        // With the registered port the counterpart has its registered one. Of another port nothing follows.
         if url.port != url.scheme.port() {
             let at = url.by(other);
             return Err(format!(
@@ -127,6 +128,7 @@ impl Options {
             return Ok(());
         };
         let url = &running.url;
+        // A name may have addresses of both kinds, and the resolver chooses.
         let is_unnamed = self.ipv6 && url.host.parse::<std::net::Ipv6Addr>().is_err();
         let why = || format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
         refuse(About::Key("ipv6"), is_unnamed.then(why))?;
@@ -143,6 +145,7 @@ impl Options {
             .iter()
             .filter_map(|stack| running.port_of(*stack).err())
             .collect();
+        // Some stacks that the server does not speak become cells that say why; a run without any other has no figure.
         let is_none_left = reasons.len() == self.stacks.len();
         refuse(
             About::Key("target"),

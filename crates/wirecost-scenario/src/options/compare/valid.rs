@@ -44,6 +44,7 @@ impl Options {
         refuse(About::Key("count"), zero(self.samples == 0))?;
         let is_silent = self.schedules.iter().any(|schedule| schedule.messages == 0);
         refuse(About::Key("messages_per_connection"), zero(is_silent))?;
+        // The order is that in which a person would correct: what runs at all, then its times, then what it carries.
         self.validate_engine()?;
         self.validate_times()?;
         let is_foreign = self.client_certificates && !self.target.is_builtin();
@@ -64,6 +65,7 @@ impl Options {
         once("stack", "stack", &self.stacks)?;
         once("start", "start", &self.starts)?;
         self.validate_contents()?;
+        // Two equal cells would have one key, and one of them would be missing without a word.
         once("link", "link", &self.links)?;
         once(
             "interval",
@@ -84,6 +86,7 @@ impl Options {
             ("timeout", self.timeout, LONGEST_WAIT),
         ];
         let longest = match self.engine {
+            // Virtual time waits for nothing, so that a month is no wait.
             Engine::Sim => LONGEST_SIMULATED_INTERVAL,
             Engine::Auto | Engine::Live => LONGEST_WAIT,
         };
@@ -247,6 +250,7 @@ impl Options {
                 .or_else(|| self.sending.refuses(stack))
                 .or_else(|| self.handshake.refuses(stack));
             match refusal {
+                // One is enough: the others become cells that say why they were not run.
                 None => return Ok(()),
                 Some(reason) => refusals.push(reason),
             }
@@ -288,10 +292,12 @@ impl Options {
         }
         let sizes: u64 = contents.iter().map(|content| content.most_bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
+        // One more, as each device may have a warm-up message.
         let per_device: u64 = messages.map(|messages| messages + 1).sum();
         let messages = cells_per_size
             .saturating_mul(u64::from(self.samples))
             .saturating_mul(per_device);
+        // Saturating: the product of allowed values may exceed 64 bits, and must not wrap to a small number.
         let payload = sizes.saturating_mul(messages);
         if payload > MAX_PAYLOAD {
             let gigabytes = payload / 1_000_000_000;

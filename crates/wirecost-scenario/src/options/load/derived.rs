@@ -121,6 +121,7 @@ impl LoadOptions {
         let inflight = self.inflight.unwrap_or(1);
         if offers().next().is_none() {
             LoopKind::None
+        // One open phase is enough: its times have a schedule that the others lack.
         } else if offers().any(is_open) {
             LoopKind::Open
         } else if inflight.min(self.stack.application.most_in_flight()) > 1 {

@@ -253,7 +253,9 @@ impl Phase {
                 *timeout + options.connect_timeout
             }
             Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => {
+                // A count in a closed loop takes as long as the target needs.
                 let length = offer.length(options.emulated()).unwrap_or(DAY * 365);
+                // Once for answers that are open at the end, once for connections that are still being made then.
                 length.max(intended) + options.timeout * 2
             }
         }

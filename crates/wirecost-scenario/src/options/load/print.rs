@@ -53,6 +53,7 @@ impl LoadOptions {
         let (user, password) = own.or(of_url)?;
         let password = match secrets {
             Secrets::Shown => Password::Plain(password),
+            // A resolved scenario lies in the results folder, which is passed on; from the variable it can be run again.
             Secrets::Hidden => Password::Variable {
                 env: PASSWORD_VARIABLE,
             },

@@ -41,6 +41,7 @@ impl LoadOptions {
                 .map(|(user, password)| (tag.fill(user), tag.fill(password))),
             payload: match &self.payload {
                 Payload::Template(text) => Payload::Template(tag.fill(text).into()),
+                // Bytes are sent as they are: %x in a file is data.
                 other @ (Payload::Size(_) | Payload::File(_) | Payload::Readings(_)) => other.clone(),
             },
             ..self.clone()
@@ -75,6 +76,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
     let with = |key: &'static str, resource: &str, topics: Option<Arc<[String]>>| {
         let pool = MessagePool::new(PoolConfig {
             stack: options.stack,
+            // A name that is no pattern has its error already.
             resource: resource.parse().ok()?,
             authority: SERVER_NAME.to_owned(),
             requests: Requests::default(),

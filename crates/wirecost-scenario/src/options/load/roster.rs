@@ -62,9 +62,11 @@ impl Roster {
     pub fn read(path: String, text: &str) -> Result<Self, RosterError> {
         let error = |line: usize, why: String| RosterError { line: line + 1, why };
         let mut lines = text.lines().enumerate();
+        // Spreadsheets write a byte order mark, which would be part of the first column's name.
         let header = lines.next().map(|(_, line)| line.trim_start_matches('\u{feff}'));
         let header = fields(header.unwrap_or_default()).map_err(|why| error(0, why))?;
         let all = COLUMNS.join(", ");
+        // A misspelt column would be left out, and devices would log in without what it has.
         if let Some(unknown) = header.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
             let why = match unknown.as_str() {
                 "" => format!("the column user is missing: the columns are {all}"),
@@ -101,6 +103,7 @@ impl Roster {
             rows.push(Registered {
                 user: field(0).unwrap_or_default(),
                 password: field(1).unwrap_or_default(),
+                // An empty cell means the identifier by the common pattern: a server may refuse a device without any (MQTT 3.1.1, 3.1.3.1).
                 client_id: field(2).filter(|id| !id.is_empty()),
                 topic: field(3),
             });

@@ -26,6 +26,7 @@ pub fn sockets(options: &LoadOptions, devices: u32) -> usize {
     }
     let all = options.clients.saturating_add(options.receivers()).max(1);
     let share = f64::from(devices) / f64::from(all);
+    // A content of no bytes is one message too.
     let blocks = options.payload.bytes().div_ceil(BLOCK_BYTES).max(1) as f64;
     let messages: f64 = options
         .phases
@@ -33,6 +34,7 @@ pub fn sockets(options: &LoadOptions, devices: u32) -> usize {
         .map(|phase| in_a_lifetime(options, phase))
         .sum();
     let needed = (messages * share * blocks / USABLE_IDS).ceil();
+    // A closed loop has no rate, and so an infinite need.
     let needed = if needed.is_finite() {
         needed as usize
     } else {

@@ -147,6 +147,7 @@ impl Sites {
             let has_devices = site.name == self.at.senders || Some(site.name.as_str()) == subscribers;
             !has_devices && !servers.contains(&site.name)
         });
+        // A site without a part in the load would look, in the results, as if it had one.
         if let Some(idle) = idle {
             let why = "nothing of the load is there: leave it out".to_owned();
             return Err(fault(format!("sites.{}", idle.name), why));
@@ -179,6 +180,7 @@ impl Sites {
                 return Err(fault(key, "these two sites have a link already".to_owned()));
             }
             let mtu = |link: &SiteLink| link.config.up.mtu.min(link.config.down.mtu);
+            // One interface carries the packets of all links on this machine, and has one MTU.
             if mtu(link) != mtu(&self.links[0]) {
                 let why = "the links between sites have one MTU, and an earlier one has another".to_owned();
                 return Err(fault(key, why));
@@ -220,6 +222,7 @@ impl Sites {
                     let why = format!("{from} and {to} are to have a server each, and a link between them");
                     return Err(fault(key(), why));
                 }
+                // A bridge does not mark messages: a broker passes on what comes from another as if a device had sent it.
                 if self.reached(to).contains(from) {
                     let why = format!(
                         "what {from} passes on to {to} comes back to it: bridges in a circle pass on for ever"

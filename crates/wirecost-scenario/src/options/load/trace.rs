@@ -60,6 +60,7 @@ impl Trace {
             let seconds = time.trim().parse::<f64>().ok();
             let at = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             let at = at.ok_or_else(wrong)?;
+            // Equal times are allowed: a sensor may report several values at once.
             if let Some(before) = values.last().filter(|before| before.at > at) {
                 let before = before.at.as_secs_f64();
                 return Err(error(

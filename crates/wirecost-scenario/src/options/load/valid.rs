@@ -94,6 +94,7 @@ impl LoadOptions {
     /// Checks stack, target, sockets and link.
     fn check_stack(&self) -> Checked {
         let stack = self.stack;
+        // First: what the target does not speak at all needs no further reason.
         if let LoadTarget::Started(target) = &self.target
             && !target.speaks(stack)
         {
@@ -182,6 +183,7 @@ impl LoadOptions {
             .place()
             .map(|placement| placement.servers)
             .unwrap_or_default();
+        // Only Mosquitto's configuration has bridges here, and only the built-in broker runs in virtual time.
         if !servers.iter().all(bridges) {
             return Some(
                 "a bridge is between two mosquitto servers live, and between two of servers: builtin in virtual time"
@@ -211,9 +213,11 @@ impl LoadOptions {
         }) {
             return Some("a trace is sent among messages at a rate: leave out closed_loop".to_owned());
         }
+        // Its times count from the start of one phase: a second phase would send it again, or cut it.
         if publishes.count() != 1 {
             return Some("a trace is sent in one phase that publishes, from its start on".to_owned());
         }
+        // The rate of the phase is divided among the others.
         if self.clients < 2 {
             return Some(
                 "the first device sends the trace: the rate is that of the others, of which there are none"

@@ -62,6 +62,7 @@ pub fn run(name: &str, json: Option<&Path>) -> Result<ExitCode, Failure> {
 
 fn figures<'a>(tariff: &'a Tariff, example: &'a Example) -> Vec<Figure<'a>> {
     let bill = example.bill(tariff);
+    // Where a page does not say which kilobyte it means, the one by which its examples agree tells.
     let other = tariff.other_kilobyte.as_ref().map(|other| example.bill(other));
     let each = example.expected.iter().map(|expected| {
         let rule = tariff

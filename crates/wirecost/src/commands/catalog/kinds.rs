@@ -103,6 +103,7 @@ fn link_row(named: &NamedLink) -> [String; 6] {
         _ => loss_text(&link.up.loss),
     };
     let (name, about) = (named.name.clone(), named.about.clone());
+    // A cell has no fixed delay or rate: zeros would be read as its values.
     if link.cell.is_some() {
         let modelled = || "modelled".to_owned();
         return [name, modelled(), modelled(), modelled(), modelled(), about];

@@ -25,6 +25,7 @@ fn has_connections(rows: &[Row]) -> bool {
 }
 
 fn translator(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
+    // Nothing is bound to a port longer than a message takes.
     if !has_connections(rows) {
         return None;
     }

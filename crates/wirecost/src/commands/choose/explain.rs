@@ -153,6 +153,7 @@ pub(super) fn text(
         meter: inputs
             .device
             .as_ref()
+            // In a modelled cell the energy comes from its times on the air, which are not of single packets.
             .filter(|_| inputs.link.cell.is_none())
             .map(Meter::new),
         tariff: inputs.tariff.as_ref(),
@@ -162,6 +163,7 @@ pub(super) fn text(
     };
     if let Some(first) = seen.devices.first() {
         replay::tell_life(first, &shapes, &mut watch);
+        // A packet down counts when it arrives, which is not the order in which they were recorded.
         watch.lines.sort_by(|one, other| one.at.total_cmp(&other.at));
     }
     let whole = whole(inputs, cell, &seen)?;
@@ -235,6 +237,7 @@ fn merged(lines: &[Line]) -> Vec<Line> {
         let kind = |line: &Line| (line.phase, line.cause, line.direction, line.bytes, line.is_lost);
         match kinds
             .iter_mut()
+            // A short life is shown packet by packet, which explains more.
             .find(|other| !is_short && kind(other) == kind(line))
         {
             Some(other) => {
@@ -269,6 +272,7 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
     }
     let bytes: u64 = watch.lines.iter().map(|line| line.bytes).sum();
     let charged: u64 = watch.lines.iter().map(|line| line.counted).sum();
+    // Of a life without energy, or without charged bytes, each part is 0 % and not NaN.
     let percent = |part: f64, all: f64| format!("{:.1} %", part / all.max(f64::MIN_POSITIVE) * 100.0);
     let mut rows: Vec<Vec<String>> = Vec::new();
     for line in merged(&watch.lines) {

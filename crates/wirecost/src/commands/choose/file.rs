@@ -92,6 +92,7 @@ pub fn read(given: ChooseArguments) -> Result<Vec<UseCase>, Failure> {
     let mut found: Vec<UseCase> = Vec::new();
     for case in cases {
         let name = name(case, &shown)?;
+        // The matrix and the folders name use cases by it.
         if found.iter().any(|other| other.name.as_ref() == Some(&name)) {
             return Err(at(
                 &shown,
@@ -159,6 +160,7 @@ fn use_case(
     };
     let mut words: Vec<OsString> = vec!["wirecost".into(), "choose".into()];
     for (key, value) in entries {
+        // They are about the command, not about a use case: one of several would decide for all.
         if ["file", "out", "json", "quiet"].contains(&key.name.as_str()) {
             let message = format!("{} belongs on the command line", option(&key.name));
             return Err(source.locate(Failure::usage(message).with_hint(HINT)));
@@ -167,6 +169,7 @@ fn use_case(
             let message = format!("{} is a table, not a value", option(&key.name));
             return Err(source.locate(Failure::usage(message)).with_hint(NO_TABLE));
         }
+        // Twice the same option is an error for clap, and the command line stands instead of the file.
         if !is_given(line, &key.name) {
             words.extend(words_of(key, value));
         }
@@ -174,6 +177,7 @@ fn use_case(
     let is_there = |key: &str| is_given(line, key) || entries.iter().any(|(own, _)| own.name == key);
     if let Some((key, other)) = NEEDS
         .into_iter()
+        // clap would name the flags, of which the file has none.
         .find(|(key, other)| is_there(key) && !is_there(other))
     {
         let message = format!("{} needs {}", option(key), option(other));
@@ -181,6 +185,7 @@ fn use_case(
             .locate(Failure::usage(message))
             .with_hint(format!("add the key {other}")));
     }
+    // All words go through clap once more, so that a key of the file is read and refused as its option is.
     words.extend(line.iter().cloned());
     let arguments = Arguments::from_words(words).map_err(|error| source.locate(one_sentence(&error)))?;
     match arguments.command {

@@ -24,6 +24,7 @@ pub(super) fn table(decisions: &[Decision<'_>], width: usize) -> String {
     let mut notes: Vec<String> = Vec::new();
     for decision in decisions {
         for note in table::basis(&decision.inputs) {
+            // Most use cases rest on the same assumptions.
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -48,6 +49,7 @@ pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
     let next = rows.iter().filter(|row| row.is_met()).nth(1);
     let (answer, its) = match (best, rows.first()) {
         (Some(best), _) => (named(best), figures(best)),
+        // "none" alone helps nobody: what the nearest lacks says which requirement to drop.
         (None, Some(nearest)) => (
             "none".to_owned(),
             format!("nearest {}: {}", named(nearest), nearest.fails.join("; ")),

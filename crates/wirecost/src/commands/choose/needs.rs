@@ -36,6 +36,7 @@ pub fn contradiction(arguments: &ChooseArguments, link: &LinkConfig) -> Option<F
                 .with_hint("write the time within which a reading must have arrived, e.g. 2s"),
         );
     }
+    // NaN and inf are numbers to the parser of floats.
     let is_number = |years: f64| years > 0.0 && years.is_finite();
     if arguments.battery_years.is_some_and(|years| !is_number(years)) {
         return Some(
@@ -77,6 +78,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
         let readings = content.batch().map_or(1, |batch| batch.readings);
         content.payload(arguments.seed).bytes.len() as f64 / f64::from(readings)
     });
+    // The smallest of the encodings: only if even that is too much, nothing can meet it.
     let payload = each.reduce(f64::min)? * Period::Month.times(every.as_secs_f64());
     let most = arguments
         .monthly_bytes
@@ -95,6 +97,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
 /// The failure of requirements of which no stack meets all.
 pub fn no_stack(arguments: &ChooseArguments) -> Failure {
     let mut named = Vec::new();
+    // The default is not named: the user has not asked for it.
     if arguments.delivery != Delivery::AtLeastOnce || arguments.reach.is_empty() {
         named.push(format!("--delivery {}", word(arguments.delivery)));
     }
@@ -137,6 +140,7 @@ pub fn refusals(arguments: &ChooseArguments, stack: Stack) -> Vec<String> {
     if !arguments.reach.is_empty() && !reached.any(|reach| name.starts_with(protocol(*reach))) {
         refusals.push("reach: the other side does not speak it".to_owned());
     }
+    // HTTP/3 has TLS within QUIC, and no suffix says so.
     let is_heavy = name.contains("+tls") || name.starts_with("http") || name.starts_with("amqp");
     if arguments.device_class == Some(1) && is_heavy {
         refusals.push(

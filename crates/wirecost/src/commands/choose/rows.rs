@@ -168,12 +168,14 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         fleet,
     };
     let offered = cell.outcomes.offered;
+    // A late reading has arrived: `within` judges its time.
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
     let outcome = outcome::figures(&terms, &traffic);
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
     let every = traffic.cycles.first().map_or(0.0, |cycle| cycle.every);
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
     let drawn = device
+        // In a modelled cell the packets alone do not say what the radio did.
         .filter(|_| cell.link.nbiot_cell.is_none())
         .and_then(|device| Some((Packets::of_cell(&seen)?, device)));
     Ok(Some(Figures {
@@ -219,6 +221,7 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
         ));
     }
     let weak = inputs.battery.zip(inputs.device.as_ref());
+    // A cell that cannot give the current of sending fails however much charge it has.
     let weak = weak.and_then(|(battery, device)| battery.too_weak_for(device));
     fails.extend(weak.map(|weak| format!("battery: {weak}")));
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
@@ -273,6 +276,7 @@ pub fn rank(rows: &mut [Row], by: By) {
         let met = other.is_met().cmp(&one.is_met());
         met.then_with(|| match (value(one, by), value(other, by)) {
             (Some(one), Some(other)) => one.total_cmp(&other),
+            // What was not run has no figure, and goes to the end.
             (one, other) => other.is_some().cmp(&one.is_some()),
         })
         .then(Ordering::Equal)
@@ -288,6 +292,7 @@ pub fn rank(rows: &mut [Row], by: By) {
             Some(judgement @ (Judgement::Less | Judgement::Equal | Judgement::Alike | Judgement::TooFew)) => {
                 Some(judgement)
             }
+            // A row without an interval cannot be told to be behind the first.
             None => Some(Judgement::TooFew),
         };
     }

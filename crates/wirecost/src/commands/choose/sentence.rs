@@ -47,6 +47,7 @@ pub(super) fn reasons(decision: &Decision<'_>) -> Vec<String> {
     let lives = inputs.battery.and(inputs.device.as_ref());
     reasons.extend(lives.map(|device| how_sure(device, inputs.beside)));
     reasons.push(match (met, rows.len()) {
+        // "1 of 1 meets" would look like a choice.
         (1, 1) => "Nothing else was compared.".to_owned(),
         (0, 1) => "Nothing else was tried.".to_owned(),
         (met, all) if met == all => format!("All {all} stacks and ways meet the requirements."),

@@ -48,12 +48,15 @@ pub(super) fn verify(
         return Ok(Vec::new());
     }
     let live = Options {
+        // Where the machine allows no live run, the ranking stands with a note and without an error.
         engine: Engine::Auto,
         handshake: options.handshake.among(&stacks),
         stacks,
         samples: DEVICES,
+        // Connect and message of a cold start are what both engines must agree on; starts and lives follow from these.
         starts: vec![Start::Cold],
         exclude: Vec::new(),
+        // A day at real time would take a day.
         schedules: vec![Schedule::default()],
         ..options.clone()
     };

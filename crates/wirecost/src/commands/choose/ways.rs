@@ -125,6 +125,7 @@ fn excluded(arguments: &ChooseArguments, options: &Options) -> Result<Vec<Select
         excluded.push(selector);
         Ok(())
     };
+    // A start that was asked for by name is shown as refused, with its reason.
     for stack in options.stacks.iter().filter(|_| arguments.start.is_empty()) {
         for start in &options.starts {
             if stack.cannot_start(*start).is_some() {
@@ -134,6 +135,7 @@ fn excluded(arguments: &ChooseArguments, options: &Options) -> Result<Vec<Select
     }
     let all = batches(arguments);
     for readings in &all {
+        // A batch of ten readings leaves every ten intervals: batches and intervals of others do not belong together.
         for other in all.iter().filter(|other| *other != readings) {
             exclude(&[
                 ("readings", readings.to_string()),

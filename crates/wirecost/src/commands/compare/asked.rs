@@ -38,12 +38,14 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
     if let Some(payload) = &options.sending.payload {
         options.contents = Contents::Sizes(vec![ByteSize::from_bytes(payload.len() as u64)]);
     }
+    // Before the target: a modelled cell decides for virtual time first.
     options.settle_engine();
     match &arguments.target {
         LoadTarget::Started(target) => options.target = *target,
         LoadTarget::Url(url) => running(arguments, url, &mut options),
     }
     let is_url = options.running.is_some();
+    // Our own servers are trusted by their authority: the flags would change nothing in silence.
     if !is_url && (arguments.cacert.is_some() || arguments.insecure || arguments.i_own_this_target) {
         let text = "--cacert, --insecure and --i-own-this-target go with a URL: --target mqtts://HOST";
         return Err(Failure::usage(text));

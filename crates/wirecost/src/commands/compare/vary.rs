@@ -83,6 +83,7 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
         let Some((_, apply)) = DIMENSIONS.iter().find(|(name, _)| *name == key) else {
             return Err(unknown(key));
         };
+        // The second list would replace the first.
         if varied.iter().any(|other| other == key) {
             return Err(Failure::usage(format!(
                 "--vary {key} is given twice: list all its values in one"

@@ -17,6 +17,7 @@ pub(super) fn answer(
     alike: &str,
 ) -> Option<String> {
     let cost = |outcome: &Figures| match (&outcome.years, &outcome.power, &outcome.bill) {
+        // Years are the more the better.
         (Some([years, ..]), ..) => -years,
         (None, Some(power), _) => power.total().joules,
         (None, None, Some(bill)) => bill.amount,

@@ -37,6 +37,7 @@ pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(wirecost_dissect::Re
         Failure::usage(format!("{}: {error}", captures::name(path)))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
     })?;
+    // Simple packet blocks of pcapng have no time.
     if sightings.untimed() > 0 {
         let untimed = counted(sightings.untimed(), "packet");
         return Err(
@@ -76,6 +77,7 @@ pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source
         ));
     }
     devices(arguments, device, (&reading.report, &sightings), &mut source)?;
+    // Where something could be priced it is shown first, and the failure told behind it.
     match source.unread.take_if(|_| source.traffic.is_empty()) {
         Some(failure) => Err(failure),
         None => Ok(source),
@@ -149,6 +151,7 @@ fn devices(
     source: &mut Source,
 ) -> Result<(), Failure> {
     let mut found: Vec<_> = sightings.devices().into_iter().collect();
+    // With the address, so that devices of equal bytes have the same order each time.
     found.sort_by_key(|(address, bytes)| (std::cmp::Reverse(*bytes), *address));
     if let Some(client) = arguments.client {
         found.retain(|(address, _)| *address == client);
@@ -181,6 +184,7 @@ fn devices(
                 None => told.push((note, vec![address])),
             }
         }
+        // A capture of acknowledgements alone is priced as one reading, and not divided by zero.
         let readings = found.readings.len().max(1);
         let (priced, observed) = traffic((sightings, address), readings, arguments.interval, device);
         if arguments.interval.is_none() && observed.duration().is_zero() {

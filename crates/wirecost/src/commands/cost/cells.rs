@@ -107,6 +107,7 @@ fn traffic(
     // Packets and sessions are not counted in the cells.
     let mut usage = Usage::default();
     usage.carried[Phase::Message as usize] = PhaseTraffic {
+        // Unknown, not zero: a zero would say that no packet was sent.
         packets: [f64::NAN; 2],
         bytes: [point.bytes_up, point.bytes_down],
     };

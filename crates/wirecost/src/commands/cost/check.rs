@@ -45,11 +45,13 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
 fn evidence(study: &Study, folder: &Path) -> Result<Evidence, Failure> {
     let mut runs: Vec<NeededRun> = study.claims.claims.iter().flat_map(Claim::runs).collect();
     runs.sort_unstable();
+    // Several claims need the same run.
     runs.dedup();
     let mut evidence = Evidence::default();
     for (at, run) in runs.iter().enumerate() {
         let mut scenario = study.scenario(run, false);
         if let Some((_, set)) = &mut scenario {
+            // Bytes and energy of claims are the same in both engines, and virtual time needs neither root nor minutes.
             set.push("engine=sim".to_owned());
         }
         output::note(format_args!(

@@ -28,6 +28,7 @@ pub fn device_in(
         return Ok((None, None));
     };
     let device = device(name)?;
+    // Before the network's settings: the chip was measured as its file says, not as this network has it.
     let beside = beside(&device);
     let set = device.set(&network.settings());
     set.map(|device| (Some(device), beside))

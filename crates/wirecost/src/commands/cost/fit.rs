@@ -47,10 +47,12 @@ pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure>
     let (Some(capture), Some(name)) = (&arguments.capture, &arguments.device) else {
         return Err(Failure::usage("--fit needs --capture and --device"));
     };
+    // Before the trace, which may be long: a path that cannot be written would lose the work.
     output::check_files(&[("--residual", arguments.residual.as_deref())])?;
     let (base, text) = files::read(Input::Device, &device::CATALOG, name, device::read)?;
     let (packets, year) = packets(arguments, capture)?;
     let read = read(trace, arguments)?;
+    // Two clocks that no one set: a pin that the device raises as it sends says how far apart they are, else the bursts have to fit.
     let clock = match arguments.marker_channel {
         Some(_) => Clocks::Marker(&read.markers),
         None => Clocks::Pattern,
@@ -104,6 +106,7 @@ fn packets(arguments: &CostArguments, path: &Path) -> Result<(Vec<BurstPacket>, 
         Some(client) if devices.contains_key(&client) => client,
         Some(client) => return Err(capture::no_client(&shown, client, &sightings)),
         None => match devices.keys().collect::<Vec<_>>()[..] {
+            // With more than one device in the capture, nobody could tell whose bursts the meter saw.
             [only] => *only,
             _ => {
                 let count = counted(devices.len() as u64, "device");
@@ -173,6 +176,7 @@ fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
         Failure::usage(format!("{shown}: no two samples at different times"))
             .with_hint("export the trace with a line for each sample")
     })?;
+    // A clipped current is too low by an unknown amount, and the fit would take it for a measured plateau.
     if let Some(clipped) = bins.ceiling {
         let (amperes, times, first) = (
             number(clipped.amperes * 1e3),
@@ -202,6 +206,7 @@ fn rows(
 ) -> Result<(Option<TraceBins>, Vec<f64>), Failure> {
     let mut rows = SampleReader::new(arguments.volts, arguments.marker_channel.clone());
     let mut binner = Binner::default();
+    // A fault of the whole file, such as too few samples, has no line.
     let wrong = |error: TraceError| {
         let place = match error.line {
             0 => shown.to_owned(),

@@ -61,6 +61,7 @@ pub fn options_of(folder: &RunFolder) -> Result<Options, Failure> {
         .read_text("scenario.resolved.yaml")
         .map_err(|error| unreadable(&error))?;
     let scenario =
+        // A resolved scenario has the content of its files in it: it names none that could be absent here.
         Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).map_err(|error| unreadable(&error))?;
     match scenario.work {
         Work::Comparison(options) => Ok(*options),
@@ -78,6 +79,7 @@ pub fn simulated(
     source: &mut Source,
 ) -> Result<(), Failure> {
     let options = run.lives(asked);
+    // The NAT of the question may be another one than that of the run, and has to be one that the links of the run can have.
     let translated = asked.translator.check(&options.links);
     translated.map_err(link_flags::refused)?;
     options
@@ -92,6 +94,7 @@ pub fn simulated(
         cells: &cells,
     };
     for (planned, result) in plan.cells.iter().zip(&cells) {
+        // The plan also has cold lives as twins of resumed ones, which nobody asked to see as rows.
         let is_asked = run.starts.contains(&planned.start);
         if is_asked && planned.schedule.messages == 1 {
             lives.rows(planned, result, source)?;
@@ -201,6 +204,7 @@ impl Lives<'_> {
                 let full = self.twin(planned, |other| {
                     other.start == Start::Cold && other.schedule.messages == readings
                 });
+                // Without a cold life there is no full handshake to mix in, and its price is not invented.
                 let Some((_, full)) = full else { return Ok(()) };
                 let Some(seen) = &full.traffic else { return Ok(()) };
                 let lives = cycles(seen, &full.cell, self.device)?;

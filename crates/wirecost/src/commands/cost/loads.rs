@@ -39,6 +39,7 @@ pub fn read(
             .traffic
             .push(mean_device(arguments, load, &kept, device, &mut source.notes)?);
     }
+    // One load with packets is an answer; without any, the first load's lack is the error, because its way out mends the others too.
     match lack.filter(|_| source.traffic.is_empty()) {
         Some((label, [why, hint])) => {
             Err(Failure::usage(format!("{}: {label}: {why}", arguments.source.display())).with_hint(hint))
@@ -103,6 +104,7 @@ fn mean_device(
     let lives = kept.traffic.devices.iter().map(|seen| {
         let (once, _) = Cycle::metered(device, every, |observer| {
             replay::tell_life(seen, &shapes, &mut Within { observer, ended });
+            // With an interval the reading stands alone, and its tails end by themselves; without one the load's end cuts them.
             if every.is_none() {
                 observer.end(ended);
             }

@@ -282,11 +282,13 @@ fn window(alignment: Alignment, activity: &Activity, file: &str, trace: &Trace) 
                 Failure::usage("the capture has no packet up, so --marker has no packet to be aligned with")
                     .with_hint("leave --marker out: the first wake-up is aligned with the first rise")
             })?;
+            // The packet leaves the radio after the wake-up, which costs energy and is in the window.
             at - first_up - activity.wake
         }
     };
     let to = from + activity.seconds();
     let (start, end) = (trace.start(), trace.end());
+    // A window that reaches out of the trace would lack energy, and the residual would blame the model for it.
     if from < start || to > end {
         return Err(Failure::usage(format!(
             "{file} does not cover the capture: it has {} s to {} s, and the device is active from {} s to {} s, \
@@ -312,6 +314,7 @@ fn pairs(device: &Device, activity: &Activity, trace: &Trace, window: [f64; 2]) 
         modelled,
         measured,
     }];
+    // A capture may have keep-alives alone: then there is no reading to divide by.
     if activity.readings > 0.0 {
         pairs.push(Pair {
             name: format!("mJ per reading, of {}", number(activity.readings)),
@@ -332,11 +335,13 @@ fn pairs(device: &Device, activity: &Activity, trace: &Trace, window: [f64; 2]) 
     let idle = trace
         .joules(trace.start(), from)
         .zip(trace.joules(to, trace.end()))
+        // A mean over fewer samples is the noise of the meter, and would stand beside the model as if it were measured.
         .filter(|_| outside >= trace.interval() * IDLE_SAMPLES)
         .map(|(before, after)| (before + after) / outside);
     pairs.push(Pair {
         name: format!("idle mW, in the other {} s", number(outside)),
         key: "idle_watts",
+        // A second of it in nanoseconds, so that joules are watts.
         modelled: Energy::at_level(device.floor(), 1_000_000_000),
         measured: idle,
     });

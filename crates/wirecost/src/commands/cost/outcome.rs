@@ -46,6 +46,7 @@ pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figur
         "nat": arguments.translator.nat.map(NatPort::name),
         "devices": terms.fleet.devices,
         "per": terms.fleet.period.name(),
+        // Months differ in length, so a reader needs the one that the figures mean.
         "month_seconds": MONTH_SECONDS,
         "notes": source.notes,
         "rows": rows.map(|(traffic, figures)| row_json(terms, traffic, figures)).collect::<Vec<Value>>(),

@@ -106,6 +106,7 @@ pub fn table(
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
+    // Compared exactly: both come from the same option, and are not computed.
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
     let every = Duration::from_secs_f64(every);
     match source.traffic.first().map(|traffic| traffic.way) {
@@ -188,6 +189,7 @@ fn row(
         traffic.way.to_string(),
         number(traffic.bytes_each()),
     ];
+    // The cells follow the order and the conditions of `heads`: one more or one less would shift all that follow.
     if let Some((power, each)) = outcome.power.as_ref().zip(outcome.each) {
         row.push(number(each.joules * 1e3));
         let mark = if outcome.overlaps { "<= " } else { "" };
@@ -208,6 +210,7 @@ fn row(
         });
         row.push(amount(fleet.scaled(bill.amount)));
     } else if terms.tariff.is_some() {
+        // The tariff cannot price this row, but its two columns are there for the others.
         row.extend(["-", "-"].map(str::to_owned));
     }
     if has_times(source) {

@@ -132,6 +132,7 @@ fn refuse_capture_options(arguments: &CostArguments) -> Result<(), Failure> {
 
 fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
     let folder = RunFolder::open(&arguments.source);
+    // Before summary.json is read: it has another form in the folder of loads and in that of a radio network.
     if wirecost_report::load::is_load(&folder) {
         refuse_sessions(arguments, OTHER_SOURCE)?;
         return loads::read(arguments, &folder, device);
@@ -143,6 +144,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
     let seen = ladders.iter().enumerate().filter_map(|(position, ladder)| {
+        // Ladders of older folders name no cell: they stand in the order of the cells.
         let index = ladder.cell.map_or(position, |cell| cell as usize);
         let cell = summary.cells.get(index)?;
         cell.message.is_some().then_some((cell, ladder))
@@ -156,6 +158,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     }
     let has_cell = lives::options_of(&folder).is_ok_and(|run| run.has_cell());
     if has_cell {
+        // The times in each state come from the cell, which has run with timers of its own: others would change nothing.
         arguments.network.refuse_timers_of_a_cell()?;
     }
     if is_as_run(arguments, &seen) {

@@ -40,6 +40,7 @@ pub fn gather(
     loads: &[LoadOptions],
     interrupt: Interrupt,
 ) -> Result<Option<Gathered>, Failure> {
+    // Before anyone waits: people start agents by hand on other machines.
     loads.iter().try_for_each(can_have_agents)?;
     let (count, hosts) = match asked {
         AgentsAsked::Count(count) => (*count, Vec::new()),
@@ -48,6 +49,7 @@ pub fn gather(
     let listen = arguments
         .listen
         .ok_or_else(|| Failure::usage("--agents needs --listen ADDRESS:PORT"))?;
+    // The join file tells agents where to dial, and 0.0.0.0 there would be the agent's own machine.
     if listen.ip().is_unspecified() && arguments.join_address.is_none() {
         return Err(Failure::usage(format!("agents cannot dial {}", listen.ip()))
             .with_hint("--listen with an address of this machine, or --join-address HOST:PORT"));
@@ -78,6 +80,7 @@ pub fn gather(
     let gathered = gathering.wait(
         arguments.agents_wait,
         arguments.clock_error_max,
+        // An agent whose ssh has ended never comes: without this the wait would last its whole time.
         &|| interrupt.is_set() || shells.borrow_mut().ended().is_some(),
         &mut |line| output::note(line),
     );
@@ -112,6 +115,7 @@ fn can_have_agents(load: &LoadOptions) -> Result<(), Failure> {
             "start the server yourself, and name its URL: wirecost serve mqtt --listen ADDRESS:PORT",
         );
     }
+    // The emulated link is between namespaces of one kernel: nothing outside of them is behind it.
     if load.makes_namespaces() {
         return refused(
             "--agents cannot share an emulated link",
@@ -124,6 +128,7 @@ fn can_have_agents(load: &LoadOptions) -> Result<(), Failure> {
             "leave --processes out, or start more agents",
         );
     }
+    // Agents are other machines, which do not have these addresses.
     if !load.sources.is_empty() {
         return refused(
             "--source takes addresses of this machine",

@@ -67,6 +67,7 @@ impl LoadJob<'_> {
         }
         let internal = |error: std::io::Error| Failure::new(exit::INTERNAL, error);
         let program = own_program().map_err(internal)?;
+        // Before the watchers and the agents start, which are load on this machine themselves.
         let before = Before::look();
         let mut watcher = watchers(self.output)?;
         let gathered = match &self.agents.agents {
@@ -162,6 +163,7 @@ impl LoadJob<'_> {
         if summary.loads.is_empty()
             && let Some(error) = measured.failure
         {
+            // A CI server that finds no file calls the step broken, not the target.
             write_junit(self.output, &summary, &absent)?;
             if !self.job.place.is_resumed() {
                 folder.remove_if_nothing_measured();
@@ -323,6 +325,7 @@ pub fn code(summary: &LoadSummary) -> u8 {
             && has_all_agents(load)
     };
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
+    // The order is that of what a script has to know first: no run, an invalid one, a broken threshold, a lost part.
     if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
     } else if summary.loads.iter().any(is_spoiled) {

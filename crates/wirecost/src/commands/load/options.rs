@@ -29,6 +29,7 @@ pub(super) const DURATION: Duration = Duration::from_secs(10);
 pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
     let (stacks, target) = target(arguments)?;
     let choices = choices(arguments, &stacks)?;
+    // `combined` stops just above the limit, so that a few long lists do not fill the memory before this is said.
     if choices.len() > MAX_COMBINATIONS {
         return Err(Failure::usage(format!(
             "the lists make more than {MAX_COMBINATIONS} loads: make them shorter"
@@ -48,6 +49,7 @@ pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
         .iter()
         .map(|choice| options(arguments, &target, identities, choice))
         .collect::<Result<Vec<_>, Failure>>()?;
+    // Two that are alike have one key, and the second would take the file of the first in the folder.
     match (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
         Some(double) => Err(Failure::usage(format!(
             "load {} of {} has been asked for before: name each value once",
@@ -247,6 +249,7 @@ pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
             poisson: arguments.poisson,
         }
     };
+    // A count ends the load by itself; the default time would cut it off before.
     let default = arguments.count.is_none().then_some(DURATION);
     Offer {
         arrivals,

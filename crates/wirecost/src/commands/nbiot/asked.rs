@@ -32,7 +32,9 @@ fn options(arguments: &NbiotArguments) -> Result<NbiotOptions, Failure> {
         let (path, value) = path_and_values("--set", "PATH=VALUE", change)?;
         study.network = parameter::set(&study.network, path, value)?;
     }
+    // After all changes: one of them alone may be valid only together with another one.
     study.network.validate().map_err(ParameterError::from)?;
+    // Before the options below, so that a --seeds or --duration that is given stands above --full.
     if arguments.full {
         (study.seeds, study.duration) = FULL;
     }

@@ -49,6 +49,7 @@ struct Table<'a> {
 
 /// Tries the settings, and prints those that meet the points.
 pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Result<ExitCode, Failure> {
+    // Before the runs, which a path that cannot be written would lose.
     output::check_files(&[("--json", arguments.json.as_deref())])?;
     let name = file.display().to_string();
     let text = Input::Scenario.text(file);
@@ -79,6 +80,8 @@ pub fn run(arguments: &NbiotArguments, asked: &NbiotOptions, file: &Path) -> Res
     );
     display.clear();
     let settings = settings.map_err(failed)?;
+    // An ablation says which value of the network the answer hangs on: without a setting that meets the points there is no answer,
+    // and a shard has not seen them all.
     let best = nearest(&settings, fit.points);
     let ablations = match best.filter(|best| best.is_met() && !interrupt.is_set() && asked.shard.is_none()) {
         Some(best) => fit
@@ -187,6 +190,7 @@ fn command(fit: &Fit<'_>, setting: &TriedSetting) -> String {
         .asked
         .changed()
         .into_iter()
+        // A path that is both given and fitted has the fitted value: named twice, the last one would win without a word.
         .filter(|(path, _)| !setting.values.contains_key(*path));
     let fitted = setting.values.iter().map(|(path, value)| (*path, value.clone()));
     for (path, value) in given.chain(fitted) {
@@ -204,6 +208,7 @@ fn options(asked: &NbiotOptions) -> String {
         asked.seed,
         DisplayDuration(asked.duration),
     );
+    // What is as usual is left out, so that the command stays one that a person reads.
     let usual = NbiotOptions::default();
     if let Some(warm_up) = asked.warm_up {
         let _ = write!(line, " --warm-up {}", DisplayDuration(warm_up));
@@ -281,6 +286,7 @@ fn statements(all: &[StatementInFits]) -> String {
     if !measured.is_empty() {
         text.push_str("\nstatements where the points are met\n");
     }
+    // In settings that lack one of the curves, the statement is neither true nor false.
     for one in measured {
         let by = one.by.as_ref().map_or_else(String::new, |by| {
             let (word, share) = match by.larger > 0.5 {
@@ -293,6 +299,7 @@ fn statements(all: &[StatementInFits]) -> String {
                 100.0 * share
             )
         });
+        // In all or in none, no parameter tells the settings apart, so that none is named.
         let _ = match one.holds {
             holds if holds == one.of => writeln!(text, "  in all {}: {}", one.of, one.text),
             0 => writeln!(text, "  in none of {}: {}", one.of, one.text),

@@ -26,11 +26,13 @@ pub fn merged(sources: &[RunFolder], into: &RunFolder) -> Result<NbiotSummary, M
         let (another, _) = scenario_of(other)?;
         check_same(&own, &compared(&another), other)?;
         for demand in another.thresholds.0 {
+            // The shards of one run name the same demands: each is to be judged once, over the points of all.
             if !scenario.thresholds.0.contains(&demand) {
                 scenario.thresholds.0.push(demand);
             }
         }
     }
+    // Before the folder is written: a scenario that this version cannot run must leave no half of a merge.
     let grids = Grids::new(&options).map_err(|why| wrong(first, &why))?;
     into.restore(&FOLDERS)?;
     copy_facts(sources, into)?;

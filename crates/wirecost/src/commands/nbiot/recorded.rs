@@ -24,8 +24,10 @@ pub(super) fn write(
     let Some(recorded) = &run.recorded else {
         return Ok(());
     };
+    // Only now: a folder without recordings is to have no empty folder in it.
     folder.restore(&[SEQUENCES])?;
     folder.write_json(&file(grids, run.index), &recorded.sequence)?;
+    // The page draws one curve, and looks for it by this name (docs/results-format.md).
     if run.index == 0 {
         folder.write_json(sequence::FILE, &recorded.sequence)?;
     }

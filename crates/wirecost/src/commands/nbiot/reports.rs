@@ -61,12 +61,14 @@ impl ReportJob<'_> {
         if let Some(shard) = self.options.shard.filter(|_| planned.is_empty()) {
             return Ok(without_work(shard, "points"));
         }
+        // Before the folder is made: a process that the kernel ends leaves one without a reason in it.
         self.check_memory(&grids, &planned)?;
         let run = self.job.open(&self.job.place.folder()?)?;
         let counted = Entry::Planned {
             cells: planned.len() as u64,
             of_all: grids.len() as u64,
         };
+        // First, so that a folder whose run was cut off says how much of it is missing.
         journal::append(&run.folder, &counted)?;
         let before = Before::look();
         let played = self.play(&grids, &planned, &run);
@@ -145,9 +147,12 @@ impl ReportJob<'_> {
             &|| self.job.is_interrupted(),
         );
         display.clear();
+        // Runs end in another order each time, and the files of the same seed have to be the same.
         finished.sort_by_key(|one| one.index);
         match (played, unwritten) {
+            // Above an error of the runs: that a file cannot be written is why they were stopped or are lost.
             (_, Some(error)) => Err(error.into()),
+            // An interrupt keeps what is finished, which --resume goes on from.
             (Ok(()) | Err(NbiotError::Stopped), None) => Ok(finished),
             (Err(error), None) => Err(error.into()),
         }

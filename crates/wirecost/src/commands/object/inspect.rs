@@ -38,6 +38,7 @@ fn to_text(inspection: &Inspection, holds: Option<bool>) -> String {
         inspection.security_bytes()
     );
     let signature = match holds {
+        // The key's identifier in the object is the sender's word: only a key from elsewhere says who signed.
         None => "not checked: give the signer's public key with --signer",
         Some(true) => "holds",
         Some(false) => "does not hold",

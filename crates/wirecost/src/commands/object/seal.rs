@@ -19,10 +19,12 @@ pub(super) fn run(arguments: &SealArguments) -> Result<(), Failure> {
         .count()
         > 1
     {
+        // The first part would read stdin to its end, and the second would be empty.
         return Err(Failure::usage("stdin can be one part only").with_hint("put the other parts into files"));
     }
     let key = files::key(&arguments.key, SigningKey::from_cose_key)?;
     let (participants, rules) = rules(&arguments.to, arguments.parts.len())?;
+    // Before the parts are read: rules that cannot be kept are refused before anyone waits for stdin.
     let sealer = Sealer::new(key, participants, rules)?;
     let parts = arguments.parts.iter().map(|part| files::read(part));
     let parts: Vec<Vec<u8>> = parts.collect::<Result<_, _>>()?;

@@ -55,6 +55,7 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
         return refused("--user", "its server knows no users", hint);
     }
     let add = |channels: &str| format!("add {channels}");
+    // An option without effect would let a user believe that the server is as secure as asked for.
     if let Some(option) = certificate_option(arguments).filter(|_| !has_certificate(stack)) {
         return refused(
             option,
@@ -106,7 +107,9 @@ pub(super) fn admitted(
 ) -> Result<Admitted, Failure> {
     let (identity, authority) = match (&arguments.cert, &arguments.key) {
         _ if !has_certificate(stack) => (None, None),
+        // One listener's workers share its port: a client that returns to another process must find the same certificate.
         _ if made.is_some() => (made, None),
+        // Whoever gives a certificate has its authority already: nothing is to be written for the clients.
         (Some(certificate), Some(key)) => (Some(given(certificate, key, epoch)?), None),
         _ => {
             let (identity, authority) = generated(arguments.handshake().kind(), address)?;

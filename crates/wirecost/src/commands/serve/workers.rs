@@ -37,6 +37,7 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     }
     let limits = Limits::read().map_err(Failure::internal)?;
     let free = free_files().map_err(Failure::internal)?;
+    // With no socket for each process, further processes do not help however many files are free.
     let reachable = if limits.sockets_per_process == 0 { 0 } else { free };
     if u64::from(connections) > reachable {
         let message = format_args!(
@@ -90,10 +91,12 @@ impl Workers {
             .collect();
         let not_text = |word| Failure::usage(format_args!("{word:?} is not UTF-8"));
         let mut arguments = own.map_err(not_text)?;
+        // All other words stay, so that a worker checks and serves exactly what the first process does.
         arguments.push("--worker".to_owned());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let workers = (0..count).map(|_| -> Result<Worker, Failure> {
             let mut worker = Worker::start(&program, &arguments).map_err(Failure::internal)?;
+            // On its standard input: keys and passwords in a command line are seen by every user of the machine.
             worker.send(&share).map_err(Failure::internal)?;
             let word = worker.receive(PATIENCE).map_err(Failure::internal)?;
             match word.as_str() {
@@ -172,6 +175,7 @@ impl Share {
         let users = serde_json::from_value(share["users"].clone()).map_err(|_| unreadable())?;
         let is_over = Arc::new(AtomicBool::new(false));
         let tell = Arc::clone(&is_over);
+        // A pipe closes even if the first process is killed, so that no worker stays behind and holds the port.
         std::thread::spawn(move || {
             // No further lines follow: the end of the input is the end of the server.
             let _ = std::io::stdin().lock().lines().count();

@@ -59,7 +59,9 @@ fn append(file: &File, aside: &Aside) -> io::Result<()> {
     });
     let head = head.to_string();
     let mut out = BufWriter::new(file);
+    // The payload is added by hand: in a JSON value it would be in memory once more, and as text.
     write!(out, "{},\"base64\":\"", head.strip_suffix("}").unwrap_or(&head))?;
+    // A chunk that is no multiple of three bytes would get padding in the middle of the text.
     for chunk in aside.payload().chunks(CHUNK) {
         out.write_all(BASE64.encode(chunk).as_bytes())?;
     }

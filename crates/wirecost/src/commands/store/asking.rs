@@ -53,6 +53,7 @@ impl<E: Endpoint<Error = Infallible>> Endpoint for Asking<E> {
         match (&self.state, input) {
             (_, Input::Opened { flow, peer }) => self.state = State::Asking(flow, peer),
             (&State::Asked(flow, peer), Input::Received { bytes, .. }) => match Self::refusal(bytes) {
+                // Never without TLS: an attacker between both could answer N, and would read what follows.
                 Some(why) => self.state = State::Refused(flow, why.to_owned()),
                 None => {
                     self.state = State::Passing;
@@ -66,6 +67,7 @@ impl<E: Endpoint<Error = Infallible>> Endpoint for Asking<E> {
             (&(State::Asking(flow, _) | State::Asked(flow, _)), Input::Reset { reason, .. }) => {
                 self.state = State::Refused(flow, reason.to_string());
             }
+            // The client within has not seen this flow: what comes on it now would be bytes of no connection to it.
             (State::Refused(..) | State::Closing(_), Input::Received { .. } | Input::PeerClosed { .. }) => {}
             (_, input) => return self.client.handle_input(input, now),
         }

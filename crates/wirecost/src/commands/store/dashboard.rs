@@ -110,6 +110,7 @@ impl Dashboard {
             arrived: Mutex::default(),
             listeners: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
+            // Only this machine's own names are known: an address that others reach may have any.
             is_loopback: address.ip().is_loopback(),
             clock,
             route,
@@ -159,14 +160,17 @@ impl Shared {
         let mut listeners: Vec<Listener> = Vec::new();
         loop {
             let is_over = self.is_over.load(Ordering::Relaxed);
+            // Taken over at the begin of a tick, so that a new listener's whole state and the news after it have no gap.
             listeners.append(&mut self.arrived());
             let at = self.clock.now();
+            // Before the board is locked: a listener that is slow must not hold up the readings.
             let wants: Vec<_> = listeners.iter_mut().map(Listener::wants).collect();
             let wants_all = wants.iter().any(|wants| matches!(wants, Ok(Wants::All)));
             let (news, all) = {
                 let mut board = self.board();
                 (board.tick(at), wants_all.then(|| board.whole(at)))
             };
+            // The tick itself is taken in any case: the board counts by it, and a later listener sees the last minutes.
             let news = (!listeners.is_empty()).then(|| stream::event("news", &json(&news)));
             let all = all.map(|news| stream::event("all", &self.all(&news)));
             let mut wants = wants.into_iter();
@@ -175,6 +179,7 @@ impl Shared {
                 let told = match wants.next() {
                     Some(Ok(Wants::All)) => all.as_ref().map_or(Ok(()), |all| listener.tell(all)),
                     Some(Ok(Wants::News)) => news.as_ref().map_or(Ok(()), |news| listener.tell(news)),
+                    // It has not read its last event: more would pile up in memory. Once it reads, it gets the whole state.
                     Some(Ok(Wants::Nothing)) => {
                         listener.misses();
                         Ok(())
@@ -189,6 +194,7 @@ impl Shared {
             if is_over {
                 let end = stream::event("end", "{}");
                 for listener in &mut listeners {
+                    // In the middle of an event, the word of the end would be part of that event.
                     if matches!(listener.wants(), Ok(Wants::News)) {
                         drop(listener.tell(&end));
                     }
@@ -222,6 +228,7 @@ impl Shared {
         }
         match (request.method(), request.path()) {
             ("GET" | "HEAD", "/") => {
+                // Fresh for each page: topics and payloads come from devices, and no script in them may run.
                 let nonce = nonce()?;
                 let fields = format!(
                     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\

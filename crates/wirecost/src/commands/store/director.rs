@@ -148,6 +148,7 @@ impl StoreDirector {
     /// An endpoint has no connection. Before both have run, that is the end.
     fn lost(&mut self, part: usize, code: u8, why: &str, now: Instant) {
         match self.states[part] {
+            // The connection ends as it was asked to.
             State::Closing(_) | State::Paused => return,
             State::Leaving(_) => {
                 self.states[part] = State::Paused;
@@ -157,6 +158,7 @@ impl StoreDirector {
         }
         let name = ["broker", "store"][part];
         self.states[part] = State::Connect(now + PAUSE);
+        // What has worked once comes back as it was. What never has is most likely a wrong URL or password, which waiting does not mend.
         if self.has_run[part] {
             self.say(format!("{name}: {why}; trying again every second"));
             return;
@@ -178,8 +180,10 @@ impl StoreDirector {
     fn broker_event(&mut self, event: mqtt::Event, now: Instant) {
         let lost = |this: &mut Self, code, why: String| this.lost(BROKER, code, &why, now);
         match event {
+            // Not open yet: without the subscription no reading comes.
             mqtt::Event::Connected { .. } => self.states[BROKER] = State::Accepted,
             mqtt::Event::MessageReceived(message) => self.receive(&message, now),
+            // A broker may accept the connection and still refuse a topic: nothing would ever arrive.
             mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
                 Some(code) => lost(self, exit::REFUSED, format!("SUBACK {code}")),
                 None => {
@@ -197,6 +201,7 @@ impl StoreDirector {
                 exit::UNREACHABLE,
                 "the broker closed the connection".to_owned(),
             ),
+            // Its own abort, which has already said why.
             mqtt::Event::Reset(ResetReason::Local) => {}
             mqtt::Event::Reset(reason) => lost(self, exit::UNREACHABLE, reason.to_string()),
             mqtt::Event::Sent { .. }
@@ -233,6 +238,7 @@ impl StoreDirector {
             Receipt::Left => (false, "there is no room for more readings: the broker keeps them"),
             Receipt::Lost => (false, "there is no room for more readings: they are lost"),
         };
+        // Once for each time that the room is used up: a line for each reading would be thousands.
         if self.said.has_room && !is_kept {
             self.say(words.to_owned());
         }
@@ -246,6 +252,7 @@ impl StoreDirector {
 
     /// Writes down what the database does not take. What cannot be written is held, and the broker keeps what follows.
     fn set_aside(&mut self, now: Instant) {
+        // Written before it is acknowledged: the broker forgets a message with its acknowledgement.
         while self.aside_at <= now
             && let Some(aside) = self.keeper.to_set_aside()
         {
@@ -278,6 +285,7 @@ impl StoreDirector {
                 self.states[STORE] = State::Open;
                 self.has_run[STORE] = true;
                 self.say("store: open".to_owned());
+                // Readings that come before there is a store could only be held in memory.
                 if self.states[BROKER] == State::Held {
                     self.states[BROKER] = State::Connect(now);
                     self.is_due[BROKER] = true;
@@ -301,11 +309,13 @@ impl StoreDirector {
                 Some(Step::Connect)
             }
             State::Connecting(until) if until > now => Some(Step::Wait(Some(until))),
+            // A firewall that drops packets answers nothing, and the kernel tries for minutes.
             State::Connecting(_) => {
                 let why = format!("no answer within {} s", CONNECT_PATIENCE.as_secs());
                 self.lost(part, exit::UNREACHABLE, &why, now);
                 Some(Step::Abort { reset: false })
             }
+            // The broker sends all that is unanswered at once, which without room would end in the same way.
             State::Paused if self.keeper.has_room() => {
                 self.states[part] = State::Connect(now);
                 self.connect(part, now)
@@ -338,6 +348,7 @@ impl StoreDirector {
     fn broker_next(&mut self, context: Context) -> Step<Command> {
         let now = context.now;
         if !context.congested
+            // First, and also at the end: a broker sends again what is stored and not acknowledged.
             && let Some(command) = self.answer()
         {
             return Step::Command(Command::Broker(command));
@@ -396,8 +407,10 @@ impl StoreDirector {
                 step => step.unwrap_or_else(|| until(None)),
             };
         }
+        // A half-open connection takes inserts and answers none, until the kernel gives it up after many minutes.
         if self.keeper.is_stalled(now) {
             self.lost(STORE, exit::UNREACHABLE, "no answer to an insert in time", now);
+            // An orderly close would wait for the bytes that the store does not take.
             return Step::Abort { reset: true };
         }
         if context.congested {

@@ -74,9 +74,13 @@ pub(super) fn behind(arguments: &StoreArguments, store: &Url) -> Result<StoreArg
     Ok(StoreArguments {
         store: store.clone(),
         behind: None,
+        // The store in front deletes after a while; the one behind is there to have all.
         ttl: None,
+        // One page shows one way, and its port can be bound once.
         dashboard: None,
+        // Two clients of one name would end each other's connection in turn [MQTT-3.1.4-3].
         client_id: arguments.client_id.as_ref().map(|id| format!("{id}-behind")),
+        // The first store's password is not sent to another server.
         store_password_file: None,
         set_aside: set_aside.into(),
         ..arguments.clone()
@@ -140,6 +144,7 @@ pub(super) fn follow(
     let mut is_told = false;
     while !threads.iter().all(|(_, _, thread)| thread.is_finished()) {
         let has_ended = threads.iter().any(|(_, _, thread)| thread.is_finished());
+        // One that has ended could not begin. The other alone would look as if both stores were filled.
         if (interrupt.is_set() || has_ended) && !std::mem::replace(&mut is_told, true) {
             for (_, waker, _) in &threads {
                 waker.wake().map_err(Failure::internal)?;

@@ -46,12 +46,14 @@ pub(super) fn changelog(
     let earlier: Vec<Value> = RunFolder::open(old).read_json("claims.json")?;
     let mut lines = vec![format!("{}: changes since {name}", study.study)];
     lines.extend(verdicts(&earlier, judged));
+    // If only some claims were judged, the others are not gone: they were not asked for.
     if is_whole {
         lines.extend(gone(&earlier, judged));
     }
     let mut uncompared = 0;
     for run in study.needed() {
         let folders = [old, new].map(|folder| folder.join(&run.folder));
+        // docs/studies has verdicts and no results, which would be too large for a repository.
         if folders.iter().any(|folder| !folder.join("summary.json").exists()) {
             uncompared += 1;
             continue;
@@ -70,6 +72,7 @@ pub(super) fn changelog(
             lines.extend(text.lines().map(|line| format!("{}: {line}", run.folder)));
         }
     }
+    // An empty changelog could also be one that was not made.
     if lines.len() == 1 {
         lines.push("no verdict and no figure changed beyond its interval".to_owned());
     }

@@ -60,6 +60,7 @@ pub fn rows(
             (&other.stack, other.payload_bytes, other_way) == (&cell.stack, cell.payload_bytes, &way)
         };
         match cells.iter().position(is_twin) {
+            // The later cell has more readings: the plan has them in that order.
             Some(twin) => cells[twin] = (way, cell),
             None => cells.push((way, cell)),
         }
@@ -115,6 +116,7 @@ fn part(
     let lives = lives::cycles(&recorded, cell, device)?;
     let mut traffic = life::of_mean_device(cell.stack.clone(), cell, &lives, device);
     for cycle in &mut traffic.cycles {
+        // A size that is a third of the readings comes a third as often.
         cycle.every /= share;
     }
     Ok(Ok(Mix {

@@ -132,6 +132,7 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
     );
     let mut refusals: Vec<String> = costs().filter_map(|cost| cost.figures.refusal.clone()).collect();
     refusals.sort();
+    // A tariff refuses most rows for the same reason.
     refusals.dedup();
     notes.extend(refusals.into_iter().map(|why| format!("not priced: {why}")));
     if costs().chain([&answer.cost]).any(|cost| cost.figures.overlaps) {
@@ -176,6 +177,7 @@ fn by_layer(answer: &Answer<'_>) -> Listing {
         let mut line = vec![row.stack.clone(), row.way.clone()];
         let pairs = cost.layers.iter().zip(answer.cost.layers);
         line.extend(pairs.map(|(bytes, of_today)| match bytes - of_today {
+            // It would be shown as +0.0, which says nothing.
             difference if difference.abs() < 0.05 => number(*bytes),
             difference => format!("{} ({difference:+.1})", number(*bytes)),
         }));

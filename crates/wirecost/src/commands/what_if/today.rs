@@ -55,6 +55,7 @@ impl Today {
     pub fn read(arguments: &WhatIfArguments, priced: Option<&Device>) -> Result<Self, Failure> {
         let shown = captures::name(&arguments.capture);
         let (reading, sightings) = capture::open(&arguments.capture, arguments.keylog.as_deref())?;
+        // The answer compares bytes per reading: a cut-off end would make today cheaper than it is.
         if let Some(fault) = &reading.fault {
             return Err(Failure::usage(format!("{shown}: {fault}"))
                 .with_hint("give a whole capture: the bytes of each reading are needed"));
@@ -62,6 +63,7 @@ impl Today {
         let unread = || captures::mostly_unread(&arguments.capture, &reading.report);
         let device = device(&sightings, arguments.client).ok_or_else(|| match arguments.client {
             Some(client) => no_client(&shown, client, &sightings),
+            // If most packets could not be read, that is why there is no device.
             None => unread().unwrap_or_else(|| none(&shown, "packets of a device".to_owned())),
         })?;
         let mut found = Readings::default();

@@ -42,6 +42,7 @@ pub fn with(base: &str, fitted: &Fitted, (source, volts): (&str, f64)) -> String
             Some(_) => text.push_str(&tails(fitted, volts)),
         }
     }
+    // The fitted figures name the source `fit`, which a file without the block would not know.
     if !blocks.iter().any(|block| block.starts_with("sources:")) {
         text.push_str(&sources("sources:\n", source));
     }

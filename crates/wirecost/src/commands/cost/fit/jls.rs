@@ -57,6 +57,7 @@ pub fn read<R: Read>(
     let of_unit = |unit| signals.iter().find(|signal| signal.unit == unit);
     let current = of_unit("A").ok_or(JlsFault::NoSignal("A"))?;
     let mut volts = match (of_unit("V"), arguments.volts) {
+        // The power of a sample needs both at the same time; resampling one would move charge between the bins.
         (Some(voltage), _) if voltage.rate != current.rate => {
             return Err(JlsFault::Rates(current.rate, voltage.rate));
         }
@@ -67,6 +68,7 @@ pub fn read<R: Read>(
     let interval = 1.0 / f64::from(current.rate);
     let mut samples = Samples::new(open()?, current)?;
     let mut binner = Binner::default();
+    // A recording counts its samples from the begin of the instrument's stream, not from that of the file.
     let mut first = None;
     while let Some((index, amperes)) = samples.next()? {
         let begin = *first.get_or_insert(index);
@@ -195,12 +197,14 @@ impl<R: Read> Chunks<R> {
             if chunk.tag == END {
                 return Ok(None);
             }
+            // The length comes from the file: a damaged one could ask for 4 GB of memory.
             if chunk.bytes > MOST_PAYLOAD {
                 return Err(JlsFault::Length(chunk.bytes));
             }
             let is_wanted = wanted(&chunk);
             self.payload.clear();
             if is_wanted {
+                // Bounded by what is there: a buffer of the length named would be made before the file is known to have it.
                 let mut content = self.file.by_ref().take(chunk.bytes.into());
                 content.read_to_end(&mut self.payload)?;
             }
@@ -319,10 +323,12 @@ fn rises(file: impl Read, signal: &Signal, first: i64) -> Result<Vec<f64>, JlsFa
             _ => {
                 let means = entries.chunks_exact(16).take(count);
                 let means = means.map(|entry| f32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]));
+                // A mean between both says that it changed within the entry: then the samples themselves are in the file.
                 let levels = means.map(|mean| (mean == 0.0 || mean == 1.0).then_some(mean == 1.0));
                 edges.add(begin, signal.for_entry.into(), levels);
             }
         }
+        // A clock or a bus on that pin would fill the memory.
         if edges.seen.len() > MOST_EDGES {
             return Err(JlsFault::NoMarker(signal.name.clone()));
         }

@@ -80,10 +80,12 @@ pub fn read(
     [first, again]: [impl Read; 2],
     arguments: &CostArguments,
 ) -> Result<(Option<TraceBins>, Vec<f64>), SessionFault> {
+    // The file has currents alone: the meter supplies the device or sits in its supply, and does not record the voltage.
     let volts = arguments.volts.ok_or(SessionFault::NoVoltage)?;
     let channel = arguments.marker_channel.as_deref().map(channel).transpose()?;
     let mut metadata = Vec::new();
     in_zip(first, "metadata.json", |content| {
+        // What is unpacked may be far longer than the file: its few bytes could fill the memory.
         content.take(MOST_METADATA).read_to_end(&mut metadata)?;
         Ok(())
     })?;
@@ -95,6 +97,7 @@ pub fn read(
         volts,
         channel,
         index: 0,
+        // A pin that is high in the first sample has not risen in this trace.
         is_high: true,
         rises: Vec::new(),
         binner: Binner::default(),
@@ -139,6 +142,7 @@ impl Frames {
         let [a, b, c, d, low, high] = frame;
         let microamperes = f64::from(f32::from_le_bytes([a, b, c, d]));
         let seconds = self.index as f64 * self.interval;
+        // Also of a lost sample: time goes on in a gap.
         self.index += 1;
         // The app writes no number where it lost samples: a gap.
         if microamperes.is_nan() {

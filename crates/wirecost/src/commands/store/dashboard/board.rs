@@ -107,6 +107,7 @@ struct SensorNews(u32, u64, String, Option<f32>, Vec<Point>, Option<String>);
 impl Board {
     /// A reading has arrived.
     pub(super) fn arrived(&mut self, topic: &str, payload: &[u8], at: Instant, present: Present) {
+        // Before the sensor: the total also has those that are not listed.
         self.arrived += 1;
         let reading = Reading::from_payload(payload, present);
         let sent_ms = reading.sent_ago_ns.map(|ns| ns as f64 / 1e6);
@@ -123,6 +124,7 @@ impl Board {
         if sensor.points.len() == POINTS {
             sensor.points.pop_front();
         }
+        // Half the memory, and a curve of a few pixels shows no more; one that is too large for it is infinite, which JSON cannot say.
         let number = reading.number.map(|number| number as f32);
         let point = Point(millis(at), number.filter(|n| n.is_finite()), sent_ms.map(rounded));
         sensor.points.push_back(point);
@@ -212,6 +214,7 @@ impl Board {
         if let Some(&index) = self.by_topic.get(topic) {
             return Some(index);
         }
+        // Topics come from devices: one that makes up new ones would fill the memory and the page.
         if self.sensors.len() == SENSORS || topic.len() > TOPIC_BYTES {
             return None;
         }

@@ -33,6 +33,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads a payload that has just arrived.
     pub(super) fn from_payload(payload: &[u8], present: Present) -> Self {
+        // First: a stamp of wirecost's own load is binary, but its bytes may also be text.
         let stamp = Stamp::read(payload).map(|stamp| stamp.intended_ns);
         if let Some(ago) = stamp.and_then(|sent| ago(sent, present.monotonic_ns)) {
             return Self {
@@ -57,6 +58,7 @@ impl Reading {
                 sent_ago_ns: None,
             };
         }
+        // The page is beside the way of the readings: parsing a payload of megabytes would hold them up.
         let object = (text.len() <= JSON_BYTES).then(|| serde_json::from_str(text));
         let (number, sent_ago_ns) = match object {
             Some(Ok(Value::Object(object))) => {

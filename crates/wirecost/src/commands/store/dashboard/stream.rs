@@ -78,6 +78,7 @@ impl Listener {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // A laptop that sleeps keeps its connection open and reads nothing; its place is wanted by others.
                 Err(error) if error.kind() == ErrorKind::WouldBlock && self.moved.elapsed() < PATIENCE => {
                     return Ok(());
                 }
