@@ -299,6 +299,8 @@ def choose(
     rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
     inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
+    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
     dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -343,6 +345,8 @@ def cost(
     rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
     inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
+    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
     dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -382,6 +386,8 @@ def what_if(
     rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
     inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
+    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
     dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l

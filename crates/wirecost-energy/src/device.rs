@@ -119,6 +119,8 @@ pub struct Device {
     pub updates: Option<Duration>,
     /// How long it listens in a paging window of eDRX of 2.56 s; `None` where that is not known.
     pub window_listen: Option<Duration>,
+    /// How long it listens in a cycle of discontinuous reception while connected; `None` where that is not known.
+    pub cdrx_listen: Option<Duration>,
     /// How sending depends on transmit power; `None` where that is not known.
     pub transmitter: Option<Transmitter>,
     /// The processor; `None` where its work is not modelled.

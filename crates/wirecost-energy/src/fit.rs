@@ -167,12 +167,27 @@ pub fn fit(
     clock: Clocks<'_>,
 ) -> Result<Fitted, NotFitted> {
     let sums = Sums::from_bins(bins);
+    let trace = Trace { bins, sums: &sums };
+    let first = fit_to(trace, packets, base, clock)?;
+    // A base with longer tails than the device takes several bursts for one: the tails that were found part them.
+    let count = |device: &Device| bursts::groups(packets, device).len();
+    match count(&first.device) > count(base) {
+        true => Ok(fit_to(trace, packets, &first.device, clock).unwrap_or(first)),
+        false => Ok(first),
+    }
+}
+
+fn fit_to(
+    trace: Trace<'_>,
+    packets: &[BurstPacket],
+    base: &Device,
+    clock: Clocks<'_>,
+) -> Result<Fitted, NotFitted> {
     let groups = bursts::groups(packets, base);
     // Two bursts meet any trace at some shift.
     if groups.len() < FEWEST_BURSTS {
         return Err(NotFitted::TooFew(groups.len()));
     }
-    let trace = Trace { bins, sums: &sums };
     let placed = bursts::place(trace, &groups, base, clock)?;
     let mut figures = Vec::new();
     let device = bursts::times(trace, &placed.bursts, base, &mut figures)?;

@@ -1,13 +1,20 @@
 //! What a network or an access point sets on a device: timers, paging and beacons, in place of those of its file.
 
+mod connected;
+mod coverage;
+
 use core::fmt;
 use core::time::Duration;
 
 use wirecost_proto::shown;
 
+pub use connected::ConnectedDrx;
+pub use coverage::loss_of_level;
+
 use crate::device::{Device, Level, Paging, State, Tail, Transmitter};
 use crate::radio::Radio;
 use crate::timers::Timer;
+use coverage::Covered;
 
 /// The time from one beacon to the next: 100 time units of 1,024 us (IEEE 802.11-2020 section 9.4.1.3), as access points send them.
 const BEACON: Duration = Duration::from_micros(102_400);
@@ -35,6 +42,10 @@ pub struct Settings {
     pub dtim: Option<u32>,
     /// Transmit power in dBm.
     pub tx_power: Option<f64>,
+    /// Coupling loss in dB, on NB-IoT. Transmit power, where it is not set, and repetitions follow from it.
+    pub coupling_loss: Option<f64>,
+    /// Discontinuous reception while connected; without it the file's power of the connected state counts.
+    pub cdrx: Option<ConnectedDrx>,
 }
 
 /// A setting that a device or a network cannot have.
@@ -44,6 +55,8 @@ pub enum Impossible {
     Timer(Timer, Duration),
     /// The device sends at 0 dBm to this power.
     TxPower(f64),
+    /// No transport format reaches over this coupling loss in dB.
+    Unreachable(f64),
     /// An update and the active time after it last at least as long as the time to the next update: the device never saves power.
     NoSaving {
         /// Wake-up and active time.
@@ -84,6 +97,10 @@ impl fmt::Display for Impossible {
                     "the device listens {listen} each time, and so not every {every}"
                 )
             }
+            Self::Unreachable(loss) => write!(
+                f,
+                "no transport format of NB-IoT reaches over a coupling loss of {loss} dB"
+            ),
             Self::TxPower(most) => write!(f, "the device sends at 0 dBm to {most} dBm"),
             Self::Absent(what) => write!(f, "the device has no {what}"),
         }
@@ -96,7 +113,7 @@ impl Device {
     /// # Errors
     /// No network has a time, or the device has nothing that a setting changes.
     pub fn set(mut self, settings: &Settings) -> Result<Self, Impossible> {
-        let words = settings.words();
+        let mut words = settings.words();
         if settings.inactivity.is_some() || settings.rai {
             let index = self.connected()?;
             let time = settings.inactivity.unwrap_or(self.tails[index].time);
@@ -106,6 +123,9 @@ impl Device {
                 false => time,
             };
             self.is_set("tails.time", index);
+        }
+        if let Some(cdrx) = settings.cdrx {
+            cdrx.put_into(&mut self)?;
         }
         self.save_power(settings)?;
         if let Some(edrx) = settings.edrx {
@@ -128,10 +148,30 @@ impl Device {
             }
             self.levels[State::Transmit as usize] = transmitter.at(dbm, self.level(State::Transmit));
         }
+        if let Some(loss_db) = settings.coupling_loss {
+            words.push(self.cover(loss_db, settings.tx_power)?);
+        }
         if !words.is_empty() {
             self.title = format!("{}; set: {}", self.title, words.join(", "));
         }
         Ok(self)
+    }
+
+    /// Sets what follows from a coupling loss; returns words for the title. A transmit power that is set is kept.
+    fn cover(&mut self, loss_db: f64, tx_power: Option<f64>) -> Result<String, Impossible> {
+        let Radio::NbIot(radio) = self.radio else {
+            return Err(Impossible::Absent("repetitions of NB-IoT (radio.nbiot)"));
+        };
+        let controlled = self.transmitter.filter(|_| tx_power.is_none());
+        let most = tx_power.or(self.transmitter.map(|transmitter| transmitter.dbm));
+        let covered = Covered::from_radio(radio, loss_db, most, controlled.is_some())?;
+        if let Some(transmitter) = controlled {
+            // Below 0 dBm nothing is known: it takes what it takes at 0 dBm.
+            self.levels[State::Transmit as usize] =
+                transmitter.at(covered.dbm.max(0.0), self.level(State::Transmit));
+        }
+        covered.put_into(self);
+        Ok(covered.words(loss_db))
     }
 
     /// Sets T3324 and T3412.
@@ -263,6 +303,7 @@ impl Settings {
             timer("eDRX", self.edrx),
             self.dtim.map(|dtim| format!("DTIM {dtim}")),
             self.tx_power.map(|dbm| format!("{dbm} dBm")),
+            self.cdrx.map(|cdrx| cdrx.words()),
         ]
         .into_iter()
         .flatten()

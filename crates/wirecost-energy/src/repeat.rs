@@ -104,6 +104,7 @@ mod tests {
             }],
             updates: None,
             window_listen: None,
+            cdrx_listen: None,
             transmitter: None,
             processor: None,
             radio: Radio::Cellular(Cellular {

@@ -3,6 +3,7 @@
 //! - T3324, how long a device can be reached before power saving: GPRS Timer 2 (TS 24.008 section 10.5.7.4, coded as 10.5.7.3)
 //! - T3412, how often it reports its tracking area: GPRS Timer 3 (section 10.5.7.4a)
 //! - the cycle of extended discontinuous reception (section 10.5.5.32)
+//! - cycles of discontinuous reception while connected (TS 36.331 sections 6.3.2, DRX-Config, and 6.7.3.2, DRX-Config-NB)
 
 use core::time::Duration;
 
@@ -25,6 +26,19 @@ const EDRX_NB_IOT: [u64; 10] = [
     2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576,
 ];
 
+/// Long cycles of C-DRX on LTE in ms.
+const DRX_LONG: [u64; 16] = [
+    10, 20, 32, 40, 64, 80, 128, 160, 256, 320, 512, 640, 1_024, 1_280, 2_048, 2_560,
+];
+
+/// Short cycles of C-DRX on LTE in ms.
+const DRX_SHORT: [u64; 16] = [2, 5, 8, 10, 16, 20, 32, 40, 64, 80, 128, 160, 256, 320, 512, 640];
+
+/// Cycles of C-DRX on NB-IoT in ms.
+const DRX_NB_IOT: [u64; 12] = [
+    256, 512, 1_024, 1_536, 2_048, 3_072, 4_096, 4_608, 6_144, 7_680, 8_192, 9_216,
+];
+
 wirecost_proto::named! {
     /// A timer of a network.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +51,12 @@ wirecost_proto::named! {
         EdrxLte => "a cycle of eDRX on LTE",
         /// The same on NB-IoT.
         EdrxNbIot => "a cycle of eDRX on NB-IoT",
+        /// The long cycle of discontinuous reception while connected, on LTE and LTE-M.
+        DrxLong => "a long cycle of C-DRX on LTE",
+        /// The short one.
+        DrxShort => "a short cycle of C-DRX on LTE",
+        /// The cycle on NB-IoT, which has one.
+        DrxNbIot => "a cycle of C-DRX on NB-IoT",
     }
 }
 
@@ -68,6 +88,9 @@ impl Timer {
                 .collect(),
             Self::EdrxLte => EDRX_LTE.map(|cycle| cycle * 10).to_vec(),
             Self::EdrxNbIot => EDRX_NB_IOT.map(|cycle| cycle * 10).to_vec(),
+            Self::DrxLong => DRX_LONG.to_vec(),
+            Self::DrxShort => DRX_SHORT.to_vec(),
+            Self::DrxNbIot => DRX_NB_IOT.to_vec(),
         }
     }
 }

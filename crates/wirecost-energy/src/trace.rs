@@ -56,6 +56,8 @@ pub struct SampleReader {
     columns: Option<Columns>,
     /// Why the first line is no header. A meter may write lines about itself above it.
     no_header: Option<TraceError>,
+    /// Seconds between samples, where a line above the header tells them.
+    interval: Option<f64>,
     /// Lines read.
     lines: u64,
     /// The line of the header.
@@ -71,6 +73,15 @@ pub struct SampleReader {
     rises: Vec<f64>,
 }
 
+/// Seconds between samples, of a line above the header: `Sample interval: 0.0001`, as the data logger of a Keysight N6705 writes it.
+fn interval(line: &str) -> Option<f64> {
+    let (name, value) = line.trim_matches('"').split_once(':')?;
+    let value = value.trim().trim_end_matches([',', '"']);
+    let seconds: f64 = value.parse().ok()?;
+    let is_named = name.trim().eq_ignore_ascii_case("sample interval");
+    (is_named && seconds > 0.0 && seconds <= MAX_SECONDS).then_some(seconds)
+}
+
 impl SampleReader {
     /// Of a file; `volts` is the voltage of a file that has none, `marker` the name of a column that is 1 where the device sends.
     pub const fn new(volts: Option<f64>, marker: Option<String>) -> Self {
@@ -78,6 +89,7 @@ impl SampleReader {
             volts,
             columns: None,
             no_header: None,
+            interval: None,
             lines: 0,
             header: 0,
             empty: None,
@@ -106,7 +118,8 @@ impl SampleReader {
         };
         let line = line.trim();
         let Some(columns) = &self.columns else {
-            match Columns::read(line, self.volts, self.marker.as_deref()) {
+            self.interval = interval(line).or(self.interval);
+            match Columns::read(line, self.volts, self.marker.as_deref(), self.interval) {
                 Ok(columns) => (self.columns, self.header) = (Some(columns), self.lines),
                 // Exports of power meters begin with lines about the meter: a line without columns may be one of them.
                 Err(fault @ (Fault::NoColumn(_) | Fault::NoSamples)) if self.lines <= MOST_LINES_ABOVE => {
@@ -138,7 +151,7 @@ impl SampleReader {
                 to: sample.seconds,
             }));
         }
-        let is_marked = columns.is_marked(line).map_err(at)?;
+        let is_marked = columns.is_marked(line).map_err(at)?.unwrap_or(self.is_marked);
         // The marker stays high as long as the device sends; its rise is the time.
         if is_marked && !self.is_marked {
             self.rises.push(sample.seconds);

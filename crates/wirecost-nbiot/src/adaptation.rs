@@ -66,6 +66,20 @@ impl Receivers {
         }
     }
 
+    /// The SINR in dB that a format of NPUSCH needs, with all power on one bin of 3.75 kHz.
+    fn npusch_needed_db(&self, format: &NpuschFormat, target: f64) -> f64 {
+        let fading = (self.uplink_branches, self.uplink_branches);
+        let (codeword, receiver) = (&format.codeword, self.npusch(format));
+        let needed = self.needed_db(codeword, receiver, fading, format.length(), target);
+        needed + decibels(f64::from(format.tones.bins()))
+    }
+
+    /// The SINR in dB over 180 kHz that a format of NPDSCH needs.
+    fn npdsch_needed_db(&self, format: &NpdschFormat, target: f64) -> f64 {
+        let fading = (self.downlink_branches, self.downlink_mean);
+        self.needed_db(&format.codeword, self.npdsch, fading, format.length(), target)
+    }
+
     /// The SINR in dB per branch that `codeword` needs in a transmission of `subframes`, with fading averaged over its length.
     fn needed_db(
         &self,
@@ -135,6 +149,29 @@ impl<Format: Copy> Ladder<Format> {
         let (least, format) = best.expect("a format for every size up to the largest");
         (least - sinr_db, format)
     }
+
+    /// The format with the highest rate in bits per subframe that needs no more than `sinr_db`, with its rate. `size` is bits and
+    /// subframes of a format.
+    fn fastest(
+        &mut self,
+        sinr_db: f64,
+        size: fn(&Format) -> (u16, u64),
+        needed_db: impl Fn(&Format, f64) -> f64,
+    ) -> Option<(f64, Format)> {
+        let rate = |format: &Format| {
+            let (bits, subframes) = size(format);
+            f64::from(bits) / subframes as f64
+        };
+        let mut order: Vec<usize> = (0..self.formats.len()).collect();
+        order.sort_by(|one, other| rate(&self.formats[*other]).total_cmp(&rate(&self.formats[*one])));
+        let target = self.target;
+        let meets = |index: &usize| {
+            let format = self.formats[*index];
+            *self.needed_db[*index].get_or_insert_with(|| needed_db(&format, target)) <= sinr_db
+        };
+        let index = order.into_iter().find(meets)?;
+        Some((rate(&self.formats[index]), self.formats[index]))
+    }
 }
 
 impl Adaptation {
@@ -178,16 +215,7 @@ impl Adaptation {
     /// where no format meets the target, the one that needs least.
     pub fn npdsch(&mut self, bits: u32, sinr_db: f64) -> NpdschFormat {
         let receivers = self.receivers;
-        let fading = (receivers.downlink_branches, receivers.downlink_mean);
-        let needed_db = |format: &NpdschFormat, target| {
-            receivers.needed_db(
-                &format.codeword,
-                receivers.npdsch,
-                fading,
-                format.length(),
-                target,
-            )
-        };
+        let needed_db = |format: &NpdschFormat, target| receivers.npdsch_needed_db(format, target);
         let chosen = self
             .downlink
             .choose(bits, sinr_db - self.margin_db, |format| format.bits, needed_db);
@@ -198,12 +226,7 @@ impl Adaptation {
     /// the SINR with all power on one bin of 3.75 kHz is `bin_sinr_db`. Where none meets it, the one that needs least.
     pub fn npusch(&mut self, bits: u32, bin_sinr_db: f64) -> Vec<NpuschFormat> {
         let receivers = self.receivers;
-        let branches = receivers.uplink_branches;
-        let needed_db = |format: &NpuschFormat, target| {
-            let (receiver, fading) = (receivers.npusch(format), (branches, branches));
-            let needed = receivers.needed_db(&format.codeword, receiver, fading, format.length(), target);
-            needed + decibels(f64::from(format.tones.bins()))
-        };
+        let needed_db = |format: &NpuschFormat, target| receivers.npusch_needed_db(format, target);
         let sinr_db = bin_sinr_db - self.margin_db;
         let chosen = self
             .uplink
@@ -222,6 +245,28 @@ impl Adaptation {
                 .map(|(_, format)| format)
                 .collect(),
         }
+    }
+
+    /// Of the formats of NPUSCH that meet the target, the one with the highest rate while it is on the air; `None` where none meets it.
+    pub fn fastest_npusch(&mut self, bin_sinr_db: f64) -> Option<NpuschFormat> {
+        let receivers = self.receivers;
+        let needed_db = |format: &NpuschFormat, target| receivers.npusch_needed_db(format, target);
+        let sinr_db = bin_sinr_db - self.margin_db;
+        let best = self
+            .uplink
+            .iter_mut()
+            .filter_map(|ladder| ladder.fastest(sinr_db, |format| (format.bits, format.length()), needed_db));
+        best.max_by(|one, other| one.0.total_cmp(&other.0))
+            .map(|(_, format)| format)
+    }
+
+    /// The same of NPDSCH, at `sinr_db` over 180 kHz.
+    pub fn fastest_npdsch(&mut self, sinr_db: f64) -> Option<NpdschFormat> {
+        let receivers = self.receivers;
+        let needed_db = |format: &NpdschFormat, target| receivers.npdsch_needed_db(format, target);
+        let size = |format: &NpdschFormat| (format.bits, format.length());
+        let best = self.downlink.fastest(sinr_db - self.margin_db, size, needed_db);
+        best.map(|(_, format)| format)
     }
 
     /// The fewest repetitions of a DCI in `space` that meet the target at `sinr_db`; Rmax where none does.

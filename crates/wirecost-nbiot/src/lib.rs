@@ -1,6 +1,7 @@
 //! NB-IoT cells in virtual time: what a report costs on the air of a loaded network.
 //!
 //! - [`network`]: the [`Network`]; a driver makes devices arrive, offers IP packets and lets time go on
+//! - [`network::alone`]: a report of a device that is alone, in closed form
 //! - [`config`]: every parameter, with its unit and source
 //! - [`geometry`], [`pathloss`], [`antenna`], [`gains`], [`fading`]: where devices are and what the way to each cell costs
 //! - [`bler`], [`adaptation`]: block errors in closed form, and the transport formats that follow

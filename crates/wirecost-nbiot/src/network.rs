@@ -17,6 +17,7 @@
 //! `network/preconfigured.rs` has the flow without a preamble, `network/paging.rs` what wakes an idle device.
 
 mod access;
+pub mod alone;
 mod connection;
 mod downlink;
 mod paging;
@@ -413,8 +414,7 @@ impl Network {
     /// What a device did until `now`; `None` where it is not in the network.
     pub fn ue_facts(&self, ue: UeId, now: Instant) -> Option<UeFacts> {
         let device = self.ues.get(ue)?;
-        let space = &self.levels[device.level].space;
-        let duty = (space.rmax as f64 / self.budget(device.cell()).share() / space.period as f64).min(1.0);
+        let duty = self.duty(device.cell(), device.level);
         let open = match device.rrc {
             RrcState::Idle => 0,
             RrcState::Connecting | RrcState::Connected => {
@@ -434,6 +434,12 @@ impl Network {
             harq_retransmissions: counters.harq_retransmissions,
             rlc_retransmissions: device.up.sender.retransmissions() + device.down.sender.retransmissions(),
         })
+    }
+
+    /// The share of time that the search spaces of a level take.
+    fn duty(&self, cell: usize, level: usize) -> f64 {
+        let space = &self.levels[level].space;
+        (space.rmax as f64 / self.budget(cell).share() / space.period as f64).min(1.0)
     }
 
     /// The usable subframes of an entry of `cells`: those beside the anchors have no broadcast.

@@ -347,9 +347,9 @@ fn the_report_of_cells_draws_every_figure() {
     let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
     assert_eq!(console(&log), Vec::<&str>::new());
     assert_eq!(browser.requests_of(&html), Vec::<String>::new());
-    // Twelve quantities, delays of three choices of levels and three figures of parts at two loads, and the sequence, each in two
-    // widths; a map per curve and load, and the six marks of its legend.
-    let figures = 12 + (3 + 3) * 2 + 1;
+    // Twelve quantities, delays of three choices of levels and three figures of parts at two loads, the sequence and the currents of a
+    // report and a day, each in two widths; a map per curve and load, and the six marks of its legend.
+    let figures = 12 + (3 + 3) * 2 + 3;
     assert_eq!(dom.matches("<svg").count(), figures * 2 + 4 * 2 + 6);
     let Some(keep) = std::env::var_os("SCREENSHOTS").map(PathBuf::from) else {
         return;

@@ -102,6 +102,22 @@ fn a_changed_network_stands_beside_the_given_one() {
 }
 
 #[test]
+fn the_current_of_the_recorded_report_and_of_a_day_is_drawn() {
+    let html = whole(false);
+    let current = section(&html, "current");
+    // 545 mW at 3.6 V are 151 mA for the 21.2 ms of uplink: 3.21 mC.
+    assert!(current.contains("transmit: 3.21 mC in 0.0212 s"), "{current}");
+    assert!(current.contains("coap-con with 25 B at 1/s") && current.contains("This report: "));
+    // 2,154 mJ a day at 3.6 V: 6.93 uA.
+    assert!(current.contains("In the mean 6.93 uA, 0.166 mAh a day, 19.9 uWh a report."));
+    assert!(current.contains("Current of a day*"));
+    let mut old = nbiot::summary(false);
+    old.setting.supply_volts = None;
+    let without = page(&old, None, &nbiot::sequence()).expect("a page");
+    assert!(!without.contains("id=\"current\""), "no voltage, no current");
+}
+
+#[test]
 fn a_page_without_map_and_sequence_has_neither() {
     let html = page(&nbiot::summary(false), None, &[]).expect("a page");
     assert!(!html.contains("id=\"map\"") && !html.contains("id=\"device\""));

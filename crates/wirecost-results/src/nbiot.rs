@@ -93,6 +93,9 @@ pub struct Setting {
     pub deadline_s: f64,
     /// Time between two reports of a device, in seconds; for battery life.
     pub interval_s: f64,
+    /// Voltage at which the powers of the devices are currents; `null` in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supply_volts: Option<f64>,
     /// How the connections of reports start: `cold`, `resumed` or `0rtt`.
     #[serde(default = "cold", skip_serializing_if = "is_cold")]
     pub start: String,

@@ -83,6 +83,10 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
             .figures
             .one(&table, ("", "window_listen"), time)?
             .map(|figure| figure.value),
+        cdrx_listen: reader
+            .figures
+            .one(&table, ("", "cdrx_listen"), time)?
+            .map(|figure| figure.value),
         transmitter: reader.transmitter(&table)?,
         processor: reader.processor(&table)?,
         radio: reader.radio(&table)?,

@@ -27,6 +27,7 @@ fn modem() -> Device {
         }],
         updates: None,
         window_listen: None,
+        cdrx_listen: None,
         transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {

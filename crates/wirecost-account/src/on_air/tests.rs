@@ -28,6 +28,7 @@ fn device() -> Device {
         tails: Vec::new(),
         updates: None,
         window_listen: None,
+        cdrx_listen: None,
         transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {

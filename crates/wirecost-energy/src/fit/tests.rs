@@ -202,3 +202,21 @@ fn a_burst_with_a_gap_in_the_trace_is_left_out() {
     let fitted = fit(&bins, &packets, &base, Clocks::Pattern).expect("a fit");
     assert_eq!((fitted.bursts, fitted.left_out), (49, 1));
 }
+
+#[test]
+fn bursts_that_longer_tails_of_the_base_join_are_parted_by_those_of_the_trace() {
+    let noise = &mut Rng::new(1);
+    let (mut base, truth) = base_and_truth();
+    base.tails[0].time = Duration::from_secs(6);
+    base.tails[1].time = Duration::from_millis(2_500);
+    let packets = packets(noise);
+    assert!(
+        bursts::groups(&packets, &base).len() < 40,
+        "a wake-up of 1 s and tails of 8.5 s join readings 8 to 12 s apart"
+    );
+    let bins = trace(&truth, &packets, 1_000.0, 0.0, noise);
+    let fitted = fit(&bins, &packets, &base, Clocks::Pattern).expect("a fit");
+    let (power, time) = errors(&fitted.device, &truth);
+    assert!(power < 0.05 && time < 2e-3, "{power} {time}");
+    assert_eq!((fitted.bursts, fitted.left_out), (50, 0));
+}

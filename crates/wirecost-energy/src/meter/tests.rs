@@ -39,6 +39,7 @@ fn device() -> Device {
         ],
         updates: None,
         window_listen: None,
+        cdrx_listen: None,
         transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {

@@ -39,6 +39,7 @@ pub(crate) fn modem() -> Device {
         tails: vec![tail(State::Listen, 0.05, 10), tail(State::Idle, 5e-3, 8)],
         updates: None,
         window_listen: Some(Duration::from_millis(75)),
+        cdrx_listen: Some(Duration::from_millis(20)),
         transmitter: None,
         processor: None,
         radio: Radio::Cellular(Cellular {
@@ -56,7 +57,7 @@ fn with(settings: Settings) -> Device {
 }
 
 /// Packets of some bytes at these times in milliseconds.
-fn spent(device: &Device, bytes: u32, times: &[u64]) -> Account {
+pub(crate) fn spent(device: &Device, bytes: u32, times: &[u64]) -> Account {
     let spans = [Span {
         len: bytes,
         layer: Layer::Payload,

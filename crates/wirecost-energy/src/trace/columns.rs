@@ -1,8 +1,12 @@
 //! The columns of a meter's file: which one holds what, in which unit.
 //!
-//! The unit is in parentheses after the name: `Timestamp(ms)`, `Main current (A)`. Two programs write names without a unit:
-//! Otii Arc (a column `Main current`; seconds, amperes, volts) and Joulescope (the first columns are `time,current,voltage`; the
-//! same units).
+//! The unit is in parentheses after the name: `Timestamp(ms)`, `Main current (A)`. Three programs write names without a unit:
+//! Otii Arc (a column `Main current`; seconds, amperes, volts), Joulescope (the first columns are `time,current,voltage`; the
+//! same units), and the data logger of Keysight's N6705 power analyzers (`Sample,Volt avg 1,Curr avg 1`; volts, amperes), which numbers
+//! its samples and has their interval in seconds in a line above.
+//!
+//! The Power Profiler app writes its digital channels one by one (`D0,D1,...`) or in one column `D0-D7`, of which the first character is D0:
+//! 0 or 1, `X` where it was both within the sample, `-` where it is not known.
 
 use super::fault::{Fault, Quantity};
 use super::{MAX_SECONDS, MAX_VALUE, Sample};
@@ -33,8 +37,25 @@ pub(super) struct Columns {
     time: Column,
     current: Column,
     voltage: Voltage,
-    /// The index of the column of a marker.
-    marker: Option<usize>,
+    marker: Option<Marker>,
+}
+
+/// Where a marker is.
+#[derive(Clone, Copy, Debug)]
+struct Marker {
+    /// The index of its column.
+    index: usize,
+    /// Its character in a column of all digital channels; `None` in a column of its own.
+    digit: Option<usize>,
+}
+
+/// The column of all digital channels.
+const ALL_CHANNELS: &str = "D0-D7";
+
+/// The channel of a name: 0 to 7.
+fn channel(name: &str) -> Option<usize> {
+    let number = name.strip_prefix(['D', 'd'])?.parse().ok()?;
+    (number < 8).then_some(number)
 }
 
 /// A column's name in lower case, and its unit.
@@ -56,10 +77,13 @@ impl<'a> Heading<'a> {
         }
     }
 
-    fn is_of(&self, quantity: Quantity) -> bool {
-        match quantity {
-            Quantity::Time => matches!(self.name.as_str(), "time" | "timestamp"),
-            Quantity::Current | Quantity::Voltage => {
+    fn is_of(&self, quantity: Quantity, is_keysight: bool) -> bool {
+        match (quantity, is_keysight) {
+            (Quantity::Time, true) => self.name == "sample",
+            (Quantity::Current, true) => self.name.starts_with(KEYSIGHT_CURRENT),
+            (Quantity::Voltage, true) => self.name.starts_with("volt avg "),
+            (Quantity::Time, false) => matches!(self.name.as_str(), "time" | "timestamp"),
+            (Quantity::Current | Quantity::Voltage, false) => {
                 self.name.split_whitespace().next_back() == Some(quantity.name())
             }
         }
@@ -67,15 +91,21 @@ impl<'a> Heading<'a> {
 }
 
 impl Columns {
-    /// Reads the header. `volts` is the voltage of a file without one, `marker` the name of a column that is 1 where the device sends.
-    pub(super) fn read(header: &str, volts: Option<f64>, marker: Option<&str>) -> Result<Self, Fault> {
+    /// Reads the header. `volts` is the voltage of a file without one, `marker` the name of a column that is 1 where the device sends,
+    /// `interval` the seconds between samples of which a line above told.
+    pub(super) fn read(
+        header: &str,
+        volts: Option<f64>,
+        marker: Option<&str>,
+        interval: Option<f64>,
+    ) -> Result<Self, Fault> {
         // Spreadsheets write a byte order mark, and some meters a comment sign, before the header.
         let header = header.trim_start_matches(['\u{feff}', '#']);
         if header.is_empty() {
             return Err(Fault::NoSamples);
         }
         let headings: Vec<Heading<'_>> = header.split(',').map(Heading::read).collect();
-        let find = |quantity| find(&headings, quantity);
+        let find = |quantity| find(&headings, quantity, interval);
         let time = find(Quantity::Time)?.ok_or(Fault::NoColumn(Quantity::Time))?;
         let current = find(Quantity::Current)?.ok_or(Fault::NoColumn(Quantity::Current))?;
         let voltage = match (find(Quantity::Voltage)?, volts) {
@@ -87,35 +117,45 @@ impl Columns {
                 return Err(Fault::TwoVoltages(headings[column.index].text.to_owned()));
             }
         };
-        let index = |name: &str| {
-            let found = headings
-                .iter()
-                .position(|heading| heading.text.eq_ignore_ascii_case(name));
-            found.ok_or_else(|| Fault::NoMarker(name.to_owned()))
+        let place = |name: &str| {
+            let named = |name: &str| {
+                headings
+                    .iter()
+                    .position(|heading| heading.text.eq_ignore_ascii_case(name))
+            };
+            let own = named(name).map(|index| Marker { index, digit: None });
+            let shared = || {
+                let (digit, index) = (channel(name)?, named(ALL_CHANNELS)?);
+                let digit = Some(digit);
+                Some(Marker { index, digit })
+            };
+            own.or_else(shared)
+                .ok_or_else(|| Fault::NoMarker(name.to_owned()))
         };
         Ok(Self {
             time,
             current,
             voltage,
-            marker: marker.map(index).transpose()?,
+            marker: marker.map(place).transpose()?,
         })
     }
 
-    /// Whether the marker is set in a line; never without one.
-    pub(super) fn is_marked(&self, line: &str) -> Result<bool, Fault> {
-        let Some(index) = self.marker else {
-            return Ok(false);
+    /// Whether the marker is set in a line, at least for a part of the sample; `None` where that is not known, and without a marker.
+    pub(super) fn is_marked(&self, line: &str) -> Result<Option<bool>, Fault> {
+        let Some(Marker { index, digit }) = self.marker else {
+            return Ok(None);
         };
-        match line
-            .split(',')
-            .nth(index)
-            .unwrap_or_default()
-            .trim()
-            .trim_matches('"')
-        {
-            "0" => Ok(false),
-            "1" => Ok(true),
-            other => Err(Fault::NoBit(other.to_owned())),
+        let text = line.split(',').nth(index).unwrap_or_default();
+        let text = text.trim().trim_matches('"');
+        let bit = match digit {
+            Some(digit) => text.get(digit..=digit).unwrap_or_default(),
+            None => text,
+        };
+        match bit {
+            "0" => Ok(Some(false)),
+            "1" | "X" => Ok(Some(true)),
+            "-" => Ok(None),
+            _ => Err(Fault::NoBit(text.to_owned())),
         }
     }
 
@@ -151,11 +191,16 @@ impl Column {
 }
 
 /// The column of a quantity, if there is one.
-fn find(headings: &[Heading<'_>], quantity: Quantity) -> Result<Option<Column>, Fault> {
+fn find(
+    headings: &[Heading<'_>],
+    quantity: Quantity,
+    interval: Option<f64>,
+) -> Result<Option<Column>, Fault> {
+    let is_keysight = is_keysight(headings);
     let mut all = headings
         .iter()
         .enumerate()
-        .filter(|(_, heading)| heading.is_of(quantity));
+        .filter(|(_, heading)| heading.is_of(quantity, is_keysight));
     let Some((index, heading)) = all.next() else {
         return Ok(None);
     };
@@ -164,7 +209,11 @@ fn find(headings: &[Heading<'_>], quantity: Quantity) -> Result<Option<Column>, 
         let [first, second] = texts;
         return Err(Fault::TwoColumns(quantity, first, second));
     }
-    let factor = factor(headings, heading, quantity)?;
+    let factor = match (is_keysight, quantity) {
+        (true, Quantity::Time) => interval.ok_or(Fault::NoInterval)?,
+        (true, Quantity::Current | Quantity::Voltage) => 1.0,
+        (false, _) => factor(headings, heading, quantity)?,
+    };
     Ok(Some(Column {
         quantity,
         index,
@@ -188,6 +237,17 @@ fn factor(headings: &[Heading<'_>], heading: &Heading<'_>, quantity: Quantity) -
     found
         .map(|(_, factor)| *factor)
         .ok_or_else(|| Fault::UnknownUnit(heading.text.to_owned(), quantity))
+}
+
+/// How the data logger of a Keysight N6705 names mean currents, before the number of the output.
+const KEYSIGHT_CURRENT: &str = "curr avg ";
+
+fn is_keysight(headings: &[Heading<'_>]) -> bool {
+    let names = headings
+        .iter()
+        .map(|heading| (heading.name.as_str(), heading.unit));
+    let mut names = names.filter(|(_, unit)| unit.is_none()).map(|(name, _)| name);
+    names.next() == Some("sample") && names.any(|name| name.starts_with(KEYSIGHT_CURRENT))
 }
 
 fn is_otii(headings: &[Heading<'_>]) -> bool {

@@ -32,13 +32,15 @@ pub enum Fault {
     NoUnit(String),
     /// A column's unit is none of its quantity.
     UnknownUnit(String, Quantity),
+    /// The samples are numbered, and no line above says how far they are apart.
+    NoInterval,
     /// There is neither a column of voltage nor a voltage for all samples.
     NoVoltage,
     /// There is a column of voltage, and a voltage for all samples.
     TwoVoltages(String),
     /// There is no column of the marker.
     NoMarker(String),
-    /// The marker is neither 0 nor 1.
+    /// The marker is neither 0 nor 1, nor both within the sample (`X`), nor unknown (`-`).
     NoBit(String),
     /// An empty line between samples.
     EmptyLine,
@@ -77,10 +79,13 @@ impl fmt::Display for Fault {
             Self::UnknownUnit(column, quantity) => {
                 write!(f, "column {column:?} has no unit of {}", quantity.name())
             }
+            Self::NoInterval => f.write_str(
+                "the samples are numbered, and no line above has their interval (Sample interval: 0.0001)",
+            ),
             Self::NoVoltage => f.write_str("no column of voltage"),
             Self::TwoVoltages(column) => write!(f, "column {column:?} has the voltage already"),
             Self::NoMarker(name) => write!(f, "no column {name:?} for the marker"),
-            Self::NoBit(text) => write!(f, "the marker is 0 or 1, not {text:?}"),
+            Self::NoBit(text) => write!(f, "the marker is 0, 1, X or -, not {text:?}"),
             Self::EmptyLine => f.write_str("an empty line between samples"),
             Self::NoValue(quantity) => write!(f, "no {}", quantity.name()),
             Self::NotANumber(quantity, text) => write!(f, "{} {text:?} is not a number", quantity.name()),

@@ -36,6 +36,11 @@ fn ten_milliamperes_at_3_3_volts_for_2_seconds_are_66_millijoules() {
             None,
         ),
         (
+            "\"Keysight N6705B\"\n\"Date: Fri Nov 06 2020\"\n\"Sample interval: 0.5\"\n\n\
+             Sample,Volt avg 1,Curr avg 1\n0,3.3,0.01\n1,3.3,0.01\n2,3.3,0.01\n3,3.3,0.01\n4,3.3,0.01\n",
+            None,
+        ),
+        (
             "\u{feff}\"Time (s)\",\"Voltage (mV)\",\"Current (mA)\"\n5,3300,10\n7,3300,10\n",
             None,
         ),
@@ -169,4 +174,50 @@ proptest! {
         let whole = trace.joules(trace.start(), trace.end()).expect("the whole");
         prop_assert!((parts - whole).abs() <= 1e-9 * whole.max(1e-9), "{parts}, {whole}");
     }
+}
+
+/// Seconds at which a channel rises.
+fn rises(file: &str, channel: &str) -> Result<Vec<f64>, TraceError> {
+    let mut reader = SampleReader::new(Some(3.0), Some(channel.to_owned()));
+    for line in file.lines() {
+        reader.line(line)?;
+    }
+    Ok(reader.rises().to_vec())
+}
+
+#[test]
+fn a_marker_is_a_column_or_a_character_of_the_column_of_all_channels() {
+    let shared = "Timestamp(ms),Current(uA),D0-D7\n0,1,00000000\n1,1,10000000\n2,1,01000000\n3,1,-X000000\n4,1,0000000-\n5,1,10000001\n";
+    assert_eq!(rises(shared, "D0").as_deref(), Ok(&[0.001, 0.005][..]));
+    assert_eq!(rises(shared, "d1").as_deref(), Ok(&[0.002][..]));
+    // What is not known is as before.
+    assert_eq!(rises(shared, "D7").as_deref(), Ok(&[0.005][..]));
+    let both = "Timestamp(ms),Current(uA),D0-D7,D0,D1\n0,1,00000000,0,0\n1,1,10000000,1,0\n";
+    assert_eq!(rises(both, "D0").as_deref(), Ok(&[0.001][..]));
+    for (channel, why) in [
+        ("D8", "line 1: no column \"D8\" for the marker"),
+        ("GPIO", "line 1: no column \"GPIO\" for the marker"),
+    ] {
+        let refused = rises(shared, channel).expect_err("no such channel");
+        assert_eq!(refused.to_string(), why);
+    }
+    let short = rises("Timestamp(ms),Current(uA),D0-D7\n0,1,00\n", "D5").expect_err("no D5");
+    assert_eq!(
+        short.to_string(),
+        "line 2: the marker is 0, 1, X or -, not \"00\""
+    );
+}
+
+#[test]
+fn numbered_samples_need_their_interval_and_one_output() {
+    let refused = |file: &str| read(file, None).expect_err("refused").to_string();
+    assert_eq!(
+        refused("\"Keysight\"\nSample,Volt avg 1,Curr avg 1\n0,3.3,0.01\n1,3.3,0.01\n"),
+        "line 2: the samples are numbered, and no line above has their interval (Sample interval: 0.0001)"
+    );
+    let two = "Sample interval: 0.1\nSample,Volt avg 1,Curr avg 1,Curr avg 2\n0,3.3,0.01,0\n";
+    assert_eq!(
+        refused(two),
+        "line 2: two columns of current: \"Curr avg 1\" and \"Curr avg 2\""
+    );
 }

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use wirecost_energy::{Account, Device, InCell, Part, State};
+use wirecost_nbiot::network::alone::Alone;
+use wirecost_nbiot::subframe::{PER_SFN_CYCLE, Subframe};
 use wirecost_nbiot::{Config, StateTimes};
 use wirecost_proto::calendar::{DAY_SECONDS, YEAR_SECONDS};
 use wirecost_proto::{Cause, Phase};
@@ -15,6 +17,10 @@ pub const DEVICE: &str = "nbiot-tr45820";
 /// 5 Wh that nothing but the device drains: the measure of TR 45.820, by which its tables compare networks. What a cell of 5 Wh
 /// lives is shorter, and pages show that (`Point::life_years`).
 const BATTERY_JOULES: f64 = 5.0 * 3_600.0;
+
+/// Subframes from the begin of a report of the closed form to that of the next: it has no factor in common with a cycle of the system
+/// frame number.
+const BEGIN_STEP: u64 = 517;
 
 /// Times and energy of the device that sends a report, from the begin of its access to the end of the active time after it.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +112,31 @@ impl Lifetime<'_> {
             device: self.device,
             config: self.config,
         }
+    }
+
+    /// Mean times of reports of one packet of `bytes` that nothing answers, where each of the devices with these path gains in dB is alone
+    /// in its cell and nothing fails: the closed form beside which a loaded cell stands. `None` without a device, and where connections
+    /// have other steps.
+    pub fn alone(&self, gains_db: &[f64], bytes: u32) -> Option<DeviceMeans> {
+        let mut alone = Alone::new(self.config).ok().flatten()?;
+        let mut sum = StateTimes::default();
+        for (nth, gain) in gains_db.iter().enumerate() {
+            // Reports begin at any time of a cycle of the system frame number.
+            let from = Subframe::new(nth as u64 * BEGIN_STEP % PER_SFN_CYCLE);
+            let states = alone.report(-gain, bytes, from).states;
+            sum.transmit += states.transmit;
+            sum.receive += states.receive;
+            sum.monitor += states.monitor;
+            sum.idle_connected += states.idle_connected;
+        }
+        let ms = |time: Duration| time.as_secs_f64() * 1e3 / gains_db.len() as f64;
+        (!gains_db.is_empty()).then(|| DeviceMeans {
+            transmit_ms: ms(sum.transmit),
+            receive_ms: ms(sum.receive),
+            monitor_ms: ms(sum.monitor),
+            wait_ms: ms(sum.idle_connected),
+            ..DeviceMeans::default()
+        })
     }
 
     /// Energy of a report in mJ.

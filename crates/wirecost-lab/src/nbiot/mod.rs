@@ -363,6 +363,7 @@ impl Grid {
             warm_up_s: options.warm_up().as_secs_f64(),
             deadline_s: DEADLINE.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
+            supply_volts: Some(self.powers.volts),
             start: options.start.to_string(),
             keep_alive_s: keeps.then_some(options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,

@@ -17,6 +17,14 @@ const WINDOW_GAP_LONG: u64 = 41;
 /// Repetitions from which the long gap holds.
 const LONG_FROM: u16 = 64;
 
+/// Subframes from the end of a preamble of some repetitions to the response window.
+pub(super) const fn window_gap(repetitions: u16) -> u64 {
+    match repetitions >= LONG_FROM {
+        true => WINDOW_GAP_LONG,
+        false => WINDOW_GAP,
+    }
+}
+
 impl Network {
     /// Begins a random access, unless one is under way.
     pub(super) fn begin_access(&mut self, ue: UeId, purpose: Purpose, now: Subframe) {
@@ -105,11 +113,7 @@ impl Network {
     /// The preambles have ended: those that the cell detects wait for a response.
     pub(super) fn detect_preambles(&mut self, cell: usize, level: usize, now: Subframe) {
         let channels = self.levels[level];
-        let gap = match channels.nprach.repetitions >= LONG_FROM {
-            true => WINDOW_GAP_LONG,
-            false => WINDOW_GAP,
-        };
-        let from = now + gap;
+        let from = now + window_gap(channels.nprach.repetitions);
         let until = from + u64::from(channels.config.rar_window_pp) * channels.space.period;
         let preambles = std::mem::take(&mut self.cells[cell].levels[level].preambles);
         let mut is_any = false;

@@ -9,6 +9,9 @@ use crate::subframe::Subframe;
 use crate::tables::NPDSCH_MAX_BITS;
 use crate::ue::{DataBlock, Msg4, Purpose, RrcState, UeId};
 
+/// The longest time between two looks at a connection without traffic, in subframes.
+pub(super) const INACTIVITY_LOOK: u64 = 100;
+
 impl Network {
     /// A device has something to send: without a connection it begins random access; within one it waits for its grant, or begins
     /// random access where none will come.
@@ -45,7 +48,7 @@ impl Network {
     }
 
     /// Bytes of a signalling message with its PDCP header; signalling without security has none.
-    fn control_bytes(&self, control: Control) -> u32 {
+    pub(super) fn control_bytes(&self, control: Control) -> u32 {
         let rrc = &self.config.rrc;
         let header = match rrc.flow {
             Flow::ControlPlane => 0,
@@ -229,7 +232,7 @@ impl Network {
             self.send_release(ue);
             return self.make_ready(ue, now);
         }
-        let next = due.max(now + inactivity.min(100));
+        let next = due.max(now + inactivity.min(INACTIVITY_LOOK));
         self.events.push(next, Event::Inactivity { ue, connection });
     }
 

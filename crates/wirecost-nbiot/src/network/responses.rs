@@ -12,7 +12,7 @@ use crate::tables::EDT_TRANSPORT_BLOCKS;
 use crate::ue::{Block, Content, DataBlock, Format, Purpose, UeId};
 
 /// Delays of Msg3 after its response (TS 36.213 section 16.3.3).
-const MSG3_DELAYS: [u64; 4] = [12, 16, 32, 64];
+pub(super) const MSG3_DELAYS: [u64; 4] = [12, 16, 32, 64];
 
 /// Subframes from the end of preconfigured data to its response window (TS 36.321 section 5.4.7).
 const WINDOW_GAP: u64 = 4;

@@ -155,7 +155,8 @@ impl Current {
         Some(standalone::drawn(&self.chart()?))
     }
 
-    fn shown(&self, title: &str, words: &str) -> Option<Shown> {
+    /// The chart with what it shows; `None` without a current.
+    pub(crate) fn shown(&self, title: &str, words: &str) -> Option<Shown> {
         Some(Shown {
             title: title.to_owned(),
             ..Shown::new(

@@ -2,6 +2,7 @@
 //! device over the air.
 
 mod choices;
+mod current;
 mod delays;
 mod map;
 mod parts;
@@ -29,7 +30,7 @@ use map::Maps;
 /// The charts of the page that are drawn once; those against load are lists of `quantities`.
 ///
 /// A new one is a file beside this with a `Chart`, and its lines here.
-const CHARTS: &[Chart<Cells>] = &[sequence::SEQUENCE];
+const CHARTS: &[Chart<Cells>] = &[sequence::SEQUENCE, current::READING, current::DAY];
 
 /// Reports in NB-IoT cells.
 struct Cells;
@@ -40,6 +41,7 @@ impl Subject for Cells {
 
 /// What the charts of the page are made of.
 struct OfCells<'a> {
+    summary: &'a NbiotSummary,
     /// The transmissions of one device.
     transmissions: &'a [AirTransmission],
 }
@@ -68,7 +70,11 @@ pub fn page(
         .chain(maps.as_ref().map(|maps| &maps.controls))
         .flatten()
         .collect();
-    let charts = shown::all(CHARTS, &OfCells { transmissions });
+    let of = OfCells {
+        summary,
+        transmissions,
+    };
+    let charts = shown::all(CHARTS, &of);
     let page = Page {
         css: [crate::html::STYLE, include_str!("../../templates/nbiot.css")],
         js: include_str!("../../templates/report.js"),

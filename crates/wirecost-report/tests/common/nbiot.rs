@@ -49,7 +49,7 @@ fn point(stack: &str, size: usize, load: f64, served: u64) -> Value {
         "uplink_use": estimate(0.01 * load, 0.002),
         "device": device(load), "energy_mj": 71.5,
         "energy_by_state_mj": {"transmit": 16.35, "receive": 7.2, "monitor": 40.5, "wait": 2.95, "synchronisation": 4.5},
-        "energy_over_seeds_mj": estimate(71.5, 3.0), "battery_years": 22.9, "runs": [run(0, served), run(1, served)],
+        "energy_over_seeds_mj": estimate(71.5, 3.0), "day_mj": 2_154.0, "battery_years": 22.9, "runs": [run(0, served), run(1, served)],
     })
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn summary(has_changes: bool) -> NbiotSummary {
     from(json!({
         "schema": 1, "kind": "nbiot", "format": "wirecost-nbiot/1", "version": "0.1.0",
         "setting": {
-            "cells": 21, "seeds": 2, "seed": 42, "duration_s": 20.0, "warm_up_s": 2.0, "deadline_s": 20.0, "interval_s": 7_200.0,
+            "cells": 21, "seeds": 2, "seed": 42, "duration_s": 20.0, "warm_up_s": 2.0, "deadline_s": 20.0, "interval_s": 7_200.0, "supply_volts": 3.6,
             "ipv6": false, "resource": "test", "dci_spacing_ms": 32.0, "network": {"scenario": {"isd_m": 1_732.0}},
         },
         "points": points, "interrupted": false,

@@ -22,6 +22,7 @@ keys! {
         must rest Word(REST) => "The state between traffic.";
         may paging Table(PAGING) => "Listening while the device rests.";
         may window_listen Figure(&TIME) => "How long it listens in a paging window of eDRX of 2.56 s, for --edrx.";
+        may cdrx_listen Figure(&TIME) => "How long it listens in a cycle of discontinuous reception while connected, for --cdrx.";
         may transmitter Table(TRANSMITTER) => "How sending depends on transmit power, for --tx-power.";
         may wake Table(WAKE) => "What leaving the rest takes.";
         may tails List(0, &Table(TAIL)) => "The states after a packet, from the highest power to the lowest.";
@@ -182,7 +183,7 @@ mod tests {
             );
             count += 1;
         });
-        assert_eq!(count, 48);
+        assert_eq!(count, 49);
     }
 
     #[test]

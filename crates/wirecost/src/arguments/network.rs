@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_energy::network::Settings;
+use wirecost_energy::network::{ConnectedDrx, Settings, loss_of_level};
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::electric;
+use wirecost_scenario::link::coupling_loss;
 
 use crate::exit::Failure;
 
-/// Timers, paging and beacons in place of those of the device file.
+/// Timers, paging, beacons and coverage in place of those of the device file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct NetworkArguments {
     /// Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates
@@ -32,6 +33,16 @@ pub struct NetworkArguments {
     /// Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
     #[arg(long, value_name = "DBM", requires = "device", value_parser = decibel_milliwatts, allow_hyphen_values = true)]
     pub tx_power: Option<f64>,
+
+    /// Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetitions, transport
+    /// formats, the way into a connection and, without --tx-power, the transmit power follow [default: those of the device]
+    #[arg(long, value_name = "LEVEL|DB", requires = "device", value_parser = coverage)]
+    pub coverage: Option<f64>,
+
+    /// Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g.
+    /// inactivity=100ms,short=160msx4,long=320ms [default: the power of the connected state that the device's file has]
+    #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = connected_drx)]
+    pub cdrx: Option<ConnectedDrx>,
 
     /// Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
     #[arg(long, value_name = "N", requires = "device", value_parser = clap::value_parser!(u32).range(1..=255))]
@@ -57,10 +68,12 @@ impl NetworkArguments {
             edrx: self.edrx,
             dtim: self.dtim,
             tx_power: self.tx_power,
+            coupling_loss: self.coverage,
+            cdrx: self.cdrx,
         }
     }
 
-    /// Refuses the timers of a network where a modelled cell has its own.
+    /// Refuses timers and coverage where a modelled cell has its own.
     ///
     /// # Errors
     /// One of them is given.
@@ -70,11 +83,13 @@ impl NetworkArguments {
             ("--edrx", self.edrx.is_some()),
             ("--rai", self.rai),
             ("--inactivity", self.inactivity.is_some()),
+            ("--coverage", self.coverage.is_some()),
+            ("--cdrx", self.cdrx.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((flag, _)) => Err(Failure::usage(format!(
-                "{flag} has no effect on a device in a modelled NB-IoT cell, which has timers of its own"
+                "{flag} has no effect on a device in a modelled NB-IoT cell, which has timers and coverage of its own"
             ))
             .with_hint("leave it out here, or set the cell's own in a run of wirecost nbiot, e.g. --set idle.mode=psm")),
         }
@@ -83,6 +98,42 @@ impl NetworkArguments {
 
 fn decibel_milliwatts(text: &str) -> Result<f64, String> {
     electric::decibel_milliwatts(text).map_err(|error| error.to_string())
+}
+
+fn coverage(text: &str) -> Result<f64, String> {
+    if let Ok(level) = text.parse::<usize>() {
+        return loss_of_level(level).ok_or_else(|| "there are levels 0, 1 and 2".to_owned());
+    }
+    coupling_loss(text).map_err(|error| format!("{error}, or a level: 0, 1 or 2"))
+}
+
+fn connected_drx(text: &str) -> Result<ConnectedDrx, String> {
+    let (mut inactivity, mut short, mut long) = (None, None, None);
+    for part in text.split(',') {
+        let wrong =
+            || format!("{part:?} is no time of C-DRX: write inactivity=100ms,short=160msx4,long=320ms");
+        let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+        let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
+        let is_first = match name.trim() {
+            "inactivity" => inactivity.replace(time(value)?).is_none(),
+            "long" => long.replace(time(value)?).is_none(),
+            "short" => {
+                let (cycle, count) = value.rsplit_once('x').ok_or_else(wrong)?;
+                let cycle = time(cycle)?;
+                let count: u32 = count.trim().parse().map_err(|_| wrong())?;
+                short.replace((cycle, cycle.saturating_mul(count))).is_none()
+            }
+            _ => return Err(wrong()),
+        };
+        if !is_first {
+            return Err(format!("{name} is given twice"));
+        }
+    }
+    Ok(ConnectedDrx {
+        inactivity: inactivity.unwrap_or_default(),
+        short,
+        long: long.ok_or("give the long cycle, e.g. long=320ms")?,
+    })
 }
 
 fn psm(text: &str) -> Result<Psm, String> {
@@ -123,6 +174,42 @@ mod tests {
         let of_network = NetworkArguments { rai: true, ..of_cell };
         let refused = of_network.refuse_timers_of_a_cell().expect_err("a timer");
         assert!(refused.to_string().starts_with("--rai has no effect"));
+    }
+
+    #[test]
+    fn coverage_is_a_level_or_a_coupling_loss() {
+        assert_eq!(
+            ["0", "1", "2", "150dB", "146.5 dB"].map(coverage),
+            [Ok(144.0), Ok(154.0), Ok(164.0), Ok(150.0), Ok(146.5)]
+        );
+        for wrong in ["3", "-1", "150", "CE1", "20dB", "NaNdB", "dB", ""] {
+            assert!(coverage(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn connected_drx_has_a_long_cycle_and_may_have_the_others() {
+        let ms = Duration::from_millis;
+        let all = connected_drx("inactivity=100ms,short=40msx4,long=320ms");
+        assert_eq!(
+            all,
+            Ok(ConnectedDrx {
+                inactivity: ms(100),
+                short: Some((ms(40), ms(160))),
+                long: ms(320),
+            })
+        );
+        assert_eq!(connected_drx("long=2.56s").map(|cdrx| cdrx.short), Ok(None));
+        for wrong in [
+            "short=40msx4",
+            "320ms",
+            "long=1",
+            "short=40ms,long=320ms",
+            "long=1s,long=2s",
+            "on=2ms",
+        ] {
+            assert!(connected_drx(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -50,3 +50,51 @@ fn a_run_in_cells_has_its_own_energy_and_battery_life() {
          hint: give --device alone, or price a run of compare --link nbiot\n"
     );
 }
+
+#[test]
+fn a_loaded_cell_stands_beside_the_closed_form_with_the_difference_by_cause() {
+    let home = open_folder();
+    let run = "nbiot coap-non coap-con --size 25B --load 1/s,8/s --set scenario.n_sites=1 --set scenario.sectors_per_site=1 \
+        --duration 20s --seeds 1 --out run -q";
+    let said = said(wirecost(home.path()).args(run.split_whitespace()));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let text = cost(home.path(), "run --device nbiot-tr45820").stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Cell and closed form of a load, in mJ, and what monitoring adds.
+    let beside = |load: &str| {
+        let line = text
+            .split(&format!("coap-non 25B {load}/s: a report takes "))
+            .nth(1)
+            .expect("a line");
+        assert!(
+            line.contains(" blocks again), receiving ") && line.contains(", waiting "),
+            "{line}"
+        );
+        let number = |after: &str| -> f64 {
+            let text = line
+                .split(after)
+                .nth(1)
+                .expect("a number")
+                .split(' ')
+                .next()
+                .unwrap_or_default();
+            text.trim_matches([',', '+']).parse().expect("a number")
+        };
+        let cell: f64 = line
+            .split(' ')
+            .next()
+            .and_then(|text| text.parse().ok())
+            .expect("a number");
+        (cell, number("in the cell, and "), number(" monitoring "))
+    };
+    let (quiet, loaded) = (beside("1"), beside("8"));
+    assert!((quiet.0 / quiet.1 - 1.0).abs() < 0.1, "{quiet:?}");
+    assert!(
+        loaded.0 > loaded.1 && loaded.0 / loaded.1 > quiet.0 / quiet.1,
+        "{quiet:?} {loaded:?}"
+    );
+    assert!(
+        !text.contains("coap-con 25B 8/s: a report takes"),
+        "its answer has no closed form"
+    );
+}

@@ -228,6 +228,46 @@ fn what_the_network_sets_changes_the_energy_and_impossible_times_are_refused() {
 }
 
 #[test]
+fn coverage_and_connected_drx_change_the_energy_and_what_cannot_be_is_refused() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let joules = |device: &str| {
+        let rows = crate::rows(home.path(), &format!("run --device {device} --interval 1h"));
+        crate::number(&rows[0]["joules_each"]["mean"])
+    };
+    let levels =
+        ["120dB", "0", "1", "2"].map(|coverage| joules(&format!("nrf9160-nb-iot --coverage {coverage}")));
+    assert!(levels.is_sorted() && levels[3] > levels[1] * 1.5, "{levels:?}");
+    let title = cost(home.path(), "run --device nrf9160-nb-iot --coverage 1").stdout;
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(title.contains("coupling loss 154 dB (level 1: 23 dBm"), "{title}");
+    let long = joules("nrf9160-lte-m --cdrx long=2.56s");
+    let short = joules("nrf9160-lte-m --cdrx long=320ms");
+    assert!(long < short && short < joules("nrf9160-lte-m"), "{long} {short}");
+    for (asked, message) in [
+        (
+            "nrf9160-nb-iot --coverage 170dB",
+            "no transport format of NB-IoT reaches over a coupling loss of 170 dB",
+        ),
+        ("nrf9160-nb-iot --coverage 3", "there are levels 0, 1 and 2"),
+        (
+            "nrf9160-lte-m --coverage 1",
+            "nrf9160-lte-m: the device has no repetitions of NB-IoT (radio.nbiot)",
+        ),
+        (
+            "nrf9160-lte-m --cdrx long=300ms",
+            "no network has a long cycle of C-DRX on LTE of 0.3 s: the nearest is 0.32 s",
+        ),
+        (
+            "nrf9160-nb-iot --cdrx long=2.048s",
+            "nrf9160-nb-iot: the device has no cdrx_listen, how long it listens in a cycle of C-DRX",
+        ),
+    ] {
+        assert_refused(&cost(home.path(), &format!("run --device {asked}")), message);
+    }
+}
+
+#[test]
 fn a_life_says_how_sure_it_is_in_its_first_lines() {
     let home = open_folder();
     crate::compared(home.path());
@@ -240,6 +280,13 @@ fn a_life_says_how_sure_it_is_in_its_first_lines() {
         let first = said.split("\n\n").next().unwrap_or_default();
         first.split_whitespace().collect::<Vec<_>>().join(" ")
     };
+    for (device, _) in wirecost_scenario::device::BUILT_IN {
+        let said = answer(device);
+        let is_held = said.contains("of such events are within a factor of");
+        let is_never = said.contains("was never held against a measured event");
+        assert_ne!(is_held, is_never, "{device}: {said}");
+        assert_eq!(is_held, device.starts_with("nrf9160"), "{device}: {said}");
+    }
     assert!(answer("nbiot-tr45820").contains("was never held against a measured event"));
     let of_nb_iot = answer("nrf9160-nb-iot");
     assert!(

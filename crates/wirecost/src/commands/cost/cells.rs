@@ -10,8 +10,10 @@ use wirecost_lab::nbiot::changes::applied;
 use wirecost_lab::nbiot::energy::Lifetime;
 use wirecost_nbiot::Config;
 use wirecost_proto::Phase;
+use wirecost_proto::shown::number;
 use wirecost_results::RunFolder;
-use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
+use wirecost_results::nbiot::map::{self, DeviceMap};
+use wirecost_results::nbiot::{EnergyByState, NbiotSummary, Point, Setting};
 use wirecost_scenario::options::nbiot::keep_alives_per_report;
 use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_scenario::parameter;
@@ -41,6 +43,10 @@ pub fn read(
     };
     let summary: NbiotSummary = folder.read_json("summary.json")?;
     let mut source = Source::default();
+    let map: Option<DeviceMap> = match folder.file(map::FILE).exists() {
+        true => Some(folder.read_json(map::FILE)?),
+        false => None,
+    };
     for point in &summary.points {
         let config = network(&summary.setting, point).map_err(|why| {
             Failure::usage(format!("{shown}: the network of {}: {why}", point.stack))
@@ -49,6 +55,9 @@ pub fn read(
         source
             .traffic
             .push(traffic(arguments, &summary.setting, point, (device, &config)));
+        let gains = map.as_ref().and_then(|map| gains_db(map, point));
+        let beside = gains.and_then(|gains| beside_closed_form(point, &gains, (device, &config)));
+        source.notes.extend(beside);
     }
     source.notes.push(lives::TIMES_OF_CELL.to_owned());
     if summary.points.iter().any(|point| point.kept.is_some()) {
@@ -135,4 +144,65 @@ fn traffic(
         time: None,
         activity: None,
     }
+}
+
+/// Path gains of the devices of a point that the map has, in dB.
+fn gains_db(map: &DeviceMap, point: &Point) -> Option<Vec<f64>> {
+    let is_of = |run: &&map::MappedRun| {
+        (&run.stack, run.size_bytes, run.load) == (&point.stack, point.size_bytes, point.load)
+    };
+    // In a varied network the same stack at the same load is there several times.
+    let run = map.runs.iter().find(is_of).filter(|_| point.varied.is_empty())?;
+    Some(
+        run.sample
+            .devices
+            .iter()
+            .map(|device| device.path_gain_db)
+            .collect(),
+    )
+}
+
+/// What a report takes in the cell beside the closed form of the same devices, each alone where nothing fails, and the difference by
+/// cause. `None` for reports that are answered or have several packets, of which there is no closed form.
+fn beside_closed_form(
+    point: &Point,
+    gains_db: &[f64],
+    (device, config): (&Device, &Config),
+) -> Option<String> {
+    let stack: Stack = point.stack_alone().parse().ok()?;
+    let is_one_way = !stack.awaits_answer(point.size_bytes) && !stack.has_connect() && point.kept.is_none();
+    let bytes = [point.air_bytes_up, point.bytes_up]
+        .into_iter()
+        .find(|bytes| *bytes > 0.0)?;
+    let life = Lifetime {
+        device,
+        config,
+        interval: Duration::MAX,
+    };
+    let alone = life
+        .alone(gains_db, bytes.round() as u32)
+        .filter(|_| is_one_way)?;
+    let [cell, closed] = [&point.device, &alone].map(|means| life.report(means).by_state_mj());
+    let more = |of: fn(&EnergyByState) -> f64| number_with_sign(of(&cell) - of(&closed));
+    let again = |count: f64| number(count.max(0.0));
+    Some(format!(
+        "{} {}B {}/s: a report takes {} mJ in the cell, and {} mJ in closed form, where each device is alone and nothing fails: sending {} \
+         ({} preambles and {} blocks again), receiving {}, monitoring {}, waiting {} mJ",
+        point.stack,
+        point.size_bytes,
+        point.load,
+        number(cell.total()),
+        number(closed.total()),
+        more(|energy| energy.transmit),
+        again(point.device.preambles - 1.0),
+        again(point.device.harq_retransmissions),
+        more(|energy| energy.receive),
+        more(|energy| energy.monitor),
+        more(|energy| energy.wait),
+    ))
+}
+
+fn number_with_sign(value: f64) -> String {
+    let sign = if value < 0.0 { "" } else { "+" };
+    format!("{sign}{}", number(value))
 }

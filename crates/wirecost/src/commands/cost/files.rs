@@ -40,6 +40,8 @@ pub fn device_in(
             Impossible::Listening { .. } => {
                 Failure::usage(format!("{name}: {impossible}")).with_hint("give a longer cycle")
             }
+            Impossible::Unreachable(_) => Failure::usage(impossible)
+                .with_hint("give a smaller coupling loss with --coverage, or more power with --tx-power"),
             Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))
                 .with_hint("give a power of that range with --tx-power"),
             Impossible::Absent(_) => Failure::usage(format!("{name}: {impossible}")).with_hint(
