@@ -1,37 +1,53 @@
 //! Time as an argument: nanoseconds since the run began.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
 /// Nanoseconds since the start of the run, in live and in virtual time.
 ///
 /// 64 bits hold 584 years. The driver maps its own clock onto it; a protocol machine only compares and adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(u64);
+///
+/// `Option<Instant>` takes as many bytes: a sleeping device is mostly deadlines that it may have. The number kept is therefore one more
+/// than that of the nanoseconds, and the last instant is that of `u64::MAX - 1` nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(NonZeroU64);
 
 impl Instant {
     /// The start of the run.
-    pub const START: Self = Self(0);
+    pub const START: Self = Self(NonZeroU64::MIN);
 
     /// The instant `nanos` nanoseconds after the start of the run.
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// The instant `millis` milliseconds after the start of the run.
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self::from_nanos(millis * 1_000_000)
     }
 
     /// Nanoseconds since the start of the run.
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
+    }
+}
+
+impl Default for Instant {
+    fn default() -> Self {
+        Self::START
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instant").field(&self.as_nanos()).finish()
     }
 }
 
@@ -53,7 +69,7 @@ impl Sub<Duration> for Instant {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(duration)))
+        Self::from_nanos(self.as_nanos().saturating_sub(nanos(duration)))
     }
 }
 
@@ -66,7 +82,8 @@ const fn nanos(duration: Duration) -> u64 {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        let nanos = self.as_nanos();
+        write!(f, "{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
     }
 }
 
@@ -83,6 +100,14 @@ mod tests {
             Instant::START.saturating_since(Instant::from_millis(1)),
             Duration::ZERO
         );
+    }
+
+    #[test]
+    fn an_instant_that_may_be_missing_takes_no_more_bytes() {
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
+        let nanos = [0, 1, u64::MAX - 1];
+        assert_eq!(nanos.map(|nanos| Instant::from_nanos(nanos).as_nanos()), nanos);
+        assert_eq!(Instant::from_nanos(u64::MAX), Instant::from_nanos(u64::MAX - 1));
     }
 
     #[test]

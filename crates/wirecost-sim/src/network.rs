@@ -14,6 +14,7 @@ pub(crate) mod socket;
 pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use wirecost_proto::bare::Transport as Kind;
@@ -38,6 +39,8 @@ pub(crate) struct Network<L, T> {
     tcp: BothWays<Arc<Config>>,
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
+    /// The servers' addresses and ports, by number. Devices and flows are many, and keep the number.
+    pub(crate) servers: Vec<SocketAddr>,
     pub(crate) flows: Slab<Flow>,
     packets: Slab<PacketSlot>,
     fragmented: Slab<Fragmented>,
@@ -106,12 +109,19 @@ fn translate(carrier: &mut impl Carrier, flow: &mut Flow, entering: &Entering<'_
 }
 
 impl<L: Carrier, T: Tap> Network<L, T> {
-    pub(crate) fn new(settings: Settings, devices: usize, links: L, tap: T) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        devices: usize,
+        servers: Vec<SocketAddr>,
+        links: L,
+        tap: T,
+    ) -> Self {
         Self {
             tcp: settings.shared_tcp(),
             settings,
             now: Instant::START,
             queue: Queue::default(),
+            servers,
             flows: Slab::default(),
             packets: Slab::default(),
             fragmented: Slab::default(),
@@ -169,7 +179,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let Some(flow) = self.flows.get_mut(entering.flow) else {
             return;
         };
-        let (source, destination) = flow.addresses(entering.direction);
+        let Some((source, destination)) = flow.addresses(entering.direction, &self.servers) else {
+            return;
+        };
         let packet = Packet {
             host: flow.host,
             direction: entering.direction,

@@ -10,6 +10,8 @@ mod service_time;
 mod services;
 mod status;
 
+use std::net::SocketAddr;
+
 use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
@@ -77,6 +79,16 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     events: u64,
 }
 
+/// The number of a server's address among all of them, of which there are few.
+fn number_of(server: SocketAddr, servers: &mut Vec<SocketAddr>) -> u32 {
+    let known = servers.iter().position(|known| *known == server);
+    let number = known.unwrap_or_else(|| {
+        servers.push(server);
+        servers.len() - 1
+    });
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
 where
     C: Endpoint<Error: std::fmt::Display>,
@@ -102,13 +114,20 @@ where
             let listens = services.position(|slot| slot.listens_at(device.remote, device.transport));
             listens.and_then(|index| u32::try_from(index).ok())
         };
+        let mut servers = Vec::new();
         let devices: Vec<DeviceSlot<C>> = devices
             .into_iter()
-            .map(|device| DeviceSlot::new(service_of(&device), device))
+            .map(|device| {
+                DeviceSlot::new(
+                    service_of(&device),
+                    number_of(device.remote, &mut servers),
+                    device,
+                )
+            })
             .collect();
         Self {
             workers: settings.workers.take(),
-            network: Network::new(settings, devices.len(), links, tap),
+            network: Network::new(settings, devices.len(), servers, links, tap),
             running: devices.len(),
             devices,
             director,

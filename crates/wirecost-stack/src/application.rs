@@ -27,7 +27,7 @@ pub(super) struct ApplicationClient<E> {
 /// A protocol's client.
 pub(super) enum Protocol {
     /// Bare TCP or UDP.
-    Bare(bare::Client),
+    Bare(Box<bare::Client>),
     /// MQTT 3.1.1 or 5.
     Mqtt(Box<mqtt::Client>),
     /// MQTT-SN.
@@ -89,7 +89,7 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
             input
         };
         match &mut self.protocol {
-            Protocol::Bare(client) => give(client, input, bare_command, now),
+            Protocol::Bare(client) => give(&mut **client, input, bare_command, now),
             Protocol::Mqtt(client) => give(&mut **client, input, mqtt_command, now),
             Protocol::MqttSn(client) => give(&mut **client, input, sn_command, now),
             Protocol::Coap(client) => give(&mut **client, input, coap_command, now),

@@ -194,7 +194,7 @@ fn protocol(
     channels: &ClientChannels,
 ) -> Result<Protocol, StackError> {
     Ok(match stack.application {
-        Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
+        Application::Tcp | Application::Udp => Protocol::Bare(Box::new(bare::Client::new(stack.transport()))),
         Application::Mqtt311(qos) => mqtt(stack, Version::V3_1_1, qos, config)?,
         Application::Mqtt5(qos) => mqtt(stack, Version::V5, qos, config)?,
         Application::MqttSn(qos) => mqtt_sn(qos, resource, config)?,

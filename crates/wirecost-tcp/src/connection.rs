@@ -12,6 +12,7 @@ use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
 use crate::connection::resting::Resting;
 use crate::connection::synchronized::{Synchronized, Transition};
 use crate::fast_open::Cookie;
+use crate::on_demand::OnDemand;
 use crate::packed::packs;
 use crate::{Config, ConnectionStart, Segment};
 
@@ -128,9 +129,9 @@ pub struct Connection {
     /// A segment to be sent in any stage. It is rare, and connections at rest are many.
     answer: Option<Box<Segment>>,
     /// The cookie that the peer has given.
-    cookie: Option<Cookie>,
+    cookie: Option<Box<Cookie>>,
     /// The unread bytes of a connection that has ended.
-    leftover: Vec<u8>,
+    leftover: OnDemand<Vec<u8>>,
     /// The host's clock at the start of the run. Internally, time is that of the host's clock.
     clock_phase: Duration,
 }
@@ -201,7 +202,7 @@ impl Connection {
             events: Events::NONE,
             answer: None,
             cookie: None,
-            leftover: Vec::new(),
+            leftover: OnDemand::NONE,
         }
     }
 
@@ -236,7 +237,8 @@ impl Connection {
         };
         // An end whose SYN carried data has told its application before.
         let is_known = opening.is_early;
-        self.cookie = segment.fast_open.filter(|_| opening.start.fast_open.is_some());
+        let cookie = segment.fast_open.filter(|_| opening.start.fast_open.is_some());
+        self.cookie = cookie.map(Box::new);
         let synchronized = Synchronized::open(*opening, &peer, segment, now);
         self.stage = Stage::Synchronized(Box::new(synchronized));
         if !is_known {
@@ -254,11 +256,11 @@ impl Connection {
         match step(open, &mut self.events) {
             Transition::Stay => {}
             Transition::TimeWait(wait) => {
-                open.take_unread(&mut self.leftover);
+                keep_unread(open, &mut self.leftover);
                 self.stage = Stage::TimeWait(Box::new(wait));
             }
             Transition::Closed => {
-                open.take_unread(&mut self.leftover);
+                keep_unread(open, &mut self.leftover);
                 self.stage = Stage::Closed;
             }
             Transition::Reset { answer, reason } => {
@@ -352,15 +354,17 @@ impl Connection {
             Stage::Synchronized(open) => open.read(out, limit, now),
             Stage::TimeWait(_) | Stage::Closed => {
                 let count = limit.min(self.leftover.len());
-                out.extend(self.leftover.drain(..count));
+                if count > 0 {
+                    out.extend(self.leftover.drain(..count));
+                }
                 count
             }
         }
     }
 
     /// The cookie that the peer has given for later connections (RFC 7413).
-    pub const fn cookie(&self) -> Option<Cookie> {
-        self.cookie
+    pub fn cookie(&self) -> Option<Cookie> {
+        self.cookie.as_deref().copied()
     }
 
     /// Whether an acknowledgment is due now, which a read can cause.
@@ -440,7 +444,7 @@ impl Connection {
             Stage::Opening(opening) if opening.peer.is_none() => self.end(None),
             Stage::Opening(opening) => opening.close(),
             Stage::Synchronized(_) | Stage::Resting(_) => self.drive(|open, _| open.close(now)),
-            Stage::TimeWait(_) | Stage::Closed => self.leftover = Vec::new(),
+            Stage::TimeWait(_) | Stage::Closed => self.leftover.free(),
         }
     }
 
@@ -467,5 +471,12 @@ impl Connection {
             Stage::TimeWait(_) => State::TimeWait,
             Stage::Closed => State::Closed,
         }
+    }
+}
+
+/// Keeps what the application has not read of a connection that ends.
+fn keep_unread(open: &mut Synchronized, leftover: &mut OnDemand<Vec<u8>>) {
+    if open.available() > 0 {
+        open.take_unread(leftover);
     }
 }

@@ -1,6 +1,7 @@
 //! State that most connections lack most of the time.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
 /// A value that has an empty form.
@@ -10,6 +11,14 @@ pub(crate) trait Empty: Sized + 'static {
 
     /// The empty form, to be filled.
     fn empty() -> Self;
+}
+
+impl Empty for Vec<u8> {
+    const EMPTY: &'static Self = &Self::new();
+
+    fn empty() -> Self {
+        Self::new()
+    }
 }
 
 /// A value that reads as empty, and takes memory of its own from its first change to [`OnDemand::free`]. Of a million connections

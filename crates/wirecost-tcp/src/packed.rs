@@ -282,13 +282,14 @@ impl Pack for bool {
     }
 }
 
+/// As [`u64`]: the last instant, which is often "none", is 0.
 impl Pack for Instant {
     fn pack(&self, out: &mut Packer) {
-        self.as_nanos().pack(out);
+        self.as_nanos().wrapping_add(1).pack(out);
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        u64::unpack(from).map(Self::from_nanos)
+        Some(Self::from_nanos(u64::unpack(from)?.wrapping_sub(1)))
     }
 }
 

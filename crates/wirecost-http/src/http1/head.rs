@@ -111,6 +111,13 @@ impl Collector {
         if self.given { 0 } else { self.held.len() }
     }
 
+    /// Gives back the memory of a head that is complete.
+    pub fn rest(&mut self) {
+        if self.held() == 0 {
+            (self.held, self.given) = (Vec::new(), false);
+        }
+    }
+
     /// Drops an incomplete head. Returns its length.
     pub fn clear(&mut self) -> usize {
         let held = self.held();

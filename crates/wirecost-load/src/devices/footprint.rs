@@ -38,16 +38,16 @@ const fn bytes(simulated: u64, generator: u64, server: u64) -> Bytes {
 
 const fn of_application(application: Application) -> Bytes {
     match application {
-        Application::Tcp => bytes(2_200, 900, 400),
-        Application::Udp => bytes(800, 300, 100),
-        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(4_200, 1_100, 1_000),
-        Application::MqttSn(_) => bytes(1_900, 1_400, 600),
-        Application::CoapNon | Application::CoapCon => bytes(1_500, 3_700, 300),
-        Application::CoapTcp => bytes(4_600, 4_400, 500),
-        Application::AmqpSettled | Application::AmqpUnsettled => bytes(7_800, 1_800, 4_500),
-        Application::Http1 => bytes(4_900, 800, 1_500),
+        Application::Tcp => bytes(2_000, 900, 400),
+        Application::Udp => bytes(700, 300, 100),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(3_500, 1_100, 1_000),
+        Application::MqttSn(_) => bytes(1_800, 1_400, 600),
+        Application::CoapNon | Application::CoapCon => bytes(1_300, 3_700, 300),
+        Application::CoapTcp => bytes(3_500, 4_400, 500),
+        Application::AmqpSettled | Application::AmqpUnsettled => bytes(7_500, 1_800, 4_500),
+        Application::Http1 => bytes(3_600, 800, 1_500),
         Application::Http3 => bytes(69_000, 35_000, 43_000),
-        Application::Store(_) => bytes(3_900, 1_500, 1_500),
+        Application::Store(_) => bytes(3_600, 1_500, 1_500),
     }
 }
 
@@ -160,8 +160,8 @@ mod tests {
     fn more_devices_than_memory_are_refused_with_what_fits() {
         assert_eq!(said("coap-con", LoadEngine::Sim, 1_000_000), Ok(()));
         let too_many = said("mqtt-qos1", LoadEngine::Sim, 10_000_000).expect_err("too many");
-        let expected = "10,000,000 devices of mqtt-qos1 need about 57.0 GB of memory, and this machine has 16.0 GB left; \
-                        --clients 2807000 fits";
+        let expected = "10,000,000 devices of mqtt-qos1 need about 50.0 GB of memory, and this machine has 16.0 GB left; \
+                        --clients 3200000 fits";
         assert_eq!(too_many, expected);
     }
 

@@ -9,7 +9,7 @@ use core::time::Duration;
 use wirecost_proto::FlowId;
 use wirecost_proto::credentials::is_secret;
 
-use super::connection::{Accepted, PacketLimit, State};
+use super::connection::{Accepted, Aliases, PacketLimit, State};
 use super::lifetime::WillHandling;
 use super::session::{NEVER, SessionId};
 use super::{Broker, Deadline, Event};
@@ -241,7 +241,17 @@ impl Broker {
         // [MQTT-3.1.2-22]: one and a half times the keep-alive.
         let time_out = Duration::from_millis(u64::from(keep_alive) * 1_500);
         let time_out = (!time_out.is_zero()).then_some(time_out);
-        let aliases = requested.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let sent = requested.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let received = match connect.version {
+            Version::V3_1_1 => 0,
+            Version::V5 => self.config.topic_alias_maximum,
+        };
+        let aliases = || {
+            Box::new(Aliases {
+                sent: SentAliases::new(sent),
+                received: ReceivedAliases::new(received),
+            })
+        };
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
@@ -250,8 +260,7 @@ impl Broker {
             version: connect.version,
             time_out,
             packet_limit: requested.packet_limit,
-            sent_aliases: SentAliases::new(aliases),
-            received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
+            aliases: (sent > 0 || received > 0).then(aliases),
             is_congested: false,
         });
         self.timers.stop(Deadline::Connect(flow));

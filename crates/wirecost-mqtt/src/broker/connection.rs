@@ -1,5 +1,6 @@
 //! The state of one flow.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use wirecost_proto::Instant;
@@ -38,11 +39,18 @@ pub(super) struct Accepted {
     /// How long the client may send nothing; `None` means no limit.
     pub(super) time_out: Option<Duration>,
     pub(super) packet_limit: PacketLimit,
-    pub(super) sent_aliases: SentAliases,
-    pub(super) received_aliases: ReceivedAliases,
+    /// `None` if neither side accepts topic aliases.
+    pub(super) aliases: Option<Box<Aliases>>,
     /// Whether the transport is full. Messages then stay in the queue of the session, where they are shared, instead of
     /// being encoded.
     pub(super) is_congested: bool,
+}
+
+/// The topic aliases of a connection.
+#[derive(Debug)]
+pub(super) struct Aliases {
+    pub(super) sent: SentAliases,
+    pub(super) received: ReceivedAliases,
 }
 
 impl Accepted {

@@ -125,10 +125,9 @@ impl<'a> Draft<'a> {
         // The receiver must learn a new alias, so assign one only if the packet is small enough to be sent.
         let bytes = message.payload.len() + topic.len() + message.properties.as_properties().written_bytes();
         let fits = accepted.allows(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
-        let (topic, alias) = if fits {
-            accepted.sent_aliases.replace(topic)
-        } else {
-            (topic, None)
+        let (topic, alias) = match &mut accepted.aliases {
+            Some(aliases) if fits => aliases.sent.replace(topic),
+            Some(_) | None => (topic, None),
         };
         Self {
             delivery,

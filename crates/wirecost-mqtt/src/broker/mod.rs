@@ -27,6 +27,7 @@ mod subscribe;
 mod subscriptions;
 mod timers;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -61,7 +62,8 @@ enum Action {
 #[derive(Debug)]
 pub struct Broker {
     config: Config,
-    connections: BTreeMap<FlowId, Connection>,
+    /// In memory of their own, as the sessions.
+    connections: BTreeMap<FlowId, Box<Connection>>,
     sessions: Sessions,
     subscriptions: Subscriptions,
     retained: Retained,
@@ -140,7 +142,7 @@ impl Broker {
     fn open(&mut self, flow: FlowId) {
         let limit = self.largest_packet().min(self.config.maximum_connect_size);
         let connection = Connection::new(limit, self.now, &self.incomplete);
-        self.connections.insert(flow, connection);
+        self.connections.insert(flow, Box::new(connection));
         self.timers
             .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
     }

@@ -39,17 +39,18 @@ impl Broker {
         };
         let (version, session) = (accepted.version, accepted.session);
         // The topic borrows from the aliases while the broker changes, so take them out.
-        let mut aliases = core::mem::take(&mut accepted.received_aliases);
-        let resolved = match publish.topic_alias() {
-            None => Ok(publish.topic),
-            Some(alias) => aliases.resolve(publish.topic, alias),
+        let mut aliases = accepted.aliases.take();
+        let resolved = match (publish.topic_alias(), &mut aliases) {
+            (None, _) => Ok(publish.topic),
+            (Some(alias), Some(aliases)) => aliases.received.resolve(publish.topic, alias),
+            (Some(_), None) => Err(ProtocolError::TopicAlias),
         };
         let outcome = resolved.map(|topic| {
             let publish = Publish { topic, ..*publish };
             self.accept_publish(flow, version, session, &publish);
         });
         if let Some(accepted) = self.accepted_mut(flow) {
-            accepted.received_aliases = aliases;
+            accepted.aliases = aliases;
         }
         Ok(outcome?)
     }

@@ -132,7 +132,8 @@ fn will_bytes(will: &OwnedWill) -> usize {
 /// All sessions, by number and by client identifier.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    by_id: BTreeMap<SessionId, Session>,
+    /// In memory of their own: in a tree that grows at its end, nearly half of the places are free.
+    by_id: BTreeMap<SessionId, Box<Session>>,
     by_name: BTreeMap<Arc<str>, SessionId>,
     created: u64,
 }
@@ -143,11 +144,11 @@ impl Sessions {
     }
 
     pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
-        self.by_id.get(&id)
+        self.by_id.get(&id).map(|session| &**session)
     }
 
     pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
-        self.by_id.get_mut(&id)
+        self.by_id.get_mut(&id).map(|session| &mut **session)
     }
 
     pub(super) fn find(&self, client_id: &str) -> Option<SessionId> {
@@ -159,11 +160,11 @@ impl Sessions {
         let id = SessionId(self.created);
         self.created += 1;
         self.by_name.insert(name.clone(), id);
-        self.by_id.insert(id, Session::new(name, memory));
+        self.by_id.insert(id, Box::new(Session::new(name, memory)));
         id
     }
 
-    pub(super) fn remove(&mut self, id: SessionId) -> Option<Session> {
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<Box<Session>> {
         let session = self.by_id.remove(&id)?;
         self.by_name.remove(&session.client_id);
         Some(session)

@@ -131,6 +131,8 @@ struct Limits {
 struct Aliases {
     sent: SentAliases,
     received: ReceivedAliases,
+    /// Scratch for the properties of a PUBLISH with an alias.
+    properties: PropertiesBuf,
 }
 
 /// The next step of the client.
@@ -178,9 +180,9 @@ pub struct Client {
     /// `None` if deliveries are acknowledged on arrival.
     unacknowledged: Option<Box<Unacknowledged>>,
     next_message: u64,
-    /// Scratch for the properties of a PUBLISH with an alias.
-    properties: PropertiesBuf,
-    stats: Stats,
+    pings: u64,
+    /// What is counted beside pings. Most clients meet none of it.
+    faults: Option<Box<Stats>>,
 }
 
 impl Client {
@@ -202,14 +204,22 @@ impl Client {
             inbound: Inbound::default(),
             unacknowledged: defers.then(Box::default),
             next_message: 0,
-            properties: PropertiesBuf::new(),
-            stats: Stats::default(),
+            pings: 0,
+            faults: None,
         }
     }
 
     /// Counters of ignored input and of pings.
-    pub const fn stats(&self) -> Stats {
-        self.stats
+    pub fn stats(&self) -> Stats {
+        Stats {
+            pings: self.pings,
+            ..self.faults.as_deref().copied().unwrap_or_default()
+        }
+    }
+
+    /// The counters beside pings, for changes.
+    fn faults(&mut self) -> &mut Stats {
+        self.faults.get_or_insert_default()
     }
 
     /// Whether the server has accepted the connection, and it is open.
@@ -296,7 +306,7 @@ impl Client {
 
     fn ping(&mut self) {
         if self.is_connected() {
-            self.stats.pings += 1;
+            self.pings += 1;
             self.actions.push_back(Action::Send(Reply::Pingreq));
             self.timers
                 .set(Timer::Pingresp, self.now + self.config.ping_timeout);
@@ -343,7 +353,7 @@ impl Endpoint for Client {
             Input::Received { flow, .. } | Input::PeerClosed { flow } | Input::Reset { flow, .. }
                 if self.flow() != Some(flow) =>
             {
-                self.stats.foreign_inputs += 1;
+                self.faults().foreign_inputs += 1;
             }
             Input::Received { bytes, .. } => self.receive(bytes),
             Input::PeerClosed { .. } => self.peer_closed(),
@@ -377,7 +387,10 @@ impl Endpoint for Client {
     }
 
     fn rest(&mut self) -> bool {
-        let is_idle = self.actions.is_empty()
+        let awaits =
+            matches!(self.state, State::AwaitConnack(..)) || self.timers.deadline(Timer::Pingresp).is_some();
+        let is_idle = !awaits
+            && self.actions.is_empty()
             && self.requests.is_empty()
             && self.sent.is_none()
             && self.outbound.len() == 0
@@ -387,7 +400,11 @@ impl Endpoint for Client {
             self.outbound.rest();
             self.inbound.rest();
             self.framer.rest();
-            self.properties = PropertiesBuf::new();
+            if let State::Connected(_, limits) = &mut self.state
+                && let Some(aliases) = &mut limits.aliases
+            {
+                aliases.properties = PropertiesBuf::new();
+            }
         }
         is_idle
     }

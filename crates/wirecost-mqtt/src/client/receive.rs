@@ -13,7 +13,7 @@ use super::{
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::{
     Acknowledgement, Connack, DecodeError, Footprint, Frame, Outcomes, Packet, PacketType, Properties,
-    Property, ProtocolError, Publish, Reason, ReasonCode, Text, Version, v3_1_1,
+    PropertiesBuf, Property, ProtocolError, Publish, Reason, ReasonCode, Text, Version, v3_1_1,
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
@@ -161,6 +161,7 @@ impl Client {
             Box::new(Aliases {
                 sent: SentAliases::new(sent),
                 received: ReceivedAliases::new(received),
+                properties: PropertiesBuf::new(),
             })
         };
         Limits {
@@ -234,7 +235,7 @@ impl Client {
                 if self.inbound.receive(id) {
                     self.report(arrived);
                 } else {
-                    self.stats.duplicates += 1;
+                    self.faults().duplicates += 1;
                 }
                 self.answer(Reply::Pubrec(id, ReasonCode::Success));
             }
@@ -249,7 +250,7 @@ impl Client {
                 message.may_be_known &= !was_declined;
                 self.report(arrived);
             }
-            _ => self.stats.duplicates += 1,
+            _ => self.faults().duplicates += 1,
         }
         self.answer_acknowledged();
     }
@@ -322,9 +323,11 @@ impl Client {
         answer: PacketType,
         id: PacketId,
     ) -> Result<(), DecodeError> {
-        self.stats.unexpected_answers += 1;
-        if let Some((awaited, stage)) = self.outbound.oldest() {
-            self.stats.last_unexpected = Some(Unexpected {
+        let oldest = self.outbound.oldest();
+        let faults = self.faults();
+        faults.unexpected_answers += 1;
+        if let Some((awaited, stage)) = oldest {
+            faults.last_unexpected = Some(Unexpected {
                 packet: answer.name(),
                 id,
                 awaited: (stage.answer().name(), awaited),

@@ -3,8 +3,7 @@
 use wirecost_proto::{Buffer, Cause, FlowId, Output};
 
 use super::ahead::Ahead;
-use super::{Action, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
-use crate::aliases::SentAliases;
+use super::{Action, Aliases, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
 use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{
     Acknowledgement, Connect, Packet, Properties, PropertiesBuf, Property, Publish, ReasonCode, Subscribe,
@@ -62,7 +61,7 @@ impl Client {
         };
         if let Some(exchange) = self.outbound.next_resend() {
             let outcome = resend(exchange, self.version, out);
-            self.stats.resent += 1;
+            self.faults().resent += 1;
             return self.transmitted_or_failed(flow, outcome);
         }
         self.transmit_new(flow, out)
@@ -128,8 +127,7 @@ impl Client {
             }
             let may_alias = limits.allow_alias(&publish, version);
             if let Some(aliases) = limits.aliases.as_mut().filter(|_| may_alias) {
-                let sent = &mut aliases.sent;
-                (publish.topic, publish.properties) = alias(sent, &publish, &mut self.properties);
+                (publish.topic, publish.properties) = alias(aliases, &publish);
             }
         }
         let emitted = if qos == QoS::AtMostOnce {
@@ -226,14 +224,11 @@ impl Limits {
 }
 
 /// The topic and the properties of `publish` with a topic alias.
-fn alias<'a>(
-    aliases: &mut SentAliases,
-    publish: &Publish<'a>,
-    scratch: &'a mut PropertiesBuf,
-) -> (Text<'a>, Properties<'a>) {
-    let (topic, Some(number)) = aliases.replace(publish.topic) else {
+fn alias<'a>(aliases: &'a mut Aliases, publish: &Publish<'a>) -> (Text<'a>, Properties<'a>) {
+    let (topic, Some(number)) = aliases.sent.replace(publish.topic) else {
         return (publish.topic, publish.properties);
     };
+    let scratch = &mut aliases.properties;
     scratch.clear();
     scratch.push(Property::TopicAlias(number));
     scratch.extend(publish.properties.iter());

@@ -146,7 +146,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let Some(entry) = self.flows.get_mut(flow) else {
             return;
         };
-        let (source, destination) = entry.addresses(direction);
+        let Some((source, destination)) = entry.addresses(direction, &self.servers) else {
+            return;
+        };
         let header_bytes = ip_header_bytes(&source);
         let identification = entry.identifications[direction];
         let Some(mut quoted) = datagram_packet(source, destination, identification, bytes) else {

@@ -19,8 +19,8 @@ pub(crate) struct Flow {
     pub(crate) client: SocketAddr,
     /// The device's port as the server sees it, which an address translator may change.
     pub(crate) seen_port: u16,
-    /// The service's address and port, or an address at which no service listens.
-    pub(crate) server: SocketAddr,
+    /// The number of the service's address and port, or of an address at which no service listens.
+    pub(crate) server: u32,
     /// Index of the service; `None` if no service listens.
     pub(crate) service: Option<u32>,
     /// The service's end; `None` unless the service has the flow.
@@ -78,12 +78,17 @@ impl Flow {
         self.seen_port != self.client.port()
     }
 
-    /// The sender and the receiver in `direction`.
-    pub(crate) const fn addresses(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
-        match direction {
-            Direction::Up => (self.client, self.server),
-            Direction::Down => (self.server, self.client),
-        }
+    /// The sender and the receiver in `direction`, if the server is one of `servers`.
+    pub(crate) fn addresses(
+        &self,
+        direction: Direction,
+        servers: &[SocketAddr],
+    ) -> Option<(SocketAddr, SocketAddr)> {
+        let server = *servers.get(self.server as usize)?;
+        Some(match direction {
+            Direction::Up => (self.client, server),
+            Direction::Down => (server, self.client),
+        })
     }
 
     /// The identification of the next packet that travels in `direction`.

@@ -89,11 +89,12 @@ impl<L: Carrier, T: Tap> Network<L, T> {
     fn start(&self, flow: &Flow, direction: Direction) -> ConnectionStart {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
+        let server = self.servers.get(flow.server as usize);
         ConnectionStart {
             sequence: self.initial_sequence(flow, direction),
             clock_phase: Duration::from_nanos(phase),
             fast_open: self.settings.fast_open.map(|key| FastOpen {
-                cookie: Some(Cookie::compute(key, flow.client.ip(), flow.server.ip())),
+                cookie: server.map(|server| Cookie::compute(key, flow.client.ip(), server.ip())),
             }),
         }
     }
@@ -231,7 +232,10 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
-        socket.rest(now);
+        // An application that is about to run may answer. Its last read lets the socket rest.
+        if !socket.wakes_application {
+            socket.rest(now);
+        }
         let is_over = socket.is_over();
         if wakes_application {
             self.wake_application(flow, direction, is_followed);
@@ -338,7 +342,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             return Readable::Nothing;
         };
         let readable = socket.read(buffer, now);
-        socket.rest(now);
+        if !matches!(readable, Readable::Bytes) {
+            socket.rest(now);
+        }
         if matches!(readable, Readable::Bytes) && socket.connection.acknowledges_now() {
             self.pump(flow, direction);
         }

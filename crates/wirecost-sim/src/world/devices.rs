@@ -8,12 +8,13 @@ mod endpoint;
 mod socket;
 mod steps;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::{Device, DeviceReport, ServiceObserver};
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason};
 
@@ -27,7 +28,15 @@ use crate::tap::Tap;
 /// A device with the driver's state of it.
 #[derive(Debug)]
 pub(super) struct DeviceSlot<C> {
-    device: Device<C, ()>,
+    /// Its number on the link.
+    host: HostIndex,
+    /// Its address; each flow has its own port.
+    address: IpAddr,
+    /// The number of its server's address.
+    server: u32,
+    /// The transport of its flows.
+    transport: Transport,
+    endpoint: C,
     /// Index of its service; `None` if no service listens.
     service: Option<u32>,
     /// Index of the flow whose socket is open.
@@ -46,9 +55,13 @@ pub(super) struct DeviceSlot<C> {
 }
 
 impl<C: Endpoint> DeviceSlot<C> {
-    pub(super) const fn new(service: Option<u32>, device: Device<C, ()>) -> Self {
+    pub(super) fn new(service: Option<u32>, server: u32, device: Device<C, ()>) -> Self {
         Self {
-            device,
+            host: device.host,
+            address: device.local.ip(),
+            server,
+            transport: device.transport,
+            endpoint: device.endpoint,
             service,
             socket: None,
             flows: 0,
@@ -68,7 +81,7 @@ impl<C: Endpoint> DeviceSlot<C> {
 
     /// Logs bytes that the endpoint transmitted.
     fn note_transmitted(&mut self, out: &Buffer) {
-        self.transmitted += out.covered() + u64::from(self.device.transport == Transport::Datagram);
+        self.transmitted += out.covered() + u64::from(self.transport == Transport::Datagram);
         if let Some((_, log)) = self.logs.last_mut() {
             log.transmitted(Direction::Up, out);
         }
@@ -78,7 +91,7 @@ impl<C: Endpoint> DeviceSlot<C> {
     /// sends often reuses it.
     fn rest(&mut self, now: Instant) {
         let time = time_of(now);
-        if time != self.rested && self.device.endpoint.rest() {
+        if time != self.rested && self.endpoint.rest() {
             self.rested = time;
         }
     }
@@ -92,7 +105,7 @@ impl<C: Endpoint> DeviceSlot<C> {
 
     pub(super) fn into_report(self) -> DeviceReport<()> {
         DeviceReport {
-            host: self.device.host,
+            host: self.host,
             script: (),
             finished: self.finished,
             logs: self.logs,

@@ -377,4 +377,17 @@ impl Endpoint for Client {
             None => Output::Timeout(self.timers.next()),
         }
     }
+
+    fn rest(&mut self) -> bool {
+        let connection = self.connection.as_ref();
+        let is_asking = connection.is_some_and(|connection| connection.exchange.is_some());
+        let is_idle = !is_asking && self.commands.is_empty() && self.actions.is_empty();
+        if is_idle {
+            (self.commands, self.actions) = (VecDeque::new(), VecDeque::new());
+            if let Some(connection) = &mut self.connection {
+                connection.collector.rest();
+            }
+        }
+        is_idle
+    }
 }

@@ -47,12 +47,12 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        if !slot.status.input(&mut slot.device.endpoint, input, now) {
+        if !slot.status.input(&mut slot.endpoint, input, now) {
             return;
         }
         let mut out = std::mem::take(&mut self.out);
         while let Some(slot) = self.devices.get_mut(index)
-            && let Some(said) = slot.status.poll(&mut slot.device.endpoint, &mut out)
+            && let Some(said) = slot.status.poll(&mut slot.endpoint, &mut out)
         {
             match said {
                 Output::Transmit { .. } => self.device_transmits(index, &out),
@@ -83,7 +83,7 @@ where
         let Some(flow) = slot.socket else {
             return;
         };
-        if slot.device.transport == Transport::Stream {
+        if slot.transport == Transport::Stream {
             return self.network.queue_bytes(flow, Direction::Up, out);
         }
         let sent = self
@@ -117,7 +117,7 @@ where
         let Some(slot) = self.devices.get(index) else {
             return;
         };
-        let flushed = match (slot.socket, slot.device.transport) {
+        let flushed = match (slot.socket, slot.transport) {
             // The bytes that waited for the socket are gone with it.
             (None, _) => false,
             (Some(_), Transport::Datagram) => true,

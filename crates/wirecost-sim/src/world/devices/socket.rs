@@ -75,8 +75,10 @@ where
     }
 
     pub(in crate::world) fn opened(&mut self, index: usize) {
-        if let Some(slot) = self.devices.get(index) {
-            let (flow, peer) = (slot.flow_id(), slot.device.remote);
+        if let Some(slot) = self.devices.get(index)
+            && let Some(&peer) = self.network.servers.get(slot.server as usize)
+        {
+            let flow = slot.flow_id();
             self.device_input(index, Input::Opened { flow, peer }, &[]);
         }
     }

@@ -44,7 +44,7 @@ where
             }
             let context = Context {
                 now,
-                link_busy_until: self.network.busy_until(index as u32, slot.device.host),
+                link_busy_until: self.network.busy_until(index as u32, slot.host),
                 cpu: Duration::ZERO,
                 transmitted: slot.transmitted,
                 congested: slot.congested,
@@ -89,19 +89,16 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        let (transport, number) = (slot.device.transport, slot.flows);
-        let client = SocketAddr::new(
-            slot.device.local.ip(),
-            self.network.port(slot.device.host, number),
-        );
-        let rng = self.network.settings.rng.host(u64::from(slot.device.host));
+        let (transport, number) = (slot.transport, slot.flows);
+        let client = SocketAddr::new(slot.address, self.network.port(slot.host, number));
+        let rng = self.network.settings.rng.host(u64::from(slot.host));
         let first = rng.purpose(IDENTIFICATIONS).at(u64::from(number));
         let flow = self.network.open(Flow {
             device: index as u32,
-            host: slot.device.host,
+            host: slot.host,
             client,
             seen_port: client.port(),
-            server: slot.device.remote,
+            server: slot.server,
             service: slot.service,
             server_end: None,
             body: match transport {
