@@ -275,7 +275,8 @@ fn figure(metric: Metric, cell: &Cell) -> Option<Estimate> {
         | Quantity::BitRate
         | Quantity::Number
         | Quantity::Share
-        | Quantity::Energy => value,
+        | Quantity::Energy
+        | Quantity::Money => value,
     };
     Some(match metric.is_constant(cell) {
         true => Estimate::exact(value),
@@ -291,7 +292,9 @@ pub(crate) fn written(metric: Metric, value: f64) -> String {
         Quantity::Time => number::millis(value),
         Quantity::BitRate => number::kilobits(value),
         Quantity::Share => format!("{:.1} %", 100.0 * value),
-        Quantity::PerSecond | Quantity::Number | Quantity::Energy => number::trimmed(value, 2),
+        Quantity::PerSecond | Quantity::Number | Quantity::Energy | Quantity::Money => {
+            number::trimmed(value, 2)
+        }
     }
 }
 

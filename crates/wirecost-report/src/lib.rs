@@ -4,6 +4,7 @@
 //! - [`terminal`]: the table on a terminal
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
+//! - [`junit`]: test cases for continuous integration
 //! - [`choice`]: which stack was chosen, for a design document
 //! - [`link`]: the same for a program's run
 //! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells; [`sequence`]: one device over
@@ -37,6 +38,7 @@ pub mod export;
 mod figures;
 mod groups;
 pub mod html;
+pub mod junit;
 pub mod link;
 pub mod load;
 mod names;

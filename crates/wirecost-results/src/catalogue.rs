@@ -16,7 +16,7 @@ mod metric;
 mod read;
 
 pub use aggregation::Aggregation;
-pub use entry::{CellNeeds, Needs, Of, Quantity, TableColumn};
+pub use entry::{CellNeeds, ModelledBy, Needs, Of, Quantity, TableColumn};
 
 use entry::{Entry, Known, Sections, Shape};
 use frames::{Way, frame_bytes};
@@ -182,9 +182,13 @@ catalogue! {
     KeepAliveRatio = Entry::value("keep_alive_ratio", Quantity::Share, keep_alive_ratio)
         .constant_with(Sections::All);
     /// The energy of connect, messages and close.
-    SessionEnergy = Entry::new("session_energy", Quantity::Energy, Shape::MeanAndMin).modelled();
+    SessionEnergy = Entry::new("session_energy", Quantity::Energy, Shape::MeanAndMin).modelled(ModelledBy::Device);
     /// The energy of a message above what the device draws without traffic.
-    EnergyAboveRest = Entry::new("energy_above_rest", Quantity::Energy, Shape::Mean).modelled();
+    EnergyAboveRest = Entry::new("energy_above_rest", Quantity::Energy, Shape::Mean).modelled(ModelledBy::Device);
+    /// IP bytes of a device in a month of readings at the interval of the cell.
+    MonthBytes = Entry::new("month_bytes", Quantity::Bytes, Shape::Value).modelled(ModelledBy::Month);
+    /// What a tariff charges for that month of one device.
+    MonthPrice = Entry::new("month_price", Quantity::Money, Shape::Value).modelled(ModelledBy::Tariff);
     /// Payload bits by the time to arrival.
     Goodput = Entry::value("goodput", Quantity::BitRate, |cell| cell.message.as_ref()?.goodput_bps);
 
@@ -331,7 +335,7 @@ catalogue! {
     /// Of the 5 % of devices with the lowest path gains, those that were served.
     DeepServed = Entry::of_replications("deep_served", Quantity::Share, Shape::Share, |point| point.deep_served, |run| run.deep_served);
     /// Energy of a message, or of a report.
-    Energy = Entry::of_reports("energy", Quantity::Energy, |point| Some(point.energy_mj / 1e3)).modelled();
+    Energy = Entry::of_reports("energy", Quantity::Energy, |point| Some(point.energy_mj / 1e3)).modelled(ModelledBy::Device);
     /// Battery life.
     BatteryYears = Entry::of_reports("battery_years", Quantity::Number, |point| Some(point.battery_years));
 }

@@ -40,7 +40,7 @@ pub fn in_unit(quantity: Option<Quantity>, figure: f64) -> String {
         Some(Quantity::BitRate) => format!("{} bit/s", digits(figure)),
         Some(Quantity::Energy) => format!("{} mJ", digits(figure * 1e3)),
         Some(Quantity::Share) => format!("{} %", digits(figure * 100.0)),
-        Some(Quantity::Number) | None => digits(figure),
+        Some(Quantity::Number | Quantity::Money) | None => digits(figure),
     }
 }
 

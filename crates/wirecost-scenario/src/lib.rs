@@ -25,6 +25,7 @@
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units;
 //!   [`catalog`]: how their names and those of links are found
 //! - [`certificates`]: the chains of public servers, by name or from a file
+//! - [`budget`]: what figures may be, for a pull request; [`month`]: figures of a month
 //! - [`measurement`]: files of published measurements, which models are judged by
 //! - [`battery`]: files of kinds of cells
 //! - [`spent`]: the energy of a cell, modelled from them
@@ -33,6 +34,7 @@
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
 pub mod battery;
+pub mod budget;
 pub mod catalog;
 pub mod certificates;
 pub mod comparison;
@@ -52,6 +54,7 @@ pub mod link;
 pub mod load;
 pub mod measurement;
 pub mod merge;
+pub mod month;
 pub mod nbiot;
 pub mod node;
 pub mod options;
@@ -245,8 +248,20 @@ impl Scenario {
     /// # Errors
     /// The first error in the scenario, with its line or flag.
     pub fn read(text: &str, edits: Edits<'_>, inputs: ScenarioInputs<'_>) -> Result<Self, ScenarioError> {
-        let mut root = Node::parse(text)?;
+        let root = Node::parse(text)?;
         check_version(&root)?;
+        Self::of_node(root, edits, inputs)
+    }
+
+    /// Reads a scenario that is a table of another file, without a version of its own.
+    ///
+    /// # Errors
+    /// As of [`Scenario::read`].
+    pub fn of_node(
+        mut root: Node,
+        edits: Edits<'_>,
+        inputs: ScenarioInputs<'_>,
+    ) -> Result<Self, ScenarioError> {
         let kind = Kind::from_root(&root);
         let dimensions = kind.dimensions();
         if let Some(link) = root.get_mut("link") {

@@ -14,6 +14,7 @@ use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
 use super::parameter;
 use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, readings, time, whole};
+use super::tariff;
 
 /// The dimensions of one cell or load with their values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
@@ -40,6 +41,9 @@ pub enum SelectorError {
 
 /// The device file by which the energy of a cell is modelled: a dimension of such figures alone.
 pub const DEVICE: &str = "device";
+
+/// The tariff file by which the month of a cell is priced: a dimension of such figures alone.
+pub const TARIFF: &str = "tariff";
 
 /// The hop between two sites, of which a figure of a load's links is: a dimension of such figures alone.
 pub const HOP: &str = "hop";
@@ -108,6 +112,12 @@ impl Selector {
         self.0.iter().all(holds)
     }
 
+    /// Whether a dimension may have a value.
+    pub fn allows(&self, key: &str, value: &str) -> bool {
+        let values = self.0.get(key);
+        values.is_none_or(|values| values.iter().any(|known| glob(known, value)))
+    }
+
     /// Whether there is a condition on a dimension.
     pub fn names(&self, key: &str) -> bool {
         self.0.contains_key(key)
@@ -144,6 +154,7 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     match key {
         "stack" => parsed::<Stack>(value).map(|stack| stack.to_string()),
         DEVICE => device::known(value).map(str::to_owned),
+        TARIFF => tariff::known(value).map(str::to_owned),
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
         "readings" => readings(value).map(|readings| readings.to_string()),
         "encoding" => parsed::<Encoding>(value).map(|encoding| encoding.to_string()),

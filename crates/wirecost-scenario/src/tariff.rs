@@ -5,6 +5,7 @@ mod example;
 mod rule;
 pub mod shape;
 
+use wirecost_account::{Terms, Traffic};
 use wirecost_cost::Tariff;
 use wirecost_cost::tariff::{Period, Protocol, Taken, TariffRule};
 use wirecost_results::value::ValueError;
@@ -163,6 +164,39 @@ fn no_overlap(table: &Table<'_>, rules: &[(TariffRule, bool)]) -> Result<(), Sce
         }
     }
     Ok(())
+}
+
+/// The name of a tariff file that is part of the program.
+///
+/// # Errors
+/// There is no such file.
+pub fn known(name: &str) -> Result<&'static str, ValueError> {
+    let found = CATALOG.find(name).ok().flatten();
+    found.map(|(known, _)| known).ok_or_else(|| {
+        let names = BUILT_IN.map(|(known, _)| known).join(", ");
+        ValueError::Refused(format!("{name:?} is not a tariff: {names}"))
+    })
+}
+
+/// The tariff of a name that is part of the program.
+pub fn built_in(name: &str) -> Option<Tariff> {
+    let (name, text) = CATALOG.find(name).ok().flatten()?;
+    read(name, text).ok()
+}
+
+/// The figures of some traffic, without a bill where the tariff's service does not take the stack.
+pub fn figures(terms: &Terms<'_>, traffic: &Traffic) -> wirecost_account::Figures {
+    let priced = terms.figures(traffic);
+    let stack: Option<Stack> = traffic.stack.as_ref().and_then(|stack| stack.parse().ok());
+    let refusal = terms
+        .tariff
+        .zip(stack)
+        .and_then(|(tariff, stack)| refusal(tariff, stack));
+    wirecost_account::Figures {
+        bill: priced.bill.filter(|_| refusal.is_none()),
+        refusal,
+        ..priced
+    }
 }
 
 /// Why a service does not take the messages of a stack; `None` if it does.

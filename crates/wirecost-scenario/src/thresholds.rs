@@ -26,10 +26,11 @@ use super::key::Holds::{self, ByName, Either, Flag, List, Table as Keys, Text};
 use super::key::{TIME, defined, keys, names};
 use super::node::{Key, Node, Value};
 use super::options::load::{LoadOptions, Phase};
-use super::selector::{self, DEVICE, Selector, SelectorError};
+use super::selector::{self, DEVICE, Selector, SelectorError, TARIFF};
 use super::table::{Table, flag, meant, text, time};
+use super::tariff;
 use expression::Expression;
-use nature::Subject;
+use nature::{Subject, modelled_by};
 
 /// All demands, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,23 +85,10 @@ impl Thresholds {
         };
         let mut demands = Vec::new();
         for (key, node) in entries {
-            let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
-            let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
-            // Energy differs by a factor of ten between devices: a bound without one would say nothing.
-            if needs_a_device(metric, work) && !selector.names(DEVICE) {
-                let why = format!("{} names no device by which it is modelled", key.name);
-                let hint = format!(
-                    "write {}{{device=esp32s3-wifi}}; wirecost cost --help has the devices",
-                    metric.name()
-                );
-                return Err(at(&why).with_hint(hint));
-            }
-            let subjects = nature::subjects(work, metric);
-            let meant = meant_by(&key.name, metric, &selector, &subjects);
-            let meant = meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
+            let (metric, selector) = of_key("thresholds", key, work)?;
             for node in listed(node) {
                 let demand = demand(node, metric, &selector, &key.name)?;
-                demand.check_link(node, &meant)?;
+                demand.check_link(node, work)?;
                 demands.push(demand);
             }
         }
@@ -176,9 +164,32 @@ fn unnamed_times(work: &Work) -> Option<Metric> {
     }
 }
 
-/// Whether the figure of the work's cells is modelled by a device file.
-fn needs_a_device(metric: Metric, work: &Work) -> bool {
-    metric.needs_device() && matches!(work, Work::Comparison(_))
+/// The figure and the selector of a key of `table`, which some cells or phases of the work must have.
+///
+/// # Errors
+/// A metric or a dimension is unknown, the file that models the figure is not named, the selector matches nothing, or what it matches
+/// does not have the metric.
+pub(crate) fn of_key(table: &str, key: &Key, work: &Work) -> Result<(Metric, Selector), ScenarioError> {
+    let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("{table}: {why}"));
+    let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
+    let file = modelled_by(metric).filter(|_| matches!(work, Work::Comparison(_)));
+    if let Some(file) = file.filter(|file| !selector.names(file)) {
+        return Err(unnamed_file(table, key, metric, file));
+    }
+    let subjects = nature::subjects(work, metric);
+    let meant = meant_by(&key.name, metric, &selector, &subjects);
+    meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
+    Ok((metric, selector))
+}
+
+/// The error of a figure without the file by which it is modelled.
+pub(crate) fn unnamed_file(table: &str, key: &Key, metric: Metric, file: &str) -> ScenarioError {
+    let why = format!("{table}: {} names no {file} by which it is modelled", key.name);
+    ScenarioError::new(&key.place, why).with_hint(format!(
+        "write {}{{{}}}; wirecost cost --help has the {file}s",
+        metric.name(),
+        nature::example(file)
+    ))
 }
 
 /// The matching cells or phases that have the metric; otherwise the reason and the hint.
@@ -231,7 +242,9 @@ pub enum NameError {
 
 fn of_work(name: &str, work: &Work) -> Result<(Metric, Selector), NameError> {
     let (of, dimensions) = match work {
-        Work::Comparison(_) | Work::Program(_) => (Of::Cells, [selector::of_cells(), vec![DEVICE]].concat()),
+        Work::Comparison(_) | Work::Program(_) => {
+            (Of::Cells, [selector::of_cells(), vec![DEVICE, TARIFF]].concat())
+        }
         Work::Loads(_) => (Of::Loads, selector::of_phases()),
         Work::Nbiot(_) => (Of::Points, crate::nbiot::dimensions()),
     };
@@ -279,7 +292,8 @@ pub fn named(
     Ok((found, selector))
 }
 
-fn listed(node: &Node) -> &[Node] {
+/// The values of a list, or the one value.
+pub(crate) fn listed(node: &Node) -> &[Node] {
     match &node.value {
         Value::List(list) => list,
         _ => std::slice::from_ref(node),
@@ -305,20 +319,48 @@ fn demand(node: &Node, metric: Metric, selector: &Selector, name: &str) -> Resul
             (expression, false, Duration::ZERO)
         }
     };
+    let expression = Expression::read(&expression, metric).map_err(|why| at(&why))?;
+    check_currency(&expression, selector).map_err(|why| at(&why))?;
     Ok(Demand {
         metric,
         selector: selector.clone(),
-        expression: Expression::read(&expression, metric).map_err(|why| at(&why))?,
+        expression,
         name: name.to_owned(),
         abort_on_fail,
         after,
     })
 }
 
+/// Refuses a bound in another currency than that of the tariffs that the selector names.
+///
+/// # Errors
+/// Both currencies.
+pub(crate) fn check_currency(expression: &Expression, selector: &Selector) -> Result<(), String> {
+    let Some(currency) = expression.currency() else {
+        return Ok(());
+    };
+    let named = tariff::BUILT_IN
+        .iter()
+        .filter(|(name, _)| selector.allows(TARIFF, name));
+    let mut tariffs = named.filter_map(|(name, _)| tariff::built_in(name));
+    match tariffs.find(|tariff| tariff.currency != currency) {
+        Some(tariff) => Err(format!(
+            "{:?} is in {currency}, and {} charges {}",
+            expression.text, tariff.name, tariff.currency
+        )),
+        None => Ok(()),
+    }
+}
+
 impl Demand {
     /// Refuses a bound in round-trip times if no matching cell or phase has a link.
-    fn check_link(&self, node: &Node, meant: &[&Subject<'_>]) -> Result<(), ScenarioError> {
-        if !self.expression.needs_link() || meant.iter().any(|subject| subject.has_link()) {
+    fn check_link(&self, node: &Node, work: &Work) -> Result<(), ScenarioError> {
+        if !self.expression.needs_link() {
+            return Ok(());
+        }
+        let subjects = nature::subjects(work, self.metric);
+        let meant = meant_by(&self.name, self.metric, &self.selector, &subjects).unwrap_or_default();
+        if meant.iter().any(|subject| subject.has_link()) {
             return Ok(());
         }
         let why = format!(

@@ -60,7 +60,7 @@ impl Dimension {
             Quantity::PerSecond => Self::RATE,
             Quantity::BitRate => Self::BIT_RATE,
             Quantity::Energy => Self::ENERGY,
-            Quantity::Number | Quantity::Share => Self::NONE,
+            Quantity::Number | Quantity::Share | Quantity::Money => Self::NONE,
         }
     }
 

@@ -22,8 +22,9 @@ use judged::{Pair, Verdict};
 /// The names of the two runs in the evidence.
 pub const RUNS: [&str; 2] = ["old", "new"];
 
-/// What is not compared: what was asked for, and validity, which is told first.
-const NOT_COMPARED: [Metric; 4] = [
+/// What is not compared: what was asked for, validity, which is told first, and a month, which follows from the other bytes.
+const NOT_COMPARED: [Metric; 5] = [
+    Metric::MonthBytes,
     Metric::ScheduleLag,
     Metric::Offered,
     Metric::OfferedRate,

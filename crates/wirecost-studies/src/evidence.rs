@@ -17,6 +17,7 @@ use wirecost_results::summary::{Cell, Times};
 use wirecost_results::warning::Warning;
 use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::{Labels, from_stored};
+use wirecost_scenario::thresholds::nature;
 use wirecost_stats::{Estimate, MeanInterval};
 
 use crate::amount::Amount;
@@ -342,7 +343,14 @@ impl Evidence {
     }
 
     fn candidates(&self, reference: &Reference) -> Result<Vec<Candidate<'_>>, Missing> {
-        let all = match self.runs.get(&reference.run) {
+        let run = self.runs.get(&reference.run);
+        if let (Some(Run::Comparison { .. }), Some(file)) = (run, reference.lacks()) {
+            return Err(Missing::Wrong(format!(
+                "{reference}: the figure of a cell is modelled by a {file} file: write {} in the braces",
+                nature::example(file)
+            )));
+        }
+        let all = match run {
             None => {
                 return Err(Missing::NotRun(format!(
                     "no results of the run {:?}",
@@ -350,11 +358,6 @@ impl Evidence {
                 )));
             }
             Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
-            Some(Run::Comparison { .. }) if reference.lacks_device() => {
-                return Err(Missing::Wrong(format!(
-                    "{reference}: the energy of a cell is modelled by a device file: write device=esp32s3-wifi in the braces"
-                )));
-            }
             Some(Run::Comparison {
                 labels,
                 results,

@@ -106,7 +106,7 @@ impl Kind {
             Quantity::Bytes => Self::Bytes,
             Quantity::Time => Self::Times,
             Quantity::PerSecond | Quantity::BitRate => Self::Rates,
-            Quantity::Number | Quantity::Share | Quantity::Energy => Self::Counts,
+            Quantity::Number | Quantity::Share | Quantity::Energy | Quantity::Money => Self::Counts,
         }
     }
 }

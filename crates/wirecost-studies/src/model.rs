@@ -157,7 +157,7 @@ impl Term {
 fn read_term(name: &str) -> Result<TermOf, String> {
     let Some((of, device)) = name.split_once(" of ") else {
         let reference = Reference::read(name).map_err(|error| error.to_string())?;
-        return match reference.lacks_device() {
+        return match reference.lacks().is_some() {
             true => Err(format!("{name}: write device=esp32s3-wifi in the braces")),
             false => Ok(TermOf::Figure(reference)),
         };

@@ -4,7 +4,8 @@ use std::fmt;
 
 use wirecost_results::catalogue::Aggregation;
 use wirecost_results::catalogue::Metric;
-use wirecost_scenario::selector::{DEVICE, Selector, SelectorError, of_cells, of_phases};
+use wirecost_scenario::selector::{DEVICE, Selector, SelectorError, TARIFF, of_cells, of_phases};
+use wirecost_scenario::thresholds::nature::modelled_by;
 use wirecost_scenario::thresholds::{NameError, named};
 
 /// A figure of a run.
@@ -107,9 +108,9 @@ impl Reference {
         Ok(restricted)
     }
 
-    /// Whether the figure of a cell is modelled by a device file that the reference does not name.
-    pub fn lacks_device(&self) -> bool {
-        self.metric.needs_device() && !self.selector.names(DEVICE)
+    /// The kind of file, `device` or `tariff`, by which the figure of a cell is modelled and that the reference does not name.
+    pub fn lacks(&self) -> Option<&'static str> {
+        modelled_by(self.metric).filter(|file| !self.selector.names(file))
     }
 
     /// The same figure of another run.
@@ -134,7 +135,7 @@ fn dimensions() -> Vec<&'static str> {
     let mut all = of_cells();
     all.extend(of_phases());
     all.extend(wirecost_scenario::nbiot::dimensions());
-    all.push(DEVICE);
+    all.extend([DEVICE, TARIFF]);
     all.sort_unstable();
     all.dedup();
     all

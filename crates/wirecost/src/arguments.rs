@@ -2,6 +2,7 @@
 
 mod agents;
 mod battery;
+mod budget;
 mod catalog;
 mod choose;
 mod compare;
@@ -38,6 +39,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agents::{AgentArguments, AgentsArguments, AgentsAsked};
 pub use battery::BatteryArguments;
+pub use budget::BudgetArguments;
 pub use catalog::{CatalogArguments, TariffsArguments};
 pub use choose::{By, ChooseArguments, Delivery, Reach, Security};
 pub use compare::{CompareArguments, OutputArguments};
@@ -229,6 +231,8 @@ pub enum Command {
     Object(ObjectArguments),
     /// Repeat a published study: make its runs, and judge what it says by what was measured
     Study(Box<StudyArguments>),
+    /// Judge bytes, energy and money by a budget file, for a pull request, and name what moved them
+    Budget(BudgetArguments),
     /// List what changed between two results folders, beyond its interval
     Diff(DiffArguments),
     /// Judge the claims of your own file on results folders

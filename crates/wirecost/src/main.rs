@@ -81,6 +81,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
         Command::Claims(arguments) => commands::claims::run(&arguments),
+        Command::Budget(arguments) => commands::budget::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Completions(arguments) => commands::completions::run(&arguments),
         Command::Man(arguments) => commands::completions::man(&arguments),

@@ -32,6 +32,7 @@ mod traffic;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};
+pub use sections::of_sum;
 
 #[cfg(test)]
 pub(crate) mod fixture {

@@ -14,6 +14,25 @@ use super::analysis::DeviceMeasurement;
 use super::outcome::{Message, messages};
 use super::sampler::Mark;
 
+/// The section of a phase of which only the sum over `samples` is known, as of a capture: its bytes and its share of headers.
+pub fn of_sum(samples: u64, ways: &BothWays<Traffic>) -> Section {
+    let count = |way: Direction, of: &dyn Fn(&Traffic) -> u64| {
+        let sum = of(&ways[way]);
+        Count {
+            mean: sum as f64 / samples.max(1) as f64,
+            sum,
+            ..Count::default()
+        }
+    };
+    let payload_bytes = ways.iter().map(|way| way.bytes(Layer::Payload)).sum();
+    let figures = Figures {
+        response_kind: "",
+        payload_bytes,
+        ..Figures::NONE
+    };
+    figures.section(SectionBytes::new(samples, count))
+}
+
 /// The figures of connects, of which a device that reconnects has several. `enough` has the meaning of [`Times::of_devices`].
 pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Section {
     let connected: Vec<&DeviceMeasurement> = devices

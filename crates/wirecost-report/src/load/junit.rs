@@ -2,10 +2,7 @@
 //!
 //! An invalid load, a load with messages that were not acknowledged, and a load that could not be run are errors. A load
 //! that was not reached is skipped. A failed threshold is a failure. A search for the highest rate is one case, and its loads
-//! are none. The format is the JUnit schema that continuous
-//! integration reads: `testsuites`, `testsuite`, `testcase` with at most one of `skipped`, `error` and `failure`.
-
-use std::fmt::Write as _;
+//! are none.
 
 use wirecost_results::load::{Load, LoadSummary};
 use wirecost_results::rate_search::RateSearch;
@@ -13,6 +10,7 @@ use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::failure_text;
 
 use super::words;
+use crate::junit::{Case, CaseVerdict, document};
 use crate::names::INVALID_FAILS;
 use crate::number;
 
@@ -27,7 +25,6 @@ pub struct Absent {
 
 /// The summary as JUnit XML, and the loads that it does not hold.
 pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
-    let name = attribute(&summary.name);
     let others = absent.iter().map(|absent| &absent.load);
     // All together: a label says what tells a load from the others, also from those that were not run.
     let all: Vec<Load> = summary.loads.iter().chain(others).cloned().collect();
@@ -51,38 +48,8 @@ pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
         .iter()
         .map(|threshold| of_threshold(threshold, has_invalid))
         .collect();
-    let suites = [
-        suite(&format!("{name}: validity"), &loads),
-        suite(&format!("{name}: thresholds"), &thresholds),
-    ];
-    let all: Vec<&Case> = loads.iter().chain(&thresholds).collect();
-    let count = |verdict: fn(&Verdict) -> bool| all.iter().filter(|case| verdict(&case.verdict)).count();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{name}\" tests=\"{}\" failures=\"{}\" \
-         errors=\"{}\" time=\"{}\">\n{}</testsuites>\n",
-        all.len(),
-        count(|verdict| matches!(verdict, Verdict::Failure(_))),
-        count(|verdict| matches!(verdict, Verdict::Error(..))),
-        seconds(all.iter().map(|case| case.seconds).sum()),
-        suites.concat()
-    )
-}
-
-/// A test case.
-struct Case {
-    class: String,
-    name: String,
-    seconds: f64,
-    verdict: Verdict,
-}
-
-/// How a test case ended.
-enum Verdict {
-    Pass,
-    Skipped(String),
-    /// Kind and reason.
-    Error(&'static str, String),
-    Failure(String),
+    let suites = [("validity", loads), ("thresholds", thresholds)];
+    document(&summary.name, &suites)
 }
 
 /// A search passes if a rate holds, and the target, not the generator, sets its limit.
@@ -93,10 +60,10 @@ fn of_search(search: &RateSearch) -> Case {
         name: number::plain(&format!("{}, {}", search.name, search.bound)),
         seconds: 0.0,
         verdict: match (search.complete, search.conditional_throughput) {
-            (false, _) => Verdict::Skipped(conclusion),
-            (true, _) if search.ended_by_generator => Verdict::Error("invalid", conclusion),
-            (true, None) => Verdict::Failure(conclusion),
-            (true, Some(_)) => Verdict::Pass,
+            (false, _) => CaseVerdict::Skipped(conclusion),
+            (true, _) if search.ended_by_generator => CaseVerdict::Error("invalid", conclusion),
+            (true, None) => CaseVerdict::Failure(conclusion),
+            (true, Some(_)) => CaseVerdict::Pass,
         },
     }
 }
@@ -105,23 +72,23 @@ fn of_load(load: &Load, label: &str) -> Case {
     let not_run = load
         .not_run
         .clone()
-        .map(|reason| Verdict::Error("not-run", reason));
-    let invalid = || words::invalid_somewhere(load).map(|reason| Verdict::Error("invalid", reason));
+        .map(|reason| CaseVerdict::Error("not-run", reason));
+    let invalid = || words::invalid_somewhere(load).map(|reason| CaseVerdict::Error("invalid", reason));
     let not_acknowledged =
-        || words::not_acknowledged(load).map(|reason| Verdict::Error("not-acknowledged", reason));
+        || words::not_acknowledged(load).map(|reason| CaseVerdict::Error("not-acknowledged", reason));
     let verdict = not_run.or_else(invalid).or_else(not_acknowledged);
     Case {
         class: "wirecost.load".into(),
         name: label.to_owned(),
         seconds: load.phases.iter().map(|phase| phase.duration_s).sum(),
-        verdict: verdict.unwrap_or(Verdict::Pass),
+        verdict: verdict.unwrap_or(CaseVerdict::Pass),
     }
 }
 
 fn of_absent_load(absent: &Absent, label: &str) -> Case {
     let verdict = match &absent.error {
-        Some(reason) => Verdict::Error("not-run", reason.clone()),
-        None => Verdict::Skipped("the run ended before it".to_owned()),
+        Some(reason) => CaseVerdict::Error("not-run", reason.clone()),
+        None => CaseVerdict::Skipped("the run ended before it".to_owned()),
     };
     Case {
         verdict,
@@ -143,69 +110,9 @@ fn of_threshold(threshold: &Threshold, has_invalid: bool) -> Case {
         name: format!("{} {}", threshold.metric, threshold.expression),
         seconds: 0.0,
         verdict: if threshold.pass {
-            Verdict::Pass
+            CaseVerdict::Pass
         } else {
-            Verdict::Failure(failure())
+            CaseVerdict::Failure(failure())
         },
     }
-}
-
-/// `name` is escaped already.
-fn suite(name: &str, cases: &[Case]) -> String {
-    if cases.is_empty() {
-        return String::new();
-    }
-    let count = |verdict: fn(&Verdict) -> bool| cases.iter().filter(|case| verdict(&case.verdict)).count();
-    let mut text = format!(
-        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\">\n",
-        cases.len(),
-        count(|verdict| matches!(verdict, Verdict::Failure(_))),
-        count(|verdict| matches!(verdict, Verdict::Error(..))),
-        count(|verdict| matches!(verdict, Verdict::Skipped(_))),
-        seconds(cases.iter().map(|case| case.seconds).sum())
-    );
-    for case in cases {
-        let _ = write!(
-            text,
-            "    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"",
-            attribute(&case.class),
-            attribute(&case.name),
-            seconds(case.seconds)
-        );
-        text += &match &case.verdict {
-            Verdict::Pass => "/>\n".to_owned(),
-            Verdict::Skipped(reason) => ended("skipped", "", reason),
-            Verdict::Error(kind, reason) => ended("error", &format!(" type=\"{kind}\""), reason),
-            Verdict::Failure(reason) => ended("failure", " type=\"threshold\"", reason),
-        };
-    }
-    text + "  </testsuite>\n"
-}
-
-fn ended(element: &str, kind: &str, reason: &str) -> String {
-    format!(
-        ">\n      <{element} message=\"{}\"{kind}/>\n    </testcase>\n",
-        attribute(reason)
-    )
-}
-
-fn seconds(value: f64) -> String {
-    // The sum of no numbers is -0. Its sign must not be printed.
-    format!("{:.3}", value + 0.0)
-}
-
-/// Escapes a text for an attribute (XML 1.0 section 3.3.1). Control characters, which XML does not allow, are replaced.
-fn attribute(text: &str) -> String {
-    let mut out = String::new();
-    for c in number::plain(text).chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -36,6 +36,19 @@ pub enum Quantity {
     Share,
     /// Joules.
     Energy,
+    /// Money, in the currency of a tariff.
+    Money,
+}
+
+/// What the figure of a cell is modelled by, from its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelledBy {
+    /// A device file: energy.
+    Device,
+    /// The interval between its readings: a month.
+    Month,
+    /// The month and a tariff file: money.
+    Tariff,
 }
 
 /// The figures that a metric has.
@@ -312,9 +325,9 @@ impl Entry {
         self
     }
 
-    /// The figure of a cell is modelled from its packets by a device file.
-    pub(super) const fn modelled(mut self) -> Self {
-        self.cell = Some(Reader::Modelled);
+    /// The figure of a cell is modelled from its packets.
+    pub(super) const fn modelled(mut self, model: ModelledBy) -> Self {
+        self.cell = Some(Reader::Modelled(model));
         self
     }
 

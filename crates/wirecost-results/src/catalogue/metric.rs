@@ -1,9 +1,11 @@
 //! What the catalogue says of a figure.
 
+use wirecost_proto::Phase;
+
 use super::Aggregation;
 use super::entry::{Entry, Known, Sections, Shape};
 use super::read::{Reader, is_constant};
-use super::{CellNeeds, ENTRIES, Metric, Needs, Of, Quantity, TableColumn};
+use super::{CellNeeds, ENTRIES, Metric, ModelledBy, Needs, Of, Quantity, TableColumn};
 use crate::load::PhaseFigures;
 use crate::nbiot::{Estimate, Point, RunFigures};
 use crate::samples::SampleRow;
@@ -88,6 +90,8 @@ impl Metric {
             (Shape::Value, Quantity::PerSecond) => "value>=4900/s",
             (Shape::Value, Quantity::Share) => "value<=50%",
             (Shape::Value, Quantity::BitRate) => "value>=1Mbit",
+            (Shape::Value, Quantity::Bytes) => "value<=500kB",
+            (Shape::Value, Quantity::Money) => "value<=0.12 USD",
             (Shape::Value, _) => "value<=2",
             (Shape::TwoQuantiles, _) => "p(95)<10s",
             (Shape::Mean, Quantity::Bytes) => "mean<150B",
@@ -128,7 +132,7 @@ impl Metric {
 
 /// The figures themselves.
 impl Metric {
-    /// The figure of a cell in base units; `None` if the cell does not have it, or if it is modelled by a device file.
+    /// The figure of a cell in base units; `None` if the cell does not have it, or if it is modelled.
     pub fn of_cell(self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
         let entry = self.entry();
         entry.cell.as_ref()?.read(cell, &cell.outcomes, aggregation)
@@ -187,9 +191,12 @@ impl Metric {
         self.entry().cell_needs
     }
 
-    /// Whether the figure of a cell is modelled from its packets by a device file.
-    pub fn needs_device(self) -> bool {
-        matches!(self.entry().cell, Some(Reader::Modelled))
+    /// What the figure of a cell is modelled by; `None` where it was measured.
+    pub fn model(self) -> Option<ModelledBy> {
+        match self.entry().cell {
+            Some(Reader::Modelled(model)) => Some(model),
+            _ => None,
+        }
     }
 
     /// Whether the figure is one of links, so that a load with sites has it for each hop.
@@ -206,6 +213,16 @@ impl Metric {
     pub fn is_counted(self) -> bool {
         let is_per_message = matches!(self.entry().shape, Shape::PerMessage | Shape::PerMessageEachWay);
         self.quantity() == Quantity::Bytes || is_per_message
+    }
+
+    /// The phases of a cell whose bytes and packets the figure is of; none where it is of none.
+    pub fn phases(self) -> &'static [Phase] {
+        match self.entry().sections {
+            Sections::None => &[],
+            Sections::Message => &[Phase::Message],
+            Sections::Connect => &[Phase::Connect],
+            Sections::All => &Phase::ALL,
+        }
     }
 
     /// Whether every sample of a cell has the figure: one of bytes or packets, of a message, of a connect or of all together.

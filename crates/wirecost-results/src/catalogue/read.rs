@@ -1,6 +1,6 @@
 //! How figures are read, in base units.
 
-use super::Aggregation;
+use super::{Aggregation, ModelledBy};
 use crate::nbiot::Estimate;
 use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 
@@ -16,8 +16,8 @@ pub(super) enum Reader<T: 'static> {
     Messages(fn(&Outcomes) -> u64),
     /// A mean over replications with its interval.
     Estimate(fn(&T) -> Option<Estimate>),
-    /// It is modelled from packets by a device file, elsewhere.
-    Modelled,
+    /// It is modelled from a cell's packets, elsewhere.
+    Modelled(ModelledBy),
 }
 
 impl<T> Reader<T> {
@@ -28,21 +28,23 @@ impl<T> Reader<T> {
             Self::Value(read) => read(of),
             Self::Messages(read) => outcome(read(outcomes), outcomes, aggregation),
             Self::Estimate(read) => read(of).map(|estimate| estimate.mean),
-            Self::Modelled => None,
+            Self::Modelled(_) => None,
         }
     }
 
     pub(super) fn times<'a>(&self, of: &'a T) -> Option<&'a Times> {
         match self {
             Self::Times(read) => read(of),
-            Self::Each(_) | Self::Value(_) | Self::Messages(_) | Self::Estimate(_) | Self::Modelled => None,
+            Self::Each(_) | Self::Value(_) | Self::Messages(_) | Self::Estimate(_) | Self::Modelled(_) => {
+                None
+            }
         }
     }
 
     pub(super) fn estimate(&self, of: &T) -> Option<Estimate> {
         match self {
             Self::Estimate(read) => read(of),
-            Self::Times(_) | Self::Each(_) | Self::Value(_) | Self::Messages(_) | Self::Modelled => None,
+            Self::Times(_) | Self::Each(_) | Self::Value(_) | Self::Messages(_) | Self::Modelled(_) => None,
         }
     }
 }

@@ -164,6 +164,12 @@ impl Expression {
         }
     }
 
+    /// The currency of the bound; `None` where it is not money.
+    pub fn currency(&self) -> Option<&str> {
+        let (_, last) = self.text.rsplit_once(' ')?;
+        is_currency(last).then_some(last)
+    }
+
     /// Whether it needs to know the round-trip time of a link.
     pub const fn needs_link(&self) -> bool {
         matches!(self.bound, Bound::RoundTrips(_))
@@ -178,6 +184,14 @@ impl Bound {
             Self::RoundTrips(times) => rtt.map(|rtt| times * rtt),
         }
     }
+}
+
+/// An amount of the metric's quantity in its base unit.
+///
+/// # Errors
+/// It has another unit, or none.
+pub fn amount(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
+    fixed(text, quantity)
 }
 
 fn bound(text: &str, quantity: Quantity) -> Result<Bound, ExpressionError> {
@@ -216,6 +230,14 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
                 known.ok_or_else(|| ValueError::form(text, "an energy: write 300mJ or 0.3J"))?;
             Ok(number(digits.trim())? * size)
         }
+        Quantity::Money => {
+            let wrong = || ValueError::form(text, "money: write 0.12 USD");
+            let (digits, _) = text
+                .rsplit_once(' ')
+                .filter(|(_, word)| is_currency(word))
+                .ok_or_else(wrong)?;
+            number(digits.trim()).map_err(|_| wrong())
+        }
         Quantity::Share => match text.strip_suffix('%') {
             Some(percent) => Ok(number(percent.trim())? / 100.0),
             // 0.99 and 99 could both be meant: only the sign says which.
@@ -225,6 +247,11 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
             })),
         },
     }
+}
+
+/// Whether a word is the code of a currency (ISO 4217).
+fn is_currency(word: &str) -> bool {
+    word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 fn number(text: &str) -> Result<f64, ValueError> {

@@ -2,7 +2,7 @@
 //! that should have the figure but does not have it fails a demand. A demand does not apply to the others.
 
 use wirecost_proto::Framing;
-use wirecost_results::catalogue::{CellNeeds, Metric, Needs};
+use wirecost_results::catalogue::{CellNeeds, Metric, ModelledBy, Needs};
 use wirecost_stack::target::Target;
 use wirecost_stack::{Pattern, Stack};
 
@@ -10,8 +10,8 @@ use crate::expected::{Matching, are_there, has_audience, retained_before};
 use crate::labels;
 use crate::options::load::sites::SiteLink;
 use crate::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
-use crate::selector::{DEVICE, HOP, Labels};
-use crate::{Work, device, plan};
+use crate::selector::{DEVICE, HOP, Labels, TARIFF};
+use crate::{Work, device, plan, tariff};
 
 /// Why a cell or a phase has no figure of a metric, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,17 +154,39 @@ impl Subject<'_> {
     }
 }
 
-/// The labels of a cell, with those of each device file where the metric is modelled by one.
-pub fn of_device(metric: Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
-    if !metric.needs_device() {
-        return vec![(labels.clone(), None)];
+/// The dimension that names the file by which the figures of cells are modelled.
+pub fn modelled_by(metric: Metric) -> Option<&'static str> {
+    match metric.model() {
+        Some(ModelledBy::Device) => Some(DEVICE),
+        Some(ModelledBy::Tariff) => Some(TARIFF),
+        Some(ModelledBy::Month) | None => None,
     }
+}
+
+/// A condition that names such a file.
+pub const fn example(dimension: &str) -> &'static str {
+    match dimension.as_bytes() {
+        b"tariff" => "tariff=1nce",
+        _ => "device=esp32s3-wifi",
+    }
+}
+
+/// The labels of a cell, with those of each device or tariff file where the metric is modelled by one.
+pub fn of_model(metric: Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
+    let files: &[(&'static str, &str)] = match metric.model() {
+        Some(ModelledBy::Device) => &device::BUILT_IN,
+        Some(ModelledBy::Tariff) => &tariff::BUILT_IN,
+        Some(ModelledBy::Month) | None => &[],
+    };
+    let Some(dimension) = modelled_by(metric) else {
+        return vec![(labels.clone(), None)];
+    };
     let with = |(name, _): &(&'static str, &str)| {
         let mut labels = labels.clone();
-        labels.insert(DEVICE, (*name).to_owned());
+        labels.insert(dimension, (*name).to_owned());
         (labels, Some(*name))
     };
-    device::BUILT_IN.iter().map(with).collect()
+    files.iter().map(with).collect()
 }
 
 /// All cells, phases or points of a run that a metric may be of.
@@ -173,8 +195,8 @@ pub fn subjects<'a>(work: &'a Work, metric: Metric) -> Vec<Subject<'a>> {
         Work::Comparison(options) => plan::labelled(options)
             .into_iter()
             .flat_map(|cell| {
-                let of_devices = of_device(metric, &cell.labels).into_iter();
-                of_devices.map(move |(labels, _)| Subject {
+                let of_models = of_model(metric, &cell.labels).into_iter();
+                of_models.map(move |(labels, _)| Subject {
                     labels,
                     of: SubjectOf::Cell(Some(cell.stack), cell.framing),
                 })
@@ -278,11 +300,7 @@ fn no_cpu_time(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
 }
 
 /// Why a cell of this stack does not have the metric; `None` if it does.
-pub(super) fn unavailable_in_cell(
-    metric: Metric,
-    stack: Option<Stack>,
-    framing: Framing,
-) -> Option<Unavailable> {
+pub fn unavailable_in_cell(metric: Metric, stack: Option<Stack>, framing: Framing) -> Option<Unavailable> {
     match metric.cell_needs() {
         CellNeeds::Nothing => None,
         CellNeeds::Answers => unless(stack.is_none_or(Stack::is_answered), UNANSWERED),

@@ -11,7 +11,7 @@ use wirecost_results::standing::Standing;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 
-use super::nature::{of_device, of_hops, unavailable_in_cell, unavailable_in_phase};
+use super::nature::{of_hops, of_model, unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
@@ -19,7 +19,7 @@ use crate::options::load::LoadOptions;
 use crate::options::nbiot::labels_of_point;
 use crate::plan::LabelledCell;
 use crate::selector::Labels;
-use crate::{identity, plan, spent};
+use crate::{identity, month, plan};
 
 /// A cell or a phase with its figure.
 struct Instance {
@@ -64,7 +64,7 @@ impl Thresholds {
         let is_asked = |demand: &&Demand| {
             planned
                 .values()
-                .any(|planned| demand.devices(planned).next().is_some())
+                .any(|planned| demand.models(planned).next().is_some())
         };
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
@@ -125,7 +125,7 @@ impl Thresholds {
 }
 
 impl Demand {
-    /// The cell, once for each device file that the demand names if its figure is modelled by one.
+    /// The cell, once for each device or tariff file that the demand names if its figure is modelled by one.
     fn of_cell<'a>(
         &'a self,
         planned: &LabelledCell,
@@ -133,33 +133,28 @@ impl Demand {
         folder: &'a RunFolder,
     ) -> impl Iterator<Item = Instance> + 'a {
         let aggregation = self.expression.aggregation;
-        self.devices(planned)
+        self.models(planned)
             .collect::<Vec<_>>()
             .into_iter()
-            .map(move |device| Instance {
+            .map(move |by| Instance {
                 standing: match cell.valid || self.metric == Metric::Valid {
                     true => Standing::Exact,
                     false => Standing::Refused,
                 },
                 rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
-                figure: match device {
-                    None => self.metric.of_cell(cell, aggregation),
-                    Some(device) => spent::of_cell(folder, cell, self.metric, aggregation, device)
-                        .ok()
-                        .map(|spent| spent.energy().joules),
-                },
+                figure: month::figure(folder, cell, (self.metric, aggregation), by).ok(),
                 interval: None,
             })
     }
 
-    /// The device files by which the demand asks for a figure of a cell: `None` alone where it needs none, and
+    /// The files by which the demand asks for a figure of a cell: `None` alone where it needs none, and
     /// nothing where the demand does not apply to the cell.
-    fn devices(&self, planned: &LabelledCell) -> impl Iterator<Item = Option<&'static str>> {
+    fn models(&self, planned: &LabelledCell) -> impl Iterator<Item = Option<&'static str>> {
         let is_there = unavailable_in_cell(self.metric, Some(planned.stack), planned.framing).is_none();
-        of_device(self.metric, &planned.labels)
+        of_model(self.metric, &planned.labels)
             .into_iter()
             .filter(move |(labels, _)| is_there && self.selector.matches(labels))
-            .map(|(_, device)| device)
+            .map(|(_, by)| by)
     }
 
     /// Whether the demand applies to the phase with this index.

@@ -18,7 +18,7 @@ use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::options::row::{Row, Rows};
-use wirecost_scenario::{device, tariff};
+use wirecost_scenario::{budget, device, tariff};
 
 use crate::schema::Writer;
 
@@ -186,7 +186,7 @@ fn the_schema_of_scenarios_has_every_key_that_their_reader_knows() {
 }
 
 #[test]
-fn the_schemas_of_devices_and_tariffs_have_every_key_that_their_readers_know() {
+fn the_schemas_of_budgets_devices_and_tariffs_have_every_key_that_their_readers_know() {
     let device = schema::head(
         "device",
         "devices",
@@ -195,6 +195,15 @@ fn the_schemas_of_devices_and_tariffs_have_every_key_that_their_readers_know() {
     compared(
         "schema/device.schema.json",
         &schema::of_file(device, device::shape::FILE),
+    );
+    let budget = schema::head(
+        "budget",
+        "budgets",
+        "What the figures of scenarios, and of a capture, may be, for wirecost budget.",
+    );
+    compared(
+        "schema/budget.schema.json",
+        &schema::of_file(budget, budget::FILE),
     );
     let tariff = schema::head(
         "tariff",

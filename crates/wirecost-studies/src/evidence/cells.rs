@@ -1,12 +1,12 @@
 //! The figures of the cells of a comparison.
 
-use wirecost_results::catalogue::{Aggregation, Quantity};
+use wirecost_results::catalogue::{Aggregation, ModelledBy, Quantity};
 use wirecost_results::folder::RunFolder;
 use wirecost_results::summary::Cell;
 use wirecost_results::{Results, SampleRow};
 use wirecost_scenario::selector::Labels;
-use wirecost_scenario::spent;
-use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::thresholds::nature::of_model;
+use wirecost_scenario::{month, spent};
 
 use super::{Candidate, Figure, figure, no_figure, of_mean, of_times, usable};
 use crate::model::Modelled;
@@ -19,18 +19,21 @@ pub(super) fn of_cells<'a>(
     folder: &RunFolder,
 ) -> Vec<Candidate<'a>> {
     let cells = results.summary.cells.iter().zip(labels).enumerate();
-    let of_devices = cells.flat_map(|(index, (cell, labels))| {
-        let each = of_device(reference.metric, labels).into_iter();
-        each.map(move |(labels, device)| (index, cell, labels, device))
+    let of_models = cells.flat_map(|(index, (cell, labels))| {
+        let each = of_model(reference.metric, labels).into_iter();
+        each.map(move |(labels, by)| (index, cell, labels, by))
     });
-    of_devices
+    of_models
         .filter(|(_, _, labels, _)| reference.selector.matches(labels))
-        .map(|(index, cell, labels, device)| Candidate {
+        .map(|(index, cell, labels, by)| Candidate {
             labels,
             engine: &cell.engine,
-            found: match device {
-                None => of_cell(reference, index as u64, cell, &results.samples),
-                Some(device) => modelled(reference, cell, folder, device),
+            found: match (reference.metric.model(), by) {
+                (None, _) => of_cell(reference, index as u64, cell, &results.samples),
+                (Some(ModelledBy::Device), Some(device)) => modelled(reference, cell, folder, device),
+                (Some(ModelledBy::Device | ModelledBy::Month | ModelledBy::Tariff), by) => {
+                    of_month(reference, cell, folder, by)
+                }
             },
             agrees: cell.agreement.as_ref().is_none_or(|agreement| agreement.equal),
         })
@@ -62,6 +65,23 @@ fn modelled(
         // No samples: the devices of a cell do not differ in the uncertainty, which is that of the device file.
         ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
     })
+}
+
+/// What a month of a cell's readings takes.
+fn of_month(
+    reference: &Reference,
+    cell: &Cell,
+    folder: &RunFolder,
+    by: Option<&str>,
+) -> Result<Figure, String> {
+    if let Some(why) = &cell.not_run {
+        return Err(why.clone());
+    }
+    usable(reference, cell.valid, cell.warnings.iter())?;
+    let of = (reference.metric, reference.aggregation);
+    let value = month::figure(folder, cell, of, by).map_err(|why| why.to_string())?;
+    let n = cell.message.as_ref().map_or(0, |message| message.samples);
+    Ok(figure(reference, value, None, n, &cell.engine, Vec::new()))
 }
 
 fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]) -> Result<Figure, String> {

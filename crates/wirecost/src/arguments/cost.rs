@@ -157,6 +157,8 @@ pub enum SchemaKind {
     Device,
     /// Tariffs, for wirecost cost --tariff
     Tariff,
+    /// Budgets, for wirecost budget
+    Budget,
     /// summary.json of reports in NB-IoT cells
     NbiotSummary,
 }

@@ -28,7 +28,6 @@ use wirecost_scenario::options::compare::{Engine, LinkConfig, Options};
 use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::options::life::DEVICES_UNDER_LOSS;
 use wirecost_scenario::options::refusal::About;
-use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
 use super::command_line;
@@ -191,7 +190,13 @@ fn ranked(
     interrupt: Interrupt,
 ) -> Result<Option<Vec<Row>>, Failure> {
     let scenario = Scenario::comparison(options.clone());
-    let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
+    let (summary, run) = play(
+        inputs.arguments.quiet,
+        None,
+        (options, &scenario),
+        folder,
+        interrupt,
+    )?;
     // Half of the stacks ranked is a wrong answer: the best may be among the others.
     if summary.interrupted {
         return Ok(None);
@@ -374,8 +379,8 @@ pub fn valid(options: &Options) -> Result<(), Failure> {
 /// Simulates the comparison into a results folder, with its report.
 pub fn play(
     quiet: bool,
-    options: &Options,
-    scenario: &Scenario,
+    jobs: Option<usize>,
+    (options, scenario): (&Options, &Scenario),
     out: &Path,
     interrupt: Interrupt,
 ) -> Result<(Summary, RunFolder), Failure> {
@@ -386,8 +391,8 @@ pub fn play(
         options,
         folder: &run.folder,
         earlier: run.earlier.clone(),
-        jobs: at_once(None),
-        thresholds: &Thresholds::default(),
+        jobs: at_once(jobs),
+        thresholds: &scenario.thresholds,
     };
     let measured = sweep.run(&mut screen);
     screen.clear();

@@ -22,6 +22,7 @@ pub mod traffic;
 use std::process::ExitCode;
 
 use wirecost_account::{Figures, Terms};
+use wirecost_scenario::tariff;
 
 use crate::arguments::CostArguments;
 use crate::exit::{self, Failure};
@@ -76,7 +77,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let figures = source
         .traffic
         .iter()
-        .map(|traffic| outcome::figures(&terms, traffic))
+        .map(|traffic| tariff::figures(&terms, traffic))
         .collect::<Vec<Figures>>();
     output::table_or_json(
         arguments.json.as_deref(),

@@ -25,6 +25,7 @@ fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
 }
 
 pub mod agent;
+pub mod budget;
 pub mod captures;
 pub mod catalog;
 pub mod choose;

@@ -14,6 +14,7 @@ const LOAD: &str = include_str!("../../../../examples/load.yaml");
 const STORM: &str = include_str!("../../../../examples/storm.yaml");
 const NBIOT: &str = include_str!("../../../../examples/nbiot.yaml");
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
+const BUDGET_SCHEMA: &str = include_str!("../../../../schema/budget.schema.json");
 const DEVICE_SCHEMA: &str = include_str!("../../../../schema/device.schema.json");
 const NBIOT_SUMMARY_SCHEMA: &str = include_str!("../../../../schema/nbiot-summary.schema.json");
 const TABLES: &str = include_str!("../../../../schema/tables.json");
@@ -53,6 +54,7 @@ pub fn schema(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaKind::Scenario => SCHEMA,
         SchemaKind::Device => DEVICE_SCHEMA,
         SchemaKind::Tariff => TARIFF_SCHEMA,
+        SchemaKind::Budget => BUDGET_SCHEMA,
         SchemaKind::NbiotSummary => NBIOT_SUMMARY_SCHEMA,
     });
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 mod rows;
 mod table;
-mod today;
+pub mod today;
 
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     let out = of_command(arguments.out.as_deref(), "what-if")?;
     let scenario = Scenario::comparison(options.clone());
-    let (summary, folder) = choose::play(arguments.quiet, &options, &scenario, &out, interrupt)?;
+    let (summary, folder) = choose::play(arguments.quiet, None, (&options, &scenario), &out, interrupt)?;
     if summary.interrupted {
         output::note(format_args!(
             "interrupted: what was simulated is in {}",

@@ -17,7 +17,7 @@ use wirecost_stats::{Estimate, Judgement};
 use super::ways::Way;
 use super::{Inputs, needs};
 use crate::arguments::By;
-use crate::commands::cost::{lives, outcome};
+use crate::commands::cost::lives;
 use crate::exit::Failure;
 
 /// Share of the bytes from which on a cause is named.
@@ -170,7 +170,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     let offered = cell.outcomes.offered;
     // A late reading has arrived: `within` judges its time.
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered + cell.outcomes.late;
-    let outcome = outcome::figures(&terms, &traffic);
+    let outcome = tariff::figures(&terms, &traffic);
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
     let every = traffic.cycles.first().map_or(0.0, |cycle| cycle.every);
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);

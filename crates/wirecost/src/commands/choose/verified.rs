@@ -65,8 +65,8 @@ pub(super) fn verify(
     let scenario = Scenario::comparison(live.clone());
     let (summary, _) = play(
         inputs.arguments.quiet,
-        &live,
-        &scenario,
+        None,
+        (&live, &scenario),
         &out.join("verify"),
         interrupt,
     )?;

@@ -9,24 +9,10 @@ use wirecost_proto::calendar::{MONTH_SECONDS, Period};
 use wirecost_proto::{Cause, Phase};
 
 use wirecost_scenario::tariff;
-use wirecost_stack::Stack;
 
 use super::bill;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
-
-/// The figures of some traffic.
-pub fn figures(terms: &Terms<'_>, traffic: &Traffic) -> Figures {
-    let priced = terms.figures(traffic);
-    let stack: Option<Stack> = traffic.stack.as_ref().and_then(|stack| stack.parse().ok());
-    let asked = terms.tariff.zip(stack);
-    let refusal = asked.and_then(|(tariff, stack)| tariff::refusal(tariff, stack));
-    Figures {
-        bill: priced.bill.filter(|_| refusal.is_none()),
-        refusal,
-        ..priced
-    }
-}
 
 /// All figures as JSON.
 pub fn json(terms: &Terms<'_>, arguments: &CostArguments, source: &Source, figures: &[Figures]) -> Value {

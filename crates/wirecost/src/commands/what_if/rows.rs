@@ -5,9 +5,10 @@ use wirecost_energy::Device;
 use wirecost_proto::Layer;
 use wirecost_results::summary::{Bytes, Count};
 use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_scenario::tariff;
 
 use super::today::Today;
-use crate::commands::cost::{lives, outcome};
+use crate::commands::cost::lives;
 use crate::exit::Failure;
 
 /// What the readings cost over a stack.
@@ -41,7 +42,7 @@ impl Cost {
 pub fn of_today(today: &Today, terms: &Terms<'_>) -> Result<Cost, Failure> {
     Ok(Cost {
         layers: today.layers,
-        figures: outcome::figures(terms, &today.traffic),
+        figures: tariff::figures(terms, &today.traffic),
     })
 }
 
@@ -80,7 +81,7 @@ pub fn rows(
     }
     let cost = |mix: Mix| -> Result<Cost, Failure> {
         Ok(Cost {
-            figures: outcome::figures(terms, &mix.traffic),
+            figures: tariff::figures(terms, &mix.traffic),
             layers: mix.layers,
         })
     };

@@ -164,7 +164,7 @@ fn no_readings(shown: &str, device: IpAddr, found: &Readings) -> Failure {
 }
 
 /// The device asked for, or the one with the most bytes.
-fn device(sightings: &Sightings, client: Option<IpAddr>) -> Option<IpAddr> {
+pub fn device(sightings: &Sightings, client: Option<IpAddr>) -> Option<IpAddr> {
     let devices = sightings.devices().into_iter();
     let wanted = devices.filter(|(address, _)| client.is_none_or(|client| client == *address));
     wanted.max_by_key(|(_, bytes)| *bytes).map(|(address, _)| address)
