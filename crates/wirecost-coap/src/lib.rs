@@ -1,6 +1,9 @@
-//! Sans-IO CoAP (RFC 7252) over datagrams and streams, with block-wise transfers (RFC 7959), observation (RFC 7641),
-//! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does; or a byte
-//! stream (RFC 8323), which has its own framing and signaling messages, and the same requests and responses.
+#![doc = include_str!("../README.md")]
+//!
+//! # What is in it
+//!
+//! A flow is a UDP peer, or a channel that carries datagrams as DTLS does; or a byte stream (RFC 8323), which has its own framing and
+//! signaling messages, and the same requests and responses.
 //!
 //! - [`message`]: a view over any datagram, and its decoded meaning
 //! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
@@ -11,22 +14,6 @@
 //! - [`stream`]: messages on a byte stream, such as TCP (RFC 8323)
 //! - [`oscore`]: contexts that protect messages end to end
 //! - [`describe()`]: the layer, phase and cause of the bytes of a datagram
-//!
-//! ```
-//! use std::sync::Arc;
-//! use wirecost_coap::client::{Client, Command, Config, Request, RequestTemplate};
-//! use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
-//!
-//! let mut client = Client::new(Config::new(Rng::new(1)));
-//! let template = Arc::new(RequestTemplate::new(Request::put("/test", [7; 128])).unwrap());
-//! let (flow, peer, now) = (FlowId(0), "192.0.2.1:5683".parse().unwrap(), Instant::START);
-//! client.handle_input(Input::Opened { flow, peer }, now).unwrap();
-//! client.handle_input(Input::Command(Command::Request { message: 1, template }), now).unwrap();
-//! let mut out = Buffer::new();
-//! while !matches!(client.poll_output(&mut out), Output::Transmit { .. }) {}
-//! // Header 4, token 2, Uri-Path 5, Content-Format 2, payload marker 1.
-//! assert_eq!(out.bytes().len(), 14 + 128);
-//! ```
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! The link model: decides what happens to a packet between a device and a server.
+#![doc = include_str!("../README.md")]
+//!
+//! # What is in it
 //!
 //! A [`Link`] implements [`wirecost_proto::Path`], so that the live forwarder and virtual time share one object: it decides
 //! the fate of a packet and the time of each delivery when the packet enters. A packet passes the stages in this order; a
@@ -23,20 +25,7 @@
 //! - [`counters`]: counters of packets and their fates
 //! - [`achieved`]: compares the behaviour of a link with its configuration
 //!
-//! Each stage has its own random stream, indexed by the packet's number in its direction. An impairment that you enable
-//! does not change the decisions of another one.
-//!
-//! ```
-//! use std::time::Duration;
-//! use wirecost_link::{Link, LinkConfig};
-//! use wirecost_proto::{Direction, Fate, Instant, Path, Rng};
-//!
-//! let mut link = Link::new(LinkConfig::symmetric(Duration::from_millis(50)), Rng::new(1));
-//! let mut deliveries = Vec::new();
-//! let fate = link.offer(Direction::Up, 128, Instant::START, &mut deliveries);
-//! assert_eq!(fate, Fate::Delivered);
-//! assert_eq!(deliveries[0].at, Instant::from_millis(25));
-//! ```
+//! The random numbers of a stage are indexed by the packet's number in its direction.
 
 // With this lint the compiler lists every match that a new impairment is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]

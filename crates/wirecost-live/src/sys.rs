@@ -206,11 +206,11 @@ pub(crate) fn interface_name_and_mtu(fd: BorrowedFd<'_>, index: u32) -> io::Resu
     let mut request = interface_request("");
     request.ifr_ifru.ifru_ifindex = c_int::try_from(index).map_err(io::Error::other)?;
     // SAFETY: SIOCGIFNAME reads and writes one `ifreq`, which outlives the call.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFNAME as libc::Ioctl, &raw mut request) })?;
     let letters = request.ifr_name.iter().take_while(|letter| **letter != 0);
     let name = letters.map(|letter| char::from(*letter as u8)).collect();
     // SAFETY: SIOCGIFMTU reads and writes one `ifreq`, which outlives the call.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFMTU as libc::Ioctl, &raw mut request) })?;
     // SAFETY: the kernel has just written this member.
     Ok((name, unsafe { request.ifr_ifru.ifru_mtu }))
 }

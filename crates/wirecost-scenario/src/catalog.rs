@@ -9,12 +9,13 @@ use crate::error::ScenarioError;
 use crate::figure::{ASSUMED, Figures};
 use crate::node::{Node, Value};
 
-/// Files of a folder of the repository, which the program contains: name and text of each.
+/// Files of a folder of the repository, which the program contains: name and text of each. `files` has links to the folders, so that they
+/// are in the crate when it is packed.
 macro_rules! built_in {
     ($folder:literal, $($name:literal),+ $(,)?) => {
         [$((
             $name,
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $folder, "/", $name, ".yaml")),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/files/", $folder, "/", $name, ".yaml")),
         )),+]
     };
 }

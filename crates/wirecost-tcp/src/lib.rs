@@ -1,4 +1,6 @@
-//! TCP for virtual time: a sans-IO connection that behaves, under its preset, as a named implementation does.
+#![doc = include_str!("../README.md")]
+//!
+//! # What is in it
 //!
 //! - [`config`]: the configuration, and the presets `linux` and `larmo`
 //! - [`segment`]: a segment without its payload
@@ -8,27 +10,7 @@
 //! - [`recovery`]: loss recovery and congestion control
 //! - [`timers`]: when a timer fires
 //!
-//! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
-//! as arguments, segments go out through [`Connection::poll_transmit`].
-//!
-//! ```
-//! use wirecost_proto::Instant;
-//! use wirecost_tcp::{Config, Connection};
-//!
-//! let (now, mut payload) = (Instant::START, Vec::new());
-//! let config = Config::linux(1460);
-//! let mut client = Connection::connect(config.clone(), 1_000, now);
-//! let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
-//! let mut server = Connection::accept(config, &syn, &[], 2_000, now);
-//! let syn_ack = server.poll_transmit(&mut payload, now).unwrap().segment;
-//! client.handle_segment(&syn_ack, &payload, now);
-//! assert_eq!(client.write(b"hello", now), 5);
-//! while let Some(transmit) = client.poll_transmit(&mut payload, now) {
-//!     server.handle_segment(&transmit.segment, &payload, now);
-//!     payload.clear();
-//! }
-//! assert_eq!(server.available(), 5);
-//! ```
+//! Segments, time and the initial sequence number come in as arguments, segments go out through [`Connection::poll_transmit`].
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

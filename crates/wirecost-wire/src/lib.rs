@@ -1,7 +1,6 @@
-//! Packets and captures: codecs for IP, TCP, UDP and ICMP, and files in pcap and pcapng.
+#![doc = include_str!("../README.md")]
 //!
-//! Every protocol has a view, which reads any bytes without allocation and without panic, and a `Repr`, which has the decoded
-//! fields and can be emitted with correct lengths and checksums.
+//! # What is in it
 //!
 //! - [`ip`]: packets of either version
 //! - [`ipv4`], [`ipv6`]: the headers, with the fields that only one version has
@@ -13,21 +12,7 @@
 //! - [`pcap`]: reading the older format
 //! - [`capture`]: reading either format, without a copy per packet
 //!
-//! Captures need `std` and are behind the feature `captures`, which is on by default; the codecs do not.
-//!
-//! ```
-//! use wirecost_wire::{ip, udp};
-//!
-//! let addresses = ip::Addresses::new("10.0.0.1".parse()?, "10.0.0.2".parse()?)?;
-//! let ports = udp::Repr { source_port: 49_152, destination_port: 5683 };
-//! let mut bytes = Vec::new();
-//! ip::Repr::new(addresses, ip::Protocol::Udp).emit_udp(&ports, b"21.5", &mut bytes)?;
-//!
-//! let packet = ip::Packet::new(&bytes)?;
-//! assert_eq!((packet.header_bytes(), packet.total_bytes()), (20, 32));
-//! assert_eq!(packet.ports(), Some((49_152, 5683)));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Captures are behind the feature `captures`, which is on by default.
 #![no_std]
 extern crate alloc;
 #[cfg(any(test, feature = "captures"))]

@@ -42,9 +42,11 @@ pub(crate) fn send(
         message.msg_hdr.msg_namelen = name.len();
     }
     let count = ends.len().min(TOGETHER) as u32;
+    // The C libraries do not agree on the type of flags.
+    let flags = libc::MSG_NOSIGNAL as _;
     // SAFETY: each of the `count` messages points to one part, each part to bytes with their length, and each name to an
     // address with its length; all outlive the call.
-    let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_NOSIGNAL) };
+    let sent = unsafe { libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), count, flags) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn receive(
             fd.as_raw_fd(),
             messages.as_mut_ptr(),
             count,
-            libc::MSG_DONTWAIT,
+            libc::MSG_DONTWAIT as _, // of another type in musl
             std::ptr::null_mut(),
         )
     };

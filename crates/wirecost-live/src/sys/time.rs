@@ -13,7 +13,8 @@ pub(crate) fn nanos(time: libc::timespec) -> u64 {
 
 fn timespec(nanos: u64) -> libc::timespec {
     libc::timespec {
-        tv_sec: (nanos / NANOS_PER_SECOND) as libc::time_t,
+        // Not `time_t`, whose name musl deprecates until it has 64 bits everywhere.
+        tv_sec: (nanos / NANOS_PER_SECOND) as _,
         tv_nsec: (nanos % NANOS_PER_SECOND) as libc::c_long,
     }
 }

@@ -40,31 +40,31 @@ const TOPICS: [Topic; 5] = [
     Topic {
         name: "stacks",
         about: "the names of stacks, and which server takes which",
-        page: include_str!("../../../../docs/stacks.md"),
+        page: include_str!("../../files/docs/stacks.md"),
         part: None,
     },
     Topic {
         name: "reading",
         about: "columns and marks, and when a figure is valid",
-        page: include_str!("../../../../docs/reading.md"),
+        page: include_str!("../../files/docs/reading.md"),
         part: None,
     },
     Topic {
         name: "exit-codes",
         about: "what the program's exit code says",
-        page: include_str!("../../../../docs/reading.md"),
+        page: include_str!("../../files/docs/reading.md"),
         part: Some("## Exit codes"),
     },
     Topic {
         name: "limits",
         about: "what is left out, and what is only modelled",
-        page: include_str!("../../../../docs/limits.md"),
+        page: include_str!("../../files/docs/limits.md"),
         part: None,
     },
     Topic {
         name: "examples",
         about: "which command answers which question",
-        page: include_str!("../../../../docs/examples.md"),
+        page: include_str!("../../files/docs/examples.md"),
         part: None,
     },
 ];

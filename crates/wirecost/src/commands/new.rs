@@ -9,16 +9,16 @@ use crate::arguments::{NewArguments, NewKind, SchemaArguments, SchemaKind};
 use crate::exit::Failure;
 use crate::output;
 
-const COMPARISON: &str = include_str!("../../../../examples/smart-meter.yaml");
-const LOAD: &str = include_str!("../../../../examples/load.yaml");
-const STORM: &str = include_str!("../../../../examples/storm.yaml");
-const NBIOT: &str = include_str!("../../../../examples/nbiot.yaml");
-const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
-const BUDGET_SCHEMA: &str = include_str!("../../../../schema/budget.schema.json");
-const DEVICE_SCHEMA: &str = include_str!("../../../../schema/device.schema.json");
-const NBIOT_SUMMARY_SCHEMA: &str = include_str!("../../../../schema/nbiot-summary.schema.json");
-const TABLES: &str = include_str!("../../../../schema/tables.json");
-const TARIFF_SCHEMA: &str = include_str!("../../../../schema/tariff.schema.json");
+const COMPARISON: &str = include_str!("../../files/examples/smart-meter.yaml");
+const LOAD: &str = include_str!("../../files/examples/load.yaml");
+const STORM: &str = include_str!("../../files/examples/storm.yaml");
+const NBIOT: &str = include_str!("../../files/examples/nbiot.yaml");
+const SCHEMA: &str = include_str!("../../files/schema/scenario.schema.json");
+const BUDGET_SCHEMA: &str = include_str!("../../files/schema/budget.schema.json");
+const DEVICE_SCHEMA: &str = include_str!("../../files/schema/device.schema.json");
+const NBIOT_SUMMARY_SCHEMA: &str = include_str!("../../files/schema/nbiot-summary.schema.json");
+const TABLES: &str = include_str!("../../files/schema/tables.json");
+const TARIFF_SCHEMA: &str = include_str!("../../files/schema/tariff.schema.json");
 
 /// Writes a scenario.
 pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
