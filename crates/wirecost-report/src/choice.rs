@@ -1,16 +1,20 @@
 //! `choice.html` and `choice.md`: which stack was chosen, for a design document.
 //!
 //! The page has the requirements, the ranking, its evidence, what it assumes, and the command that repeats it. It is one file that
-//! asks nothing of the network and has no script.
+//! asks nothing of the network and has no script. `wirecost ui` shows the part of a use case, which is a [`fragment`].
 
 mod bars;
 mod current;
 
+use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
+use wirecost_results::Cell;
 
 use crate::ReportError;
+use crate::csv;
 use crate::export::escaped;
+use crate::figures;
 use crate::html::shown::{self, Chart, Shown, Subject};
 
 pub use current::{Current, Step};
@@ -18,7 +22,24 @@ pub use current::{Current, Step};
 /// The charts of a use case, in the order of the page.
 ///
 /// A new one is a file beside these with a `Chart`, and its lines here.
-const CHARTS: &[Chart<Cases>] = &[bars::BYTES, bars::YEARS, current::READING, current::DAY];
+const CHARTS: &[Chart<Cases>] = &[
+    bars::BYTES,
+    bars::YEARS,
+    bars::LAYERS,
+    current::READING,
+    current::DAY,
+];
+
+/// The style of the part of a use case, beside that of all pages.
+pub const STYLE: &str = include_str!("../templates/choice.css");
+
+/// Bytes of one message by layer, up and down: the layers in the order of `Layer::ALL`.
+pub type Layers = [[f64; 5]; 2];
+
+/// The bytes of one message of a cell, mean per sample; `None` where none was measured.
+pub fn layers_of(cell: &Cell) -> Option<Layers> {
+    figures::message_bytes(cell).map(|bytes| [bytes.up.0, bytes.down.0])
+}
 
 /// The use cases of a page.
 struct Cases;
@@ -84,6 +105,8 @@ pub struct Ranked {
     pub is_shown: bool,
     /// Bytes of connects and closes, of messages, and of keep-alives in the time asked for. All 0 if it was not run.
     pub parts: [f64; 3],
+    /// The bytes of one message, without its share of everything else; `None` if it was not run.
+    pub layers: Option<Layers>,
     /// Years until the battery is empty, and the ends of their spread; `None` without a battery.
     pub years: Option<[f64; 3]>,
 }
@@ -92,6 +115,7 @@ pub struct Ranked {
 #[derive(Serialize)]
 struct Page<'a> {
     css: &'static str,
+    own: &'static str,
     #[serde(flatten)]
     choices: &'a Choices,
     /// The charts of each use case, each with the anchor of its section.
@@ -107,18 +131,64 @@ struct Page<'a> {
 /// # Errors
 /// The template does not fit the choices, which is a fault of this crate.
 pub fn html(choices: &Choices) -> Result<String, ReportError> {
-    let mut environment = crate::html::environment()?;
+    let mut environment = environment()?;
     environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
     let cases = choices.cases.iter();
     let drawn: Vec<_> = cases.map(|case| shown::all(CHARTS, case)).collect();
     let page = Page {
         css: crate::html::STYLE,
+        own: STYLE,
         choices,
         further: shown::own_sections(CHARTS, drawn.iter().flatten()),
         drawn,
         hidden: choices.cases.iter().map(|case| hidden(&case.heads)).collect(),
     };
     Ok(environment.get_template("choice.html")?.render(Serde(&page))?)
+}
+
+/// The templates of a use case.
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = crate::html::environment()?;
+    environment.add_template("case.html", include_str!("../templates/case.html"))?;
+    Ok(environment)
+}
+
+/// The template of the part of a use case.
+const PART: &str = r#"{% from "case.html" import body %}{{ body(case, own, further, hidden) }}"#;
+
+/// The data of the part of a use case.
+#[derive(Serialize)]
+struct Fragment<'a> {
+    case: &'a Choice,
+    own: Vec<(&'static str, Shown)>,
+    further: Vec<(&'static str, &'static str)>,
+    hidden: Vec<usize>,
+}
+
+/// The part of a use case, as its page has it: for an element of another page, which has [`STYLE`] and that of all pages.
+///
+/// # Errors
+/// The template does not fit the choice, which is a fault of this crate.
+pub fn fragment(choice: &Choice) -> Result<String, ReportError> {
+    let own = shown::all(CHARTS, choice);
+    let part = Fragment {
+        case: choice,
+        further: shown::own_sections(CHARTS, &own),
+        own,
+        hidden: hidden(&choice.heads),
+    };
+    let mut environment = environment()?;
+    environment.add_template("part.html", PART)?;
+    Ok(environment.get_template("part.html")?.render(Serde(&part))?)
+}
+
+/// The ranking as CSV: the columns of the table, each row with its texts.
+pub fn table_csv(choice: &Choice) -> String {
+    let fields = |row: &Ranked| {
+        let fields = choice.heads.iter().zip(&row.texts);
+        fields.map(|(head, text)| csv::field(head, text)).collect()
+    };
+    csv::file(&choice.rows.iter().map(fields).collect::<Vec<_>>())
 }
 
 /// The columns that the picture has: bytes of the time asked for, and the power where there are years of a battery.
@@ -187,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_page_shows_every_chart_of_its_list() {
-        shown::assert_shown(include_str!("../templates/choice.html"), CHARTS);
+        shown::assert_shown(include_str!("../templates/case.html"), CHARTS);
     }
 
     #[test]
@@ -200,10 +270,17 @@ mod tests {
                 is_met: true,
                 is_shown: true,
                 parts: [300.0, 100.0, 0.0],
+                layers: Some([[20.0, 8.0, 0.0, 12.0, 64.0], [20.0, 8.0, 0.0, 4.0, 0.0]]),
                 years: Some([2.0, 1.0, 3.0]),
             }],
             ..Choice::default()
         };
+        let part = fragment(&case).expect("a part");
+        assert!(
+            !part.contains("<i>") && part.contains("&lt;i&gt; kept: 104 B up, 32 B down"),
+            "{part}"
+        );
+        assert_eq!(table_csv(&case), "row,stack,connection\n1,<i>,kept\n");
         let choices = Choices {
             matrix: vec![vec!["a|b".to_owned()]],
             cases: vec![case.clone(), case],

@@ -386,6 +386,7 @@ fn choices() -> Choices {
         is_met,
         is_shown: parts != [0.0; 3],
         parts,
+        layers: (parts != [0.0; 3]).then_some([[20.0, 8.0, 0.0, 30.0, 64.0], [20.0, 8.0, 0.0, 12.0, 0.0]]),
         years: Some([2.0, 1.6, 2.6]),
     };
     let case = |name: &str, is_met| Choice {

@@ -29,6 +29,7 @@ mod shape;
 mod store;
 mod study;
 mod table;
+mod ui;
 mod what_if;
 
 use std::ffi::OsString;
@@ -47,6 +48,7 @@ pub use cost::{CostArguments, SchemaArguments, SchemaKind};
 pub use doors::topic;
 pub use emulation::PacketPath;
 pub use fleet::FleetArguments;
+pub use help::headings;
 pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
@@ -66,6 +68,7 @@ pub use shape::ShapeArguments;
 pub use store::StoreArguments;
 pub use study::{ClaimsArguments, DiffArguments, StudyArguments};
 pub use table::TableArguments;
+pub use ui::UiArguments;
 pub use what_if::WhatIfArguments;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
@@ -184,6 +187,8 @@ pub enum Command {
     Choose(Box<ChooseArguments>),
     /// Send the readings of your own capture over other stacks, in virtual time, and compare bytes
     WhatIf(Box<WhatIfArguments>),
+    /// Serve a page on this machine that answers what choose does, as you move its controls
+    Ui(UiArguments),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run a built-in server on its own, for other clients or for a load from a second machine

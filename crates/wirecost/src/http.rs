@@ -1,4 +1,10 @@
 //! The little of HTTP/1.1 (RFC 9112) that the program answers itself: one request of a connection, in bounded time and memory.
+//!
+//! - `door`: who may ask
+//! - `page`: a page that brings its style and script, and may load nothing else
+
+pub mod door;
+pub mod page;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -122,8 +128,21 @@ impl Request {
 
     /// The target without its query.
     pub fn path(&self) -> &str {
-        let target = self.head.split_ascii_whitespace().nth(1).unwrap_or_default();
-        target.split('?').next().unwrap_or_default()
+        self.target().split('?').next().unwrap_or_default()
+    }
+
+    /// The query of the target; empty without one.
+    pub fn query(&self) -> &str {
+        self.target().split_once('?').map_or("", |(_, query)| query)
+    }
+
+    fn target(&self) -> &str {
+        self.head.split_ascii_whitespace().nth(1).unwrap_or_default()
+    }
+
+    /// Whether all of its head was read: a longer one than [`HEAD`] is not.
+    pub fn is_whole(&self) -> bool {
+        self.head.contains("\r\n\r\n")
     }
 
     /// The value of a field; empty without one, and if there are several (RFC 9112, section 3.2, for `Host`).
@@ -244,10 +263,19 @@ impl Write for Patient<'_> {
     }
 }
 
+/// A request as its peer sends it.
+#[cfg(test)]
+pub fn request(bytes: &[u8]) -> io::Result<Request> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut peer = TcpStream::connect(listener.local_addr()?)?;
+    peer.write_all(bytes)?;
+    peer.shutdown(Shutdown::Write)?;
+    Request::read(listener.accept()?.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
 
     #[test]
     fn a_port_alone_belongs_to_loopback() {
@@ -304,19 +332,12 @@ mod tests {
         assert_eq!((content.field("host"), content.field("accept")), ("", "b"));
     }
 
-    fn request(bytes: &[u8]) -> io::Result<Request> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let mut peer = TcpStream::connect(listener.local_addr()?)?;
-        peer.write_all(bytes)?;
-        peer.shutdown(Shutdown::Write)?;
-        Request::read(listener.accept()?.0)
-    }
-
     #[test]
     fn a_request_has_method_path_and_fields() {
         let request =
             request(b"GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT:  text/plain \r\n\r\n").unwrap();
         assert_eq!((request.method(), request.path()), ("GET", "/metrics"));
+        assert_eq!((request.query(), request.is_whole()), ("x=1", true));
         assert_eq!(
             (request.field("accept"), request.field("cookie")),
             ("text/plain", "")
@@ -327,7 +348,7 @@ mod tests {
     fn the_head_of_a_request_is_bounded() {
         let request = request(&[b'a'; 3 * HEAD]).unwrap();
         assert!(request.method().len() < HEAD + 1_024);
-        assert_eq!(request.path(), "");
+        assert_eq!((request.path(), request.is_whole()), ("", false));
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::New(arguments) => commands::new::run(&arguments),
         Command::Schema(arguments) => commands::new::schema(&arguments),
         Command::Choose(arguments) => commands::choose::run(*arguments),
+        Command::Ui(arguments) => commands::ui::run(&arguments),
         Command::WhatIf(arguments) => commands::what_if::run(&arguments),
         Command::Cost(arguments) => commands::cost::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),

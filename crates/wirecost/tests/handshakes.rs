@@ -234,7 +234,7 @@ fn dtls_has_a_leaf_beside_a_chain_where_it_is_asked_for() {
 #[test]
 fn choose_says_what_post_quantum_security_adds() {
     let home = open_folder();
-    let line = "choose mqtt-qos1+tls1.3 coap-con+oscore coap-con+dtls1.3 --every 15min --rtt 50ms --start cold --keep-alive 0s -n 1 \
+    let line = "choose mqtt-qos1+tls1.3 coap-con+oscore coap-con+dtls1.3 coap-con+dtls1.2-psk coap-con+dtls1.2-cid --every 15min --rtt 50ms --start cold --keep-alive 0s -n 1 \
                 --security 2030 -q --out run --json -";
     let json: serde_json::Value = serde_json::from_str(&printed(home.path(), line)).expect("JSON");
     let added = json["post_quantum_adds"].as_array().expect("a list");
@@ -256,6 +256,13 @@ fn choose_says_what_post_quantum_security_adds() {
         .as_str()
         .expect("a reason");
     assert!(dtls.contains("one P-256 leaf and X25519"), "{dtls}");
+    // A pre-shared key is as safe as before, and the server of DTLS has no ML-DSA.
+    for stack in ["coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid"] {
+        let key = of(stack, "persistent")["bytes_per_reading"]
+            .as_f64()
+            .expect("bytes");
+        assert!(key.abs() < 0.5, "{stack}: {key}");
+    }
     assert!(
         added.iter().all(|one| one["stack"] != "coap-con+oscore"),
         "it has no handshake"

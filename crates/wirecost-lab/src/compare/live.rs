@@ -190,7 +190,7 @@ impl NetworkFacts {
 /// The certificates and keys of a run.
 fn credentials_of(options: &Options, epoch: Epoch) -> Result<Credentials, certificate::Error> {
     let credentials = Credentials::generate_of_kind(options.handshake.kind(), epoch, options.keys)?;
-    match options.handshake.dtls_leaf {
+    match options.handshake.has_dtls_leaf() {
         true => Ok(credentials.with_dtls_of(&Credentials::generate(epoch, false)?)),
         false => Ok(credentials),
     }

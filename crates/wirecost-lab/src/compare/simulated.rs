@@ -112,7 +112,7 @@ pub enum SimulationError {
 /// The certificates and keys of all cells.
 fn credentials_of(options: &Options) -> Result<Credentials, certificate::Error> {
     let credentials = Credentials::simulated_of_kind(options.handshake.kind(), options.seed)?;
-    match options.handshake.dtls_leaf {
+    match options.handshake.has_dtls_leaf() {
         true => Ok(credentials.with_dtls_of(&Credentials::simulated(options.seed)?)),
         false => Ok(credentials),
     }

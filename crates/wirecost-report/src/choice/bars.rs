@@ -1,9 +1,13 @@
 //! What the rows of a choice take, as bars: bytes by part, and years of the battery.
 
+use wirecost_proto::{BothWays, Layer};
+
 use super::{Cases, Choice, Ranked};
 use crate::chart::Figure;
 use crate::chart::bars::{BarChart, Part, Row};
 use crate::csv;
+use crate::figures::ByLayer;
+use crate::html::charts::bars;
 use crate::html::shown::{Chart, Section, Shown};
 use crate::number;
 
@@ -47,6 +51,35 @@ pub(super) const YEARS: Chart<Cases> = Chart {
         has_years.then(|| kind.draw(&rows, "Battery".to_owned(), &choice.name, what))
     },
 };
+
+/// The bytes of one message of each row, by layer.
+pub(super) const LAYERS: Chart<Cases> = Chart {
+    section: Section::Of("bars"),
+    show: |choice| {
+        let title = "IP bytes of one message by layer".to_owned();
+        let bar = |row: &&Ranked| {
+            let [up, down] = row.layers?.map(ByLayer);
+            Some((label(row), BothWays { up, down }))
+        };
+        let all: Vec<_> = rows(choice).iter().filter_map(bar).collect();
+        let name = [&title, choice.name.as_str()].join(" ").trim_end().to_owned();
+        let what = "Mean per sample, without the share of connects, keep-alives and closes: what goes up to the right, what comes \
+                    down to the left";
+        (!all.is_empty()).then(|| Shown {
+            title,
+            legend: Layer::ALL
+                .map(|layer| [layer.name(), layer.name()].map(str::to_owned).into())
+                .to_vec(),
+            ..Shown::new(bars::by_layer(name, &all), what)
+        })
+    },
+};
+
+/// The stack of a row and how it uses its connections.
+fn label(row: &Ranked) -> String {
+    let texts = row.texts.iter().skip(1).take(2).map(String::as_str);
+    texts.collect::<Vec<_>>().join(" ")
+}
 
 /// The rows of the first table that were run.
 fn rows(choice: &Choice) -> Vec<&Ranked> {
@@ -93,8 +126,7 @@ impl Kind {
             text: String::new(),
             title: format!("{name}: {}", (self.write)(*value)),
         };
-        let texts = row.texts.iter().skip(1).take(2).map(String::as_str);
-        let label = texts.collect::<Vec<_>>().join(" ");
+        let label = label(row);
         let total = match values.is_empty() {
             true => String::new(),
             false => (self.write)(values.iter().sum()),

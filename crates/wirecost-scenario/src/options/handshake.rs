@@ -109,6 +109,12 @@ impl Handshake {
         Some(format!("{stack} has no common group: {why}"))
     }
 
+    /// Whether DTLS has a leaf on P-256 beside the certificates of TLS. Stacks of DTLS with certificates run with it only where
+    /// `dtls_leaf` says so; those with a pre-shared key never send it, but their server takes no other kind either.
+    pub fn has_dtls_leaf(&self) -> bool {
+        self.dtls_leaf || self.kind() != certificate::Kind::default()
+    }
+
     fn refuses_dtls(&self, stack: Stack) -> Option<String> {
         let has_leaf = self.dtls_leaf || self.kind() == certificate::Kind::default();
         let groups = [self.offered().groups, self.accepted().groups];

@@ -10,7 +10,7 @@ const DOORS: [(&str, &[&str]); 4] = [
     (
         "I plan devices",
         &[
-            "choose", "compare", "cost", "what-if", "budget", "nbiot", "links", "devices", "tariffs",
+            "choose", "ui", "compare", "cost", "what-if", "budget", "nbiot", "links", "devices", "tariffs",
         ],
     ),
     (

@@ -74,11 +74,11 @@ pub fn arranged(program: Command, is_asked: impl Fn(&str) -> bool) -> Command {
         .filter(|name| is_asked(name))
         .collect();
     for name in names {
-        let headings = HEADINGS.iter().find(|(large, _)| *large == name);
+        let headings = headings(&name);
         program = program.mut_subcommand(name, |command| match headings {
-            Some((_, headings)) => grouped(command, headings),
             // The help of a small command shows all of its options.
-            None => command.mut_args(|option| option.hide_short_help(false)),
+            [] => command.mut_args(|option| option.hide_short_help(false)),
+            headings => grouped(command, headings),
         });
     }
     let option = |name: &'static str, action| {
@@ -91,6 +91,12 @@ pub fn arranged(program: Command, is_asked: impl Fn(&str) -> bool) -> Command {
         .arg(version.action(ArgAction::Version).help("Print the version"))
         .arg(option("help", ArgAction::HelpShort).short('h').help("Print help"))
         .arg(option("help-all", ArgAction::HelpLong).help("Print help with every option and all details"))
+}
+
+/// The headings of a large command, in order; empty for others.
+pub fn headings(command: &str) -> &'static [&'static str] {
+    let large = HEADINGS.iter().find(|(large, _)| *large == command);
+    large.map_or(&[], |(_, headings)| headings)
 }
 
 /// Puts the options of a command in the order of these headings, and under each those that `--help` shows before the others.

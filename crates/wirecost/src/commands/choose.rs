@@ -7,12 +7,14 @@ mod matrix;
 mod needs;
 mod page;
 mod quantum;
+pub mod question;
 mod rows;
 mod sentence;
 mod table;
 mod verified;
 mod ways;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,7 +24,8 @@ use wirecost_energy::{Battery, Device};
 use wirecost_lab::compare::sweep::Sweep;
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
-use wirecost_results::{RunFolder, Summary};
+use wirecost_results::traffic::CellTraffic;
+use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, LinkConfig, Options};
 use wirecost_scenario::options::handshake::Handshake;
@@ -31,7 +34,7 @@ use wirecost_scenario::options::refusal::About;
 use wirecost_stack::Stack;
 
 use super::command_line;
-use super::cost::files;
+use super::cost::{files, lives};
 use super::folder::of_command;
 use super::job::{JobFolder, at_once};
 use super::link_flags::links;
@@ -201,9 +204,14 @@ fn ranked(
     if summary.interrupted {
         return Ok(None);
     }
-    let mut rows = rows::rows(inputs, &summary, &run)?;
+    let mut rows = rows::rows(inputs, &summary.cells, &|cell| recorded(&run, cell))?;
     rows::rank(&mut rows, inputs.arguments.by);
     Ok(Some(rows))
+}
+
+/// The packets of a cell's devices in a results folder.
+fn recorded(folder: &RunFolder, cell: &Cell) -> Option<Cow<'static, CellTraffic>> {
+    lives::recorded(folder, cell).map(Cow::Owned)
 }
 
 /// Writes the choice of a use case into its folder.
@@ -241,13 +249,20 @@ fn show(decisions: &[Decision<'_>], out: &Path, json: Option<&Path>) -> Result<(
     let value = table::json(decision);
     let explain = decision.inputs.arguments.explain;
     let explained = explain
-        .map(|row| explain::text(decision, row, &RunFolder::open(out), output::width()))
+        .map(|row| explained(decision, row, &RunFolder::open(out)))
         .transpose()?;
     output::table_or_json(
         json,
         || serde_json::to_string_pretty(&value),
         || explained.unwrap_or_else(|| table::table(decision, output::width())),
     )
+}
+
+/// The account of a row of the ranking in a results folder, for the terminal.
+fn explained(decision: &Decision<'_>, row: u32, folder: &RunFolder) -> Result<String, Failure> {
+    let summary: Summary = folder.read_json("summary.json")?;
+    let account = explain::account(decision, row, &summary.cells, &|cell| recorded(folder, cell))?;
+    Ok(account.text(output::width()))
 }
 
 /// The exit code, and the error where no stack meets the requirements.

@@ -39,7 +39,7 @@ fn with_names(command: Command) -> Command {
 }
 
 /// The names of stacks, studies, links, devices or tariffs that an argument of a command takes.
-fn names_of(command: &str, argument: &Arg) -> Option<Vec<String>> {
+pub fn names_of(command: &str, argument: &Arg) -> Option<Vec<String>> {
     let kinds = [LINKS, DEVICES, TARIFFS];
     let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     if let Some(kind) = kinds.iter().find(|kind| kind.is_of(command, argument.get_long())) {

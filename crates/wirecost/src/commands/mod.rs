@@ -57,4 +57,5 @@ pub mod serve;
 pub mod store;
 pub mod study;
 pub mod thresholds;
+pub mod ui;
 pub mod what_if;

@@ -46,13 +46,18 @@ fn figure(group: &Group<'_>, name: &str, of: fn(&Cell) -> Option<BothWays<ByLaye
         .iter()
         .filter_map(|cell| Some((name_of_cell(&group.names, cell), of(cell)?)))
         .collect();
+    by_layer(format!("{name}, {}", group.heading), &rows)
+}
+
+/// The figure of these bytes, under this name.
+pub(crate) fn by_layer(name: String, rows: &[Bar]) -> Figure {
     let chart = BarChart {
-        name: format!("{name}, {}", group.heading),
+        name,
         unit: "B",
         sides: ["← down", "up →"],
         rows: rows.iter().map(row).collect(),
     };
-    Figure::new(|width| chart.draw(width), data(&rows))
+    Figure::new(|width| chart.draw(width), data(rows))
 }
 
 fn name_of_cell(names: &Names, cell: &Cell) -> String {
@@ -60,7 +65,8 @@ fn name_of_cell(names: &Names, cell: &Cell) -> String {
     names.marked_label(cell) + early
 }
 
-type Bar = (String, BothWays<ByLayer>);
+/// A name and its bytes.
+pub(crate) type Bar = (String, BothWays<ByLayer>);
 
 fn row((label, bytes): &Bar) -> Row {
     let [up, down] = [bytes.up.total(), bytes.down.total()].map(number::bytes);

@@ -8,9 +8,9 @@ use wirecost_proto::units::counted;
 use wirecost_proto::{BothWays, Cause, Direction, Instant, Phase};
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
-use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_results::Cell;
 
-use super::rows::Row;
+use super::rows::{Recorded, Row};
 use super::{Decision, Inputs, sentence};
 use crate::commands::cost::bill;
 use crate::commands::cost::lives;
@@ -120,27 +120,49 @@ impl Watch<'_> {
     }
 }
 
+/// The account of a row.
+pub struct Explained {
+    /// Whose account it is.
+    pub heading: String,
+    /// Its packets and what is no packet's own, with their sum.
+    pub listing: Listing,
+    /// What the columns are.
+    pub notes: Vec<String>,
+}
+
+impl Explained {
+    /// The account for a terminal of `width` columns.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = paragraph(&self.heading, width) + "\n";
+        text += &self.listing.draw(width, "a wider terminal");
+        text.push('\n');
+        for note in &self.notes {
+            text += &paragraph(note, width);
+        }
+        text
+    }
+}
+
 /// The account of the row with this number.
 ///
 /// # Errors
-/// There is no such row, or its packets cannot be read.
-pub(super) fn text(
+/// There is no such row, or its packets are not known.
+pub(super) fn account<'c>(
     decision: &Decision<'_>,
     row: u32,
-    folder: &RunFolder,
-    width: usize,
-) -> Result<String, Failure> {
+    cells: impl IntoIterator<Item = &'c Cell>,
+    recorded: &Recorded<'_>,
+) -> Result<Explained, Failure> {
     let Decision { inputs, rows, .. } = decision;
-    let index = row as usize - 1;
-    let Some(found) = rows.get(index) else {
+    let index = (row as usize).checked_sub(1);
+    let Some(found) = index.and_then(|index| rows.get(index)) else {
         return Err(
             Failure::usage(format!("--explain {row}: the ranking has {} rows", rows.len()))
                 .with_hint("give the number in the first column of the ranking"),
         );
     };
-    let summary: Summary = folder.read_json("summary.json")?;
-    let cell = summary.cells.iter().find(|cell| cell.key == found.key);
-    let seen = cell.and_then(|cell| Some((cell, lives::recorded(folder, cell)?)));
+    let cell = cells.into_iter().find(|cell| cell.key == found.key);
+    let seen = cell.and_then(|cell| Some((cell, recorded(cell)?)));
     let Some((cell, seen)) = seen else {
         return Err(Failure::usage(format!(
             "--explain {row}: {} has no packets: {}",
@@ -167,13 +189,11 @@ pub(super) fn text(
         watch.lines.sort_by(|one, other| one.at.total_cmp(&other.at));
     }
     let whole = whole(inputs, cell, &seen)?;
-    let mut text = paragraph(&heading(inputs, (row, found), cell, seen.devices.len()), width) + "\n";
-    text += &listing(inputs, &watch, whole).draw(width, "a wider terminal");
-    text.push('\n');
-    for note in notes(inputs, found, cell) {
-        text += &paragraph(&note, width);
-    }
-    Ok(text)
+    Ok(Explained {
+        heading: heading(inputs, (row, found), cell, seen.devices.len()),
+        listing: listing(inputs, &watch, whole),
+        notes: notes(inputs, found, cell),
+    })
 }
 
 /// The joules of a life by what is no packet's own, and of all; `None` without a device.

@@ -43,14 +43,15 @@ pub(super) fn write(
     Ok(())
 }
 
-fn choice(decision: &Decision<'_>, path: &str) -> Choice {
+/// The choice as the pages have it. The evidence is in the folder at this path.
+pub(super) fn choice(decision: &Decision<'_>, path: &str) -> Choice {
     let Decision {
         inputs,
         rows,
         verified,
         ..
     } = decision;
-    let [current, day] = currents(rows.first());
+    let [current, day] = currents(inputs, rows.first());
     Choice {
         name: decision.name.clone().unwrap_or_default(),
         answer: sentence::answer(rows),
@@ -88,16 +89,15 @@ fn bill_of_first(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
 }
 
 /// The current of a reading and of a day of a row.
-fn currents(row: Option<&Row>) -> [Option<Current>; 2] {
+fn currents(inputs: &Inputs<'_>, row: Option<&Row>) -> [Option<Current>; 2] {
     let Some((row, figures)) = row.and_then(|row| Some((row, row.figures.as_ref()?))) else {
         return [None, None];
     };
     let name = || format!("{} ({})", row.stack, row.way.name());
-    let reading = figures.curve.as_ref();
-    let day = figures.day.as_ref();
+    let [reading, day] = figures.currents(inputs.device.as_ref());
     [
-        reading.map(|curve| current::reading(name(), curve, &figures.outcome)),
-        day.map(|curve| current::day(name(), curve, &figures.outcome)),
+        reading.map(|curve| current::reading(name(), &curve, &figures.outcome)),
+        day.map(|curve| current::day(name(), &curve, &figures.outcome)),
     ]
 }
 
@@ -109,6 +109,7 @@ fn ranked(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<Ranked> {
         is_met: row.is_met(),
         is_shown: shown.contains(&index),
         parts: parts(inputs, row),
+        layers: row.layers,
         years: row.figures.as_ref().and_then(|figures| figures.outcome.years),
     })
     .collect()

@@ -1,5 +1,6 @@
 //! What each stack costs, and which requirement it fails.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -8,8 +9,10 @@ use wirecost_account::{Curve, Cycle, Packets, ReadingTime, Terms, life};
 use wirecost_energy::{Device, mean_power};
 use wirecost_proto::calendar::Period;
 use wirecost_proto::shown;
+use wirecost_report::choice::{Layers, layers_of};
+use wirecost_results::Cell;
 use wirecost_results::all_in::Parts;
-use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_results::traffic::CellTraffic;
 use wirecost_scenario::tariff;
 use wirecost_stack::Stack;
 use wirecost_stats::{Estimate, Judgement};
@@ -38,6 +41,8 @@ pub struct Row {
     pub note: Option<String>,
     /// The parts of the bytes of a message.
     pub parts: Option<Parts>,
+    /// The bytes of a message by layer, up and down, without its share of everything else.
+    pub layers: Option<Layers>,
     /// What it is against the first one, where it is not more; `None` of the first one too.
     pub beside_first: Option<Judgement>,
 }
@@ -54,12 +59,31 @@ pub struct Figures {
     money: Option<Spread>,
     /// Energy, years, money and time.
     pub outcome: wirecost_account::Figures,
-    /// The current of one reading; `None` without a device, and in a modelled NB-IoT cell.
-    pub curve: Option<Curve>,
-    /// The current of a day; `None` as `curve` is, and where it has too many packets to be drawn.
-    pub day: Option<Curve>,
+    /// What its current can be drawn from; `None` in a modelled NB-IoT cell.
+    drawn: Option<Drawn>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
+}
+
+/// The packets of a device's life, and how often it is repeated.
+struct Drawn {
+    packets: Packets,
+    interval: Duration,
+    every: Duration,
+}
+
+impl Figures {
+    /// The current of one reading and of a day; `None` without a device, in a modelled NB-IoT cell, and where there are too many
+    /// packets to be drawn.
+    pub fn currents(&self, device: Option<&Device>) -> [Option<Curve>; 2] {
+        let Some((drawn, device)) = self.drawn.as_ref().zip(device) else {
+            return [None, None];
+        };
+        [
+            drawn.packets.reading(device, drawn.interval),
+            drawn.packets.day(device, drawn.every),
+        ]
+    }
 }
 
 impl Row {
@@ -84,11 +108,18 @@ impl Row {
     }
 }
 
+/// The packets of a cell's devices, where they are known.
+pub(super) type Recorded<'a> = dyn Fn(&Cell) -> Option<Cow<'a, CellTraffic>> + 'a;
+
 /// A row for each cell of the comparison.
-pub fn rows(inputs: &Inputs<'_>, summary: &Summary, folder: &RunFolder) -> Result<Vec<Row>, Failure> {
+pub fn rows<'c>(
+    inputs: &Inputs<'_>,
+    cells: impl IntoIterator<Item = &'c Cell>,
+    recorded: &Recorded<'_>,
+) -> Result<Vec<Row>, Failure> {
     let mut rows: Vec<Row> = Vec::new();
-    for cell in &summary.cells {
-        let row = row(inputs, cell, folder)?;
+    for cell in cells {
+        let row = row(inputs, cell, recorded(cell).as_deref())?;
         // Without a connection both ways are the same; the one with more readings stands.
         let twin = rows
             .iter()
@@ -101,7 +132,7 @@ pub fn rows(inputs: &Inputs<'_>, summary: &Summary, folder: &RunFolder) -> Resul
     Ok(rows)
 }
 
-fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Failure> {
+fn row(inputs: &Inputs<'_>, cell: &Cell, seen: Option<&CellTraffic>) -> Result<Row, Failure> {
     let stack: Stack = cell
         .stack
         .parse()
@@ -112,7 +143,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
     fails.extend(refusal.map(|why| format!("tariff: {why}")));
     let way = Way::from_arguments(inputs.arguments, &inputs.link, cell, stack);
     // The account is that of messages.
-    let figures = figures(inputs, cell, folder)?.map(|figures| Figures {
+    let figures = figures(inputs, cell, seen)?.map(|figures| Figures {
         bytes: figures.bytes.scaled(1.0 / way.readings as f64),
         ..figures
     });
@@ -132,19 +163,24 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         way,
         key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(stack, cell)),
+<<<<<<< ours
+        parts: figures.as_ref().and_then(|_| Parts::from_choices(cell)),
+        layers: figures.as_ref().and_then(|_| layers_of(cell)),
+=======
         parts: figures.as_ref().and_then(|_| Parts::from_cell(cell)),
+>>>>>>> theirs
         figures,
         fails,
         beside_first: None,
     })
 }
 
-fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Option<Figures>, Failure> {
-    let Some(seen) = lives::recorded(folder, cell) else {
+fn figures(inputs: &Inputs<'_>, cell: &Cell, seen: Option<&CellTraffic>) -> Result<Option<Figures>, Failure> {
+    let Some(seen) = seen else {
         return Ok(None);
     };
     let device = inputs.device.as_ref();
-    let lives = lives::cycles(&seen, cell, device)?;
+    let lives = lives::cycles(seen, cell, device)?;
     let Some(bytes) = Spread::from_values(lives.iter().map(|life| life.usage.wire_bytes() / life.readings))
     else {
         return Ok(None);
@@ -174,22 +210,21 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
     let every = traffic.cycles.first().map_or(0.0, |cycle| cycle.every);
     let every = Duration::try_from_secs_f64(every).unwrap_or(Duration::MAX);
-    let drawn = device
+    let packets = device
         // In a modelled cell the packets alone do not say what the radio did.
         .filter(|_| cell.link.nbiot_cell.is_none())
-        .and_then(|device| Some((Packets::of_cell(&seen)?, device)));
+        .and_then(|_| Packets::of_cell(seen));
     Ok(Some(Figures {
         month_bytes: outcome.month.wire_bytes(),
         bytes,
         watts,
         money,
         outcome,
-        curve: drawn
-            .as_ref()
-            .and_then(|(packets, device)| packets.reading(device, interval)),
-        day: drawn
-            .as_ref()
-            .and_then(|(packets, device)| packets.day(device, every)),
+        drawn: packets.map(|packets| Drawn {
+            packets,
+            interval,
+            every,
+        }),
         lost: (offered.saturating_sub(arrived), offered),
     }))
 }

@@ -17,15 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use wirecost_live::Clock;
 use wirecost_proto::Instant;
-use wirecost_security::entropy::Entropy;
 use wirecost_store::keeper::Counts;
 
-use crate::http::{self, Request, Response, names_this_machine};
+use crate::http::door::Door;
+use crate::http::page::Page;
+use crate::http::{self, Request, Response};
 use board::{Board, News};
 use reading::Present;
 use stream::{Listener, Wants};
@@ -35,10 +34,12 @@ const TICK: Duration = Duration::from_millis(250);
 /// The most connections whose request is not answered yet, of which the oldest goes first; and the most listeners.
 const CONNECTIONS: usize = 16;
 
-/// The page with its style and its script, and a place for the nonce of both.
-const PAGE: &str = include_str!("dashboard/page.html");
-const STYLE: &str = include_str!("dashboard/page.css");
-const SCRIPT: &str = include_str!("dashboard/page.js");
+const PAGE: Page = Page {
+    markup: include_str!("dashboard/page.html"),
+    style: &[include_str!("dashboard/page.css")],
+    script: include_str!("dashboard/page.js"),
+    allowed: "",
+};
 
 /// A running dashboard.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ struct Shared {
     /// How many listeners there are, with those that have just come.
     listeners: AtomicUsize,
     is_over: AtomicBool,
-    is_loopback: bool,
+    door: Door,
     clock: Clock,
     route: Route,
 }
@@ -110,8 +111,10 @@ impl Dashboard {
             arrived: Mutex::default(),
             listeners: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
-            // Only this machine's own names are known: an address that others reach may have any.
-            is_loopback: address.ip().is_loopback(),
+            door: Door::open(
+                address,
+                "the dashboard is at the address that wirecost store names\n",
+            ),
             clock,
             route,
         });
@@ -221,28 +224,11 @@ impl Shared {
 
     fn answer(&self, stream: TcpStream) -> io::Result<()> {
         let request = Request::read(stream)?;
-        if self.is_loopback && !names_this_machine(request.field("host")) {
-            // A page of another site whose name leads here must not read what devices send.
-            let words = "the dashboard is at the address that wirecost store names\n";
-            return request.answer(&Response::plain("421 Misdirected Request", words));
+        if let Some(refused) = self.door.refused(&request) {
+            return refused.answer(request);
         }
         match (request.method(), request.path()) {
-            ("GET" | "HEAD", "/") => {
-                // Fresh for each page: topics and payloads come from devices, and no script in them may run.
-                let nonce = nonce()?;
-                let fields = format!(
-                    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-                     Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: default-src 'none'; \
-                     style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
-                     base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
-                );
-                request.answer(&Response {
-                    status: "200 OK",
-                    content_type: "text/html; charset=utf-8",
-                    fields: &fields,
-                    content: &page(&nonce),
-                })
-            }
+            ("GET" | "HEAD", "/") => PAGE.answer(request),
             ("GET", "/events") => {
                 // Counted and taken at once: two that come together cannot both be the last.
                 let taken = self
@@ -273,18 +259,4 @@ impl Shared {
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn page(nonce: &str) -> String {
-    let style = format!("{}{STYLE}", wirecost_report::html::STYLE);
-    PAGE.replace("{style}", &style)
-        .replace("{script}", SCRIPT)
-        .replace("{nonce}", nonce)
-}
-
-/// A number that only this response knows.
-fn nonce() -> io::Result<String> {
-    let mut bytes = [0; 18];
-    Entropy::system().fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(BASE64.encode(bytes))
 }

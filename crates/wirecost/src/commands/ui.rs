@@ -1,0 +1,198 @@
+//! `wirecost ui`: a page that answers what `wirecost choose` does, as its controls move.
+//!
+//! The page only moves controls, asks, and puts in place what it is told: the rows, words and pictures are those of `choose` and its
+//! pages.
+//!
+//! - `controls`: the options of `choose` as controls
+//! - `state`: options as a link and as a command line
+//! - `asked`: a question with its cells, within bounds
+//! - `simulations`, `cache`: what is simulated for whom, and what is kept
+//! - `answer`: what the page is told
+
+mod answer;
+mod asked;
+mod cache;
+mod controls;
+mod simulations;
+mod state;
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use wirecost_live::signals::Interrupt;
+
+use self::answer::{Request as Asks, Told};
+use self::asked::Asked;
+use self::controls::Control;
+use self::simulations::{NOBODY, Simulations};
+use self::state::State;
+use super::job::at_once;
+use crate::arguments::UiArguments;
+use crate::exit::{self, Failure};
+use crate::http::door::Door;
+use crate::http::page::{NOT_KEPT, Page};
+use crate::http::{self, Request, Response};
+use crate::output;
+
+/// How often the command checks for its end.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The most connections that are not answered yet, of which the oldest goes first. An answer waits for simulations.
+const CONNECTIONS: usize = 64;
+
+/// What is refused where another address leads here.
+const PLACE: &str = "the page is at the address that wirecost ui names\n";
+
+/// The style of a part of `choice.html`, and that of the controls.
+const STYLE: &[&str] = &[wirecost_report::choice::STYLE, include_str!("ui/page.css")];
+
+const PAGE: Page = Page {
+    markup: include_str!("ui/page.html"),
+    style: STYLE,
+    script: include_str!("ui/page.js"),
+    // A figure of the chart kit says how wide it may become.
+    allowed: "style-src-attr 'unsafe-inline'; ",
+};
+
+/// What the threads of the server share.
+struct Server {
+    door: Door,
+    simulations: Arc<Simulations>,
+}
+
+/// Runs the command until it is interrupted.
+pub fn run(arguments: &UiArguments) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::install()?;
+    let address = arguments.listen;
+    let refused = |error: io::Error| {
+        Failure::cannot_listen(format_args!("{address}: {error}"), error.kind(), "--listen")
+    };
+    let listener = TcpListener::bind(address).map_err(refused)?;
+    let address = listener.local_addr().map_err(Failure::internal)?;
+    let server = Server {
+        door: Door::guarded(address, PLACE).map_err(Failure::internal)?,
+        simulations: Arc::default(),
+    };
+    output::note(format_args!(
+        "the page is at http://{address}/{}",
+        server.door.key()
+    ));
+    if !address.ip().is_loopback() {
+        output::note("others on the network reach it, and need the whole link; it is not encrypted");
+    }
+    start(server, listener).map_err(Failure::internal)?;
+    while !interrupt.is_set() {
+        thread::sleep(PAUSE);
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// Starts the threads that simulate and those that answer.
+fn start(server: Server, listener: TcpListener) -> io::Result<()> {
+    let named = |name: &str| thread::Builder::new().name(name.to_owned());
+    server.simulations.start(at_once(None))?;
+    let simulations = Arc::clone(&server.simulations);
+    named("first question").spawn(move || first(&simulations))?;
+    let accept = move || http::answer_all(&listener, CONNECTIONS, move |stream| server.answer(stream));
+    named("page").spawn(accept)?;
+    Ok(())
+}
+
+/// Simulates the question that the page begins with, before somebody asks it.
+fn first(simulations: &Simulations) {
+    let asked = State::read(&state::pairs(state::FIRST)).and_then(|state| Asked::new(state.arguments()?));
+    // A test asks it.
+    let Ok(asked) = asked.map(Arc::new) else { return };
+    let mut done = 0;
+    loop {
+        let seen = simulations.ask(NOBODY, &asked, done);
+        if seen.done == seen.of {
+            return;
+        }
+        done = seen.done;
+    }
+}
+
+impl Server {
+    fn answer(&self, stream: TcpStream) -> io::Result<()> {
+        let request = Request::read(stream)?;
+        if !request.is_whole() {
+            let words = "the request is not whole, or longer than this server reads\n";
+            return request.answer(&Response::plain("431 Request Header Fields Too Large", words));
+        }
+        if let Some(refused) = self.door.refused(&request) {
+            return refused.answer(request);
+        }
+        match (request.method(), request.path()) {
+            ("GET" | "HEAD", "/") => PAGE.answer(request),
+            ("GET", "/api/controls") => json(request, "200 OK", &Begin::default()),
+            ("GET", "/api/choose") => match self.choose(&request) {
+                Ok(told) => json(request, "200 OK", &told),
+                Err(failure) => json(request, "400 Bad Request", &Refusal::from_failure(&failure)),
+            },
+            ("GET" | "HEAD", _) => request.answer(&Response::plain("404 Not Found", "the page is at /\n")),
+            _ => request.answer(&Response {
+                fields: "Allow: GET, HEAD\r\n",
+                ..Response::plain(
+                    "405 Method Not Allowed",
+                    "this server takes no uploads: only GET and HEAD are answered\n",
+                )
+            }),
+        }
+    }
+
+    /// What is known of the question of a request, once there is something new.
+    fn choose(&self, request: &Request) -> Result<Told, Failure> {
+        let asks = Asks::read(request.query())?;
+        let state = asks.state()?;
+        let asked = Arc::new(Asked::new(state.arguments()?)?);
+        let seen = self.simulations.ask(&asks.client, &asked, asks.done);
+        answer::told(&asks, &state, &asked, &seen)
+    }
+}
+
+/// What the page begins with.
+#[derive(Serialize)]
+struct Begin {
+    /// The state of an address that has none.
+    first: &'static str,
+    controls: &'static [Control],
+}
+
+impl Default for Begin {
+    fn default() -> Self {
+        Self {
+            first: state::FIRST,
+            controls: controls::all(),
+        }
+    }
+}
+
+/// Why a question is not answered.
+#[derive(Serialize)]
+struct Refusal {
+    error: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn from_failure(failure: &Failure) -> Self {
+        Self {
+            error: failure.to_string(),
+            hint: failure.hint().map(str::to_owned),
+        }
+    }
+}
+
+fn json(request: Request, status: &str, value: &impl Serialize) -> io::Result<()> {
+    request.answer(&Response {
+        status,
+        content_type: "application/json",
+        fields: NOT_KEPT,
+        content: &serde_json::to_string(value).map_err(io::Error::other)?,
+    })
+}

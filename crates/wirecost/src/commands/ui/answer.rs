@@ -1,0 +1,203 @@
+//! What the page is told: words, tables and pictures that are ready to be put in place.
+
+use serde::Serialize;
+use wirecost_report::choice::{self, Choices};
+use wirecost_report::standalone;
+use wirecost_scenario::Scenario;
+
+use super::asked::Asked;
+use super::simulations::Seen;
+use super::state::{self, State};
+use crate::commands::choose::question::{Answer, Explained, Known as Cells};
+use crate::exit::Failure;
+
+/// Who asks without a name.
+const SOMEBODY: &str = "somebody";
+/// The longest name of who asks.
+const LONGEST_NAME: usize = 64;
+
+/// A request: options of the state, and what is asked of them.
+pub(super) struct Request {
+    /// Who asks: the page draws a name when it is loaded.
+    pub(super) client: String,
+    /// How many cells the page knows already.
+    pub(super) done: usize,
+    /// The number of the row whose account is asked for.
+    row: Option<u32>,
+    /// Whether files are asked for as well.
+    with_files: bool,
+    pairs: Vec<(String, String)>,
+}
+
+impl Request {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// A number is none.
+    pub(super) fn read(query: &str) -> Result<Self, Failure> {
+        let mut request = Self {
+            client: SOMEBODY.to_owned(),
+            done: 0,
+            row: None,
+            with_files: false,
+            pairs: Vec::new(),
+        };
+        for (key, value) in state::pairs(query) {
+            let number = || {
+                let number = value.parse::<u32>();
+                number.map_err(|_| Failure::usage(format!("{key} is a number, not {value:?}")))
+            };
+            match key.as_str() {
+                "client" if !value.is_empty() => request.client = value.chars().take(LONGEST_NAME).collect(),
+                "done" => request.done = number()? as usize,
+                "row" => request.row = Some(number()?),
+                "files" => request.with_files = true,
+                _ => request.pairs.push((key, value)),
+            }
+        }
+        Ok(request)
+    }
+
+    /// The state that is asked about.
+    ///
+    /// # Errors
+    /// It is none of this page.
+    pub(super) fn state(&self) -> Result<State, Failure> {
+        State::read(&self.pairs)
+    }
+}
+
+/// What is known of a question.
+#[derive(Serialize)]
+pub(super) struct Told {
+    /// The query of a link to it.
+    link: String,
+    /// The command line that prints the same figures.
+    command: String,
+    /// How many stacks and ways are simulated, of how many. All 0 where another question has taken its place.
+    done: usize,
+    of: usize,
+    /// Why some could not be simulated.
+    failed: Vec<String>,
+    /// What is known; `None` as long as nothing is.
+    known: Option<Known>,
+}
+
+/// The answer by what is simulated so far.
+#[derive(Serialize)]
+struct Known {
+    title: String,
+    asked: String,
+    /// The part of `choice.html`, as HTML.
+    part: String,
+    /// The table, as text.
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// What the security of 2030 adds, line by line.
+    added: Vec<String>,
+    account: Option<Account>,
+    /// Where they were asked for: name, type and content.
+    files: Vec<File>,
+}
+
+/// The account of a row, as text.
+#[derive(Serialize)]
+struct Account {
+    heading: String,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+    notes: Vec<String>,
+}
+
+/// A file to keep.
+#[derive(Serialize)]
+struct File {
+    name: String,
+    content_type: &'static str,
+    content: String,
+}
+
+/// What the page is told of a question.
+///
+/// # Errors
+/// There is no row of the number that is asked for.
+pub(super) fn told(request: &Request, state: &State, asked: &Asked, seen: &Seen) -> Result<Told, Failure> {
+    let mut known = seen.known.iter();
+    let ranking = known.next().filter(|ranking| !ranking.is_empty());
+    let today = known.next().map(Vec::as_slice);
+    let known = match ranking {
+        Some(ranking) => Some(answered(request, state, asked, (ranking, today))?),
+        None => None,
+    };
+    Ok(Told {
+        link: state.query(),
+        command: state.command(),
+        done: seen.done,
+        of: seen.of,
+        failed: seen.failed.iter().map(ToString::to_string).collect(),
+        known,
+    })
+}
+
+fn answered(
+    request: &Request,
+    state: &State,
+    asked: &Asked,
+    (ranking, today): (&Cells, Option<&Cells>),
+) -> Result<Known, Failure> {
+    let answer = asked.question.answer(ranking, today, request.row)?;
+    let part = choice::fragment(&answer.choice).map_err(Failure::internal)?;
+    let files = match request.with_files {
+        true => files(state, asked, &answer, &part),
+        false => Vec::new(),
+    };
+    Ok(Known {
+        heads: answer.choice.heads.clone(),
+        rows: answer.choice.rows.iter().map(|row| row.texts.clone()).collect(),
+        title: answer.title,
+        asked: answer.asked,
+        added: answer.added,
+        account: answer.explained.map(account),
+        part,
+        files,
+    })
+}
+
+fn account(explained: Explained) -> Account {
+    let heads = explained.listing.heads.iter();
+    Account {
+        heads: heads.map(|head| head.text().to_owned()).collect(),
+        heading: explained.heading,
+        rows: explained.listing.rows,
+        notes: explained.notes,
+    }
+}
+
+/// The table as CSV and Markdown, the choice as JSON, the scenario of the simulations, and the figures.
+fn files(state: &State, asked: &Asked, answer: &Answer, part: &str) -> Vec<File> {
+    let file = |name: &str, content_type, content| File {
+        name: name.to_owned(),
+        content_type,
+        content,
+    };
+    let choices = Choices {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: answer.title.clone(),
+        cases: vec![answer.choice.clone()],
+        command: state.command(),
+        ..Choices::default()
+    };
+    let comparisons = asked.question.comparisons().unwrap_or_default().into_iter();
+    let scenario = comparisons
+        .map(|options| Scenario::comparison(options).to_yaml())
+        .next();
+    let mut files = vec![
+        file("choice.csv", "text/csv", choice::table_csv(&answer.choice)),
+        file("choice.md", "text/markdown", choice::markdown(&choices)),
+        file("choice.json", "application/json", format!("{:#}\n", answer.json)),
+    ];
+    files.extend(scenario.map(|text| file("scenario.yaml", "application/yaml", text)));
+    let figures = standalone::figures(part).into_iter();
+    files.extend(figures.map(|figure| file(&figure.file, "image/svg+xml", figure.svg)));
+    files
+}

@@ -1,0 +1,172 @@
+//! A question with the cells that its answer is made of, within what a page simulates.
+
+use std::fmt::Arguments;
+use std::sync::Arc;
+
+use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::plan::{Plan, identity};
+
+use crate::arguments::ChooseArguments;
+use crate::commands::choose::question::Question;
+use crate::exit::Failure;
+
+/// The most cells of a question.
+const MOST_CELLS: usize = 300;
+/// The most stacks, and the most values of another list.
+const MOST_STACKS: usize = 60;
+const MOST_LISTED: usize = 6;
+/// The largest reading in bytes, and the most readings of a message.
+const MOST_SIZE: u64 = 100_000;
+const MOST_READINGS: u32 = 1_000;
+/// The most devices of a cell.
+const MOST_DEVICES: u32 = 100;
+/// The most payload of the devices of a cell together, in bytes.
+const MOST_PAYLOAD: u64 = 32_000_000;
+
+/// A question with its cells.
+pub(super) struct Asked {
+    /// The question.
+    pub(super) question: Question,
+    /// Its comparisons: that of the ranking, and that of today where the security of 2030 is asked for.
+    pub(super) comparisons: Vec<Comparison>,
+}
+
+/// The cells of a comparison.
+pub(super) struct Comparison {
+    /// Its options.
+    pub(super) options: Options,
+    /// Its cells.
+    pub(super) plan: Plan,
+    /// The key of each cell.
+    pub(super) keys: Vec<String>,
+}
+
+/// Cells of one stack to simulate.
+pub(super) struct Job {
+    /// The question.
+    pub(super) asked: Arc<Asked>,
+    /// The number of its comparison.
+    pub(super) comparison: usize,
+    /// Their indices in the plan.
+    pub(super) cells: Vec<usize>,
+    /// Their keys.
+    pub(super) keys: Vec<String>,
+}
+
+impl Asked {
+    /// The question of these arguments with its cells.
+    ///
+    /// # Errors
+    /// What the command line refuses, and more cells, devices or bytes than the page simulates.
+    pub(super) fn new(arguments: ChooseArguments) -> Result<Self, Failure> {
+        // Before anything is made of them: a payload of its size, and a cell for each combination.
+        bounded(&arguments)?;
+        let question = Question::new(arguments)?;
+        let comparisons = question.comparisons()?.into_iter().map(|mut options| {
+            // Nobody reads the capture.
+            options.keys = false;
+            options.record_hosts = 0;
+            let plan = Plan::new(&options);
+            let cells = plan.cells.iter();
+            let keys = cells.map(|cell| identity::key(&options, cell, "sim")).collect();
+            Comparison { options, plan, keys }
+        });
+        let asked = Self {
+            comparisons: comparisons.collect(),
+            question,
+        };
+        asked.check()?;
+        Ok(asked)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let cells = self.keys().count();
+        if cells > MOST_CELLS {
+            return Err(too_large(format_args!(
+                "{cells} stacks and ways, and this page simulates {MOST_CELLS}"
+            )));
+        }
+        for comparison in &self.comparisons {
+            let devices = comparison.options.samples;
+            let sent =
+                |bytes: u64, messages: u64| bytes.saturating_mul(messages).saturating_mul(devices.into());
+            let payloads = comparison.plan.cells.iter();
+            let payloads = payloads.map(|cell| sent(cell.payload.len() as u64, cell.schedule.messages));
+            if let Some(most) = payloads.max().filter(|most| *most > MOST_PAYLOAD) {
+                return Err(too_large(format_args!(
+                    "{} MB of payload in a way, and this page simulates {} MB",
+                    most / 1_000_000,
+                    MOST_PAYLOAD / 1_000_000
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of all cells.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.comparisons.iter().flat_map(|comparison| &comparison.keys)
+    }
+
+    /// The next cells of one stack of which nothing is known and which nobody simulates.
+    pub(super) fn next(asked: &Arc<Self>, is_open: impl Fn(&String) -> bool) -> Option<Job> {
+        for (number, comparison) in asked.comparisons.iter().enumerate() {
+            let cells = comparison.plan.cells.iter().zip(&comparison.keys).enumerate();
+            let mut open = cells.filter(|(_, (_, key))| is_open(key));
+            let Some((_, (first, _))) = open.clone().next() else {
+                continue;
+            };
+            let stack = first.stack;
+            let of_stack = open.by_ref().filter(|(_, (cell, _))| cell.stack == stack);
+            let (cells, keys) = of_stack.map(|(index, (_, key))| (index, key.clone())).unzip();
+            return Some(Job {
+                asked: Arc::clone(asked),
+                comparison: number,
+                cells,
+                keys,
+            });
+        }
+        None
+    }
+}
+
+/// Refuses arguments that would make more than is worth to look at.
+fn bounded(arguments: &ChooseArguments) -> Result<(), Failure> {
+    let size = arguments.size.bytes();
+    if size > MOST_SIZE {
+        return Err(too_large(format_args!(
+            "{} for a reading, and this page sends at most {} kB",
+            arguments.size,
+            MOST_SIZE / 1_000
+        )));
+    }
+    let batches = &arguments.readings.readings;
+    if let Some(most) = batches.iter().max().filter(|most| **most > MOST_READINGS) {
+        return Err(too_large(format_args!(
+            "{most} readings in a message, and this page sends at most {MOST_READINGS}"
+        )));
+    }
+    if arguments.count > MOST_DEVICES {
+        let devices = arguments.count;
+        return Err(too_large(format_args!(
+            "{devices} devices of each way, and this page simulates {MOST_DEVICES}"
+        )));
+    }
+    let lists = [
+        ("stacks", arguments.stacks.len(), MOST_STACKS),
+        ("numbers of readings", batches.len(), MOST_LISTED),
+        ("keep-alives", arguments.keep_alive.len(), MOST_LISTED),
+        ("starts", arguments.start.len(), MOST_LISTED),
+    ];
+    match lists.into_iter().find(|(_, count, most)| count > most) {
+        Some((what, count, most)) => Err(too_large(format_args!(
+            "{count} {what}, and this page takes {most}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn too_large(what: Arguments<'_>) -> Failure {
+    Failure::usage(format_args!("this question has {what}"))
+        .with_hint("ask less here, or ask it on the command line, which has no such limit")
+}
