@@ -261,6 +261,7 @@ def probe(
     insecure: bool = False,  # Accept any certificate of the server, for tests only
     psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
     group: Values | None = None,  # Groups of the key exchange of TLS and QUIC, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the fir
+    cipher: Values | None = None,  # Cipher of the records of TLS and QUIC: aes128-gcm, aes256-gcm or chacha20-poly1305 [default: all that the library has]
     cert: Values | None = None,  # Certificate of the client in PEM, if the server requires one
     key: Values | None = None,  # Private key of the client in PEM
     connection_id: bool = False,  # Ask for a connection ID (RFC 9146); the probe fails if the server grants none

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -90,11 +92,19 @@ func chain(kind string, between int) (tls.Certificate, *x509.Certificate) {
 	return tls.Certificate{Certificate: sent, PrivateKey: key}, root
 }
 
+// Both ends of a connection, which hold what the other one has not read yet: both ends of a handshake write at the same time.
+func sockets() (near, far net.Conn) {
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	defer listener.Close()
+	near = must(net.Dial("tcp", listener.Addr().String()))
+	return near, must(listener.Accept())
+}
+
 func handshake(own tls.Certificate, root *x509.Certificate, version uint16, group tls.CurveID) ([]record, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
 	groups := []tls.CurveID{group}
-	near, far := net.Pipe()
+	near, far := sockets()
 	server := &noting{Conn: far}
 	done := make(chan error, 1)
 	go func() {
@@ -113,6 +123,52 @@ func handshake(own tls.Certificate, root *x509.Certificate, version uint16, grou
 		err = other
 	}
 	return server.records(), err
+}
+
+// The same in QUIC, whose ServerHello echoes no session id (RFC 9001, section 8.4): the messages that CRYPTO frames carry.
+func quicHandshake(own tls.Certificate, root *x509.Certificate, group tls.CurveID) (messages []int) {
+	pool := x509.NewCertPool()
+	pool.AddCert(root)
+	shared := tls.Config{MinVersion: tls.VersionTLS13, CurvePreferences: []tls.CurveID{group}, NextProtos: []string{"h3"}}
+	of := func(change func(*tls.Config)) *tls.QUICConfig {
+		one := shared.Clone()
+		change(one)
+		return &tls.QUICConfig{TLSConfig: one}
+	}
+	ends := [2]*tls.QUICConn{
+		tls.QUICClient(of(func(one *tls.Config) { one.RootCAs, one.ServerName = pool, "server" })),
+		tls.QUICServer(of(func(one *tls.Config) { one.Certificates = []tls.Certificate{own} })),
+	}
+	for _, end := range ends {
+		end.SetTransportParameters(nil)
+		if err := end.Start(context.Background()); err != nil {
+			panic(err)
+		}
+	}
+	var flight []byte
+	for done := 0; done < len(ends); {
+		for number, end := range ends {
+			event := end.NextEvent()
+			for ; event.Kind != tls.QUICNoEvent; event = end.NextEvent() {
+				switch event.Kind {
+				case tls.QUICWriteData:
+					if number == 1 {
+						flight = append(flight, event.Data...)
+					}
+					if err := ends[1-number].HandleData(event.Level, bytes.Clone(event.Data)); err != nil {
+						panic(err)
+					}
+				case tls.QUICHandshakeDone:
+					done++
+				}
+			}
+		}
+	}
+	for len(flight) > 0 {
+		length := 4 + int(flight[1])<<16 + int(flight[2])<<8 + int(flight[3])
+		messages, flight = append(messages, length), flight[length:]
+	}
+	return messages
 }
 
 func main() {
@@ -134,6 +190,8 @@ func main() {
 					}
 					show(kind, between, group.name, version, records)
 				}
+				messages := quicHandshake(own, root, group.id)
+				fmt.Printf("go,%s,%d,quic,%s,%d,%d,%d,%d\n", kind, between, group.name, messages[0], messages[2], messages[3], messages[4])
 			}
 		}
 	}

@@ -291,16 +291,14 @@ impl Flow {
         matches!(self.carried, Carried::Connection(_))
     }
 
-    /// What its handshake of TLS had, if there was one, with the bytes of the security layer in the connect, up and down.
+    /// What its handshake of TLS, DTLS or QUIC had, if there was one, with the bytes of the security layer in the connect, up and down.
     pub(crate) fn handshake(&self) -> Option<(TlsHandshake, [u64; 2])> {
-        let Carried::Connection(connection) = &self.carried else {
-            return None;
-        };
+        let handshake = match &self.carried {
+            Carried::Connection(connection) => connection.stream().handshake(),
+            Carried::Datagrams(datagrams) => datagrams.handshake(),
+        }?;
         let of_way = |way| self.totals.traffic(Phase::Connect, way).bytes(Layer::Security);
-        Some((
-            connection.stream().handshake()?,
-            [Direction::Up, Direction::Down].map(of_way),
-        ))
+        Some((handshake, [Direction::Up, Direction::Down].map(of_way)))
     }
 
     /// The protocol's name.

@@ -1,4 +1,4 @@
-//! What the handshakes of TLS on TCP had: suite, group, certificates, and whether a session was resumed.
+//! What the handshakes of TLS, DTLS and QUIC had: suite, group, certificates, and whether a session was resumed.
 
 use std::fmt::Write as _;
 
@@ -19,12 +19,15 @@ pub struct TlsHandshake {
     pub group: Option<String>,
     /// Whether the server asked for the share of another group first (HelloRetryRequest, RFC 8446 section 4.1.4).
     pub is_retried: bool,
+    /// Whether the server asked the client to prove its address first: by a cookie (RFC 6347 section 4.2.1, RFC 8446 section 4.2.2), or
+    /// by a Retry of QUIC (RFC 9000 section 8.1.2).
+    pub is_address_checked: bool,
     /// Whether it continued an earlier session.
     pub is_resumed: bool,
     /// Whether it is of any further kind: a server has more of them than are told apart.
     pub is_further: bool,
     /// The server's certificates. None are known where the session was resumed, and where TLS 1.3 encrypts them and the secrets are not
-    /// there.
+    /// there. The content of DTLS 1.3 is not decrypted.
     #[serde(serialize_with = "write_chain")]
     pub certificates: SentChain,
 }
@@ -36,6 +39,13 @@ fn write_chain<S: serde::Serializer>(sent: &SentChain, to: S) -> Result<S::Ok, S
         bytes: certificate.bytes,
         is_root: certificate.is_root,
     }))
+}
+
+impl TlsHandshake {
+    /// Whether a key that both sides have takes the place of certificates (RFC 4279, RFC 5489).
+    fn has_shared_key(&self) -> bool {
+        self.suite.as_ref().is_some_and(|suite| suite.contains("_PSK_"))
+    }
 }
 
 /// A certificate of a report.
@@ -97,6 +107,7 @@ impl TlsHandshakes {
             suite,
             group,
             is_retried,
+            is_address_checked,
             is_resumed,
             is_further,
             certificates,
@@ -114,6 +125,9 @@ impl TlsHandshakes {
             true => format!("{group} after a HelloRetryRequest, which took a round trip"),
             false => group.clone(),
         }));
+        words.extend(
+            is_address_checked.then(|| "after a check of the address, which took a round trip".to_owned()),
+        );
         let [up, down] = self.each().map(grouped);
         words.push(format!("{up} + {down} B"));
         let kind = match is_resumed {
@@ -122,7 +136,8 @@ impl TlsHandshakes {
         };
         let chain = match (certificates.certificates().is_empty(), is_resumed) {
             (true, true) => String::new(),
-            (true, false) => "; certificates: encrypted, no secrets".to_owned(),
+            (true, false) if self.of.has_shared_key() => "; a pre-shared key, no certificates".to_owned(),
+            (true, false) => "; certificates: encrypted".to_owned(),
             (false, _) => format!("; {}", certificates.words()),
         };
         let unneeded = certificates.unneeded();

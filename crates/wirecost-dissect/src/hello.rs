@@ -10,11 +10,15 @@ use crate::crypto::suite::Suite;
 pub(crate) mod handshake_type {
     pub(crate) const CLIENT_HELLO: u8 = 1;
     pub(crate) const SERVER_HELLO: u8 = 2;
+    /// Of DTLS 1.2 (RFC 6347 section 4.2.1).
+    pub(crate) const HELLO_VERIFY_REQUEST: u8 = 3;
     pub(crate) const END_OF_EARLY_DATA: u8 = 5;
     pub(crate) const ENCRYPTED_EXTENSIONS: u8 = 8;
     pub(crate) const CERTIFICATE: u8 = 11;
     /// Of TLS 1.2.
     pub(crate) const SERVER_KEY_EXCHANGE: u8 = 12;
+    /// Of TLS 1.2.
+    pub(crate) const SERVER_HELLO_DONE: u8 = 14;
     pub(crate) const FINISHED: u8 = 20;
     pub(crate) const KEY_UPDATE: u8 = 24;
 }
@@ -23,6 +27,7 @@ pub(crate) mod handshake_type {
 const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
+const COOKIE: u16 = 44;
 const KEY_SHARE: u16 = 51;
 /// RFC 9146 section 3.
 const CONNECTION_ID: u16 = 54;
@@ -47,6 +52,8 @@ pub(crate) struct ServerHello {
     pub(crate) group: Option<u16>,
     /// Whether it takes a pre-shared key: that of a ticket, if the client had one.
     pub(crate) takes_psk: bool,
+    /// Whether it asks for a cookie, in a HelloRetryRequest.
+    pub(crate) has_cookie: bool,
 }
 
 impl ServerHello {
@@ -66,6 +73,7 @@ impl ServerHello {
             version: chosen.unwrap_or(legacy_version),
             group: extension(extensions, KEY_SHARE).and_then(|body| Fields(body).u16()),
             takes_psk: extension(extensions, PRE_SHARED_KEY).is_some(),
+            has_cookie: extension(extensions, COOKIE).is_some(),
         })
     }
 
@@ -156,6 +164,14 @@ pub(crate) fn key_exchange_group(body: &[u8]) -> Option<u16> {
     let mut fields = Fields(body);
     fields.take(1).filter(|kind| *kind == NAMED)?;
     fields.u16()
+}
+
+/// Type and body of the handshake message at the start of `bytes`, and the bytes after it (RFC 8446 section 4).
+pub(crate) fn message(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let ([kind, a, b, c], rest) = bytes.split_first_chunk()?;
+    let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+    let (body, after) = rest.split_at_checked(length)?;
+    Some((*kind, body, after))
 }
 
 /// Bytes of the connection ID that the client of a DTLS ClientHello wants to receive; 0 if it asks for none.

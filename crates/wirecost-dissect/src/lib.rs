@@ -12,7 +12,7 @@
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - [`copies`]: packets that several interfaces of the capture saw
 //! - `frame`, `captured`, `fragments`, `flow`, `ends`, `sender`, `quote`, `connection`, `tcp`: from a frame to bytes in order
-//! - [`handshakes`]: what the handshakes of TLS had
+//! - [`handshakes`], `server_flight`, `ordered`: what the handshakes of TLS, DTLS and QUIC had
 //! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
@@ -50,10 +50,12 @@ mod frame;
 pub mod handshakes;
 mod hello;
 pub mod offload;
+mod ordered;
 mod quote;
 pub mod read;
 pub mod report;
 mod sender;
+mod server_flight;
 pub mod sightings;
 mod span_list;
 mod stream;

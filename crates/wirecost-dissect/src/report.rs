@@ -122,7 +122,7 @@ pub struct Group {
     pub protocol: String,
     /// TCP connections, or pairs of UDP ports.
     pub flows: u64,
-    /// Their handshakes of TLS, by what they had.
+    /// Their handshakes of TLS, DTLS and QUIC, by what they had.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handshakes: Vec<TlsHandshakes>,
     /// Their bytes.

@@ -136,13 +136,13 @@ fn drawn(rows: &[Row]) -> String {
     text
 }
 
-/// What the handshakes of TLS had, by server.
+/// What the handshakes had, by server.
 fn handshakes(groups: &[Group], text: &mut String) {
     if groups.iter().all(|group| group.handshakes.is_empty()) {
         return;
     }
     text.push_str(
-        "\nhandshakes of TLS, each with its bytes of security until the client may send, up + down, in the mean:\n",
+        "\nhandshakes, each with its bytes of security until the client may send, up + down, in the mean:\n",
     );
     for group in groups {
         handshakes::lines(&server(group), &group.handshakes, text);

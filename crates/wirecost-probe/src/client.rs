@@ -137,7 +137,7 @@ fn channels(options: &Options, environment: &Environment) -> ClientChannels {
         identity: options.identity.clone(),
         psk: options.psk.clone(),
         versions: versions(options),
-        suites: tls::Suites::wide(options.groups),
+        suites: tls::Suites::wide(options.groups, options.cipher),
         alpn: alpn.into_iter().collect(),
         handshake_timeout: Some(LONGEST_WAIT),
         ..offer

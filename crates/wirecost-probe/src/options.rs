@@ -6,7 +6,7 @@ pub use wirecost_mqtt::codec::Version as MqttVersion;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_EARLY_DATA, NO_RESUMPTION, Psk};
-use wirecost_security::provider::Groups;
+use wirecost_security::provider::{Cipher, Groups};
 pub use wirecost_security::tls::Trust;
 use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::run_tag::RunTag;
@@ -39,6 +39,8 @@ pub struct Options {
     pub tls: Option<TlsVersion>,
     /// The groups of the key exchange, the best first; `None` offers all.
     pub groups: Option<Groups>,
+    /// The cipher of records; `None` offers all.
+    pub cipher: Option<Cipher>,
     /// The servers that the client trusts.
     pub trusted: Trust,
     /// The client's certificate.
@@ -97,6 +99,7 @@ impl Options {
             fetch: false,
             tls: None,
             groups: None,
+            cipher: None,
             trusted: Trust::Authorities(Vec::new()),
             identity: None,
             psk: None,
@@ -120,6 +123,7 @@ impl Options {
         let takes_login = scheme.stack().has_login();
         let has_tls = scheme.is_secure();
         let is_dtls = scheme.is_secure() && matches!(protocol, Protocol::Coap | Protocol::MqttSn);
+        let has_tls_suites = has_tls && !is_dtls;
         let fetches = matches!(
             protocol,
             Protocol::Coap | Protocol::CoapTcp | Protocol::Http1 | Protocol::Http3
@@ -143,6 +147,14 @@ impl Options {
             (
                 self.identity.is_some() && !has_tls,
                 "--cert goes with mqtts, mqttsns, coaps, coaps+tcp, amqps, https and h3",
+            ),
+            (
+                self.groups.is_some() && !has_tls_suites,
+                "--group goes with mqtts, coaps+tcp, amqps, https and h3",
+            ),
+            (
+                self.cipher.is_some() && !has_tls_suites,
+                "--cipher goes with mqtts, coaps+tcp, amqps, https and h3",
             ),
             (
                 self.fetch && !fetches,
@@ -229,6 +241,11 @@ mod tests {
         let mut plain = options("mqtt://host");
         plain.start = Start::Resumed;
         assert!(plain.check().is_err());
+        for url in ["mqtt://host", "coaps://host", "h3://host"] {
+            let mut asked = options(url);
+            asked.cipher = Some(Cipher::Aes256Gcm);
+            assert_eq!(asked.check().is_ok(), url.starts_with("h3"), "{url}");
+        }
     }
 
     #[test]

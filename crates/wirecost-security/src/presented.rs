@@ -26,17 +26,30 @@ pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
         chain => chain.map_err(|error| error.to_string())?,
     };
     let sizes: Vec<usize> = chain.iter().map(Vec::len).collect();
-    let chain: Vec<CertificateDer<'_>> = chain.into_iter().map(CertificateDer::from).collect();
-    let Some((leaf, others)) = chain.split_first() else {
-        return Err(Error::NoCertificate.to_string());
-    };
-    let of_leaf = |error: rustls::Error| format!("its first certificate: {}", complaint(&error));
-    let parsed = ParsedCertificate::try_from(leaf).map_err(of_leaf)?;
-    let key = KeyKind::of_public(&parsed.subject_public_key_info()).ok_or_else(|| {
+    let leaf = chain.first().map(|der| CertificateDer::from(der.as_slice()));
+    let leaf = leaf.ok_or_else(|| Error::NoCertificate.to_string())?;
+    let key = KeyKind::of_public(&parsed(&leaf)?.subject_public_key_info()).ok_or_else(|| {
         let names = KeyKind::NAMES.join(", ");
         format!("the key of its first certificate is none of {names}")
     })?;
     let sizes = Sizes::new(key, &sizes)?;
+    check(&chain, now)?;
+    Ok(sizes)
+}
+
+/// Checks that a handshake can carry certificates in DER, the leaf first, and that a client would accept them that trusts the last one.
+/// `now` is the time since 1970-01-01 00:00 UTC.
+///
+/// # Errors
+/// A sentence: there is none, they are too long together, one has expired, or one is not the issuer of the one before it.
+pub fn check(chain: &[Vec<u8>], now: Duration) -> Result<(), String> {
+    let bytes: usize = chain.iter().map(Vec::len).sum();
+    if bytes > Sizes::MOST_BYTES {
+        let most = Sizes::MOST_BYTES;
+        return Err(format!(
+            "its {bytes} B of certificates are more than the {most} B that a handshake can carry"
+        ));
+    }
     let (year, month, day) = date_of(now.as_secs() / SECONDS_OF_A_DAY);
     let today = format!("{year}-{month:02}-{day:02}");
     for (number, der) in chain.iter().enumerate() {
@@ -45,21 +58,31 @@ pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
             return Err(format!("its certificate {} expired on {until}", number + 1));
         }
     }
-    if let Some((anchor, between)) = others.split_last() {
-        let mut roots = RootCertStore::empty();
-        let of_last = |error: rustls::Error| format!("its last certificate: {}", complaint(&error));
-        roots.add(anchor.clone()).map_err(of_last)?;
-        let algorithms = provider::wide().signature_verification_algorithms.all;
-        let now = UnixTime::since_unix_epoch(now);
-        let verified = verify_server_cert_signed_by_trust_anchor(&parsed, &roots, between, now, algorithms);
-        verified.map_err(|error| {
-            format!(
-                "its certificates do not lead from the first to the last: {}",
-                complaint(&error)
-            )
-        })?;
-    }
-    Ok(sizes)
+    let chain: Vec<CertificateDer<'_>> = chain.iter().map(|der| der.as_slice().into()).collect();
+    let Some((leaf, others)) = chain.split_first() else {
+        return Err(Error::NoCertificate.to_string());
+    };
+    let leaf = parsed(leaf)?;
+    let Some((anchor, between)) = others.split_last() else {
+        return Ok(());
+    };
+    let mut roots = RootCertStore::empty();
+    let of_last = |error: rustls::Error| format!("its last certificate: {}", complaint(&error));
+    roots.add(anchor.clone()).map_err(of_last)?;
+    let algorithms = provider::wide().signature_verification_algorithms.all;
+    let now = UnixTime::since_unix_epoch(now);
+    let verified = verify_server_cert_signed_by_trust_anchor(&leaf, &roots, between, now, algorithms);
+    verified.map_err(|error| {
+        format!(
+            "its certificates do not lead from the first to the last: {}",
+            complaint(&error)
+        )
+    })
+}
+
+fn parsed<'a>(leaf: &'a CertificateDer<'a>) -> Result<ParsedCertificate<'a>, String> {
+    let of_leaf = |error: rustls::Error| format!("its first certificate: {}", complaint(&error));
+    ParsedCertificate::try_from(leaf).map_err(of_leaf)
 }
 
 #[cfg(test)]
@@ -111,6 +134,14 @@ mod tests {
             assert!(error.contains(said), "{said}: {error}");
             assert!(!error.contains(&middle), "{error}");
         }
+        assert_eq!(check(&one.chain()[..1], now), Ok(()));
+        let old = check(&one.chain()[..1], VALID_UNTIL + DAY).expect_err("it has expired");
+        assert!(old.contains("its certificate 1 expired on 2036-01-01"), "{old}");
+        let heavy = check(&vec![one.certificate().to_vec(); 100], now).expect_err("too long");
+        assert!(
+            heavy.contains("100000 B of certificates are more than the 65471 B"),
+            "{heavy}"
+        );
         let long = "p256:16000+16000+16000+16000+16000"
             .parse::<Sizes>()
             .expect_err("too long");

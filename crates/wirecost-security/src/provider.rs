@@ -116,12 +116,16 @@ pub fn wide() -> Arc<CryptoProvider> {
     })
 }
 
-/// Every suite of the library, and these groups alone.
-pub(crate) fn wide_with(groups: Groups) -> Arc<CryptoProvider> {
-    Arc::new(CryptoProvider {
-        kx_groups: groups.iter().map(Group::of_library).collect(),
-        ..Arc::unwrap_or_clone(wide())
-    })
+/// [`wide`] with these groups alone, and with the suites of this cipher alone.
+pub(crate) fn wide_with(groups: Option<Groups>, cipher: Option<Cipher>) -> Arc<CryptoProvider> {
+    let mut provider = Arc::unwrap_or_clone(wide());
+    if let Some(groups) = groups {
+        provider.kx_groups = groups.iter().map(Group::of_library).collect();
+    }
+    if let Some(cipher) = cipher {
+        provider.cipher_suites = cipher.of_any_key();
+    }
+    Arc::new(provider)
 }
 
 fn narrow() -> CryptoProvider {

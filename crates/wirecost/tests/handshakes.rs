@@ -118,6 +118,71 @@ fn a_wrong_handshake_is_refused_in_one_sentence() {
     }
 }
 
+/// Files that hold no chain, another key, or a key where a certificate belongs.
+#[test]
+fn certificates_of_no_use_are_refused_in_one_sentence_without_their_secrets() {
+    use wirecost_security::certificate::{Authority, Identity};
+    let home = open_folder();
+    let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");
+    let [one, other] = [(); 2].map(|()| {
+        let authority = Authority::generate().expect("an authority");
+        let identity = Identity::generate(&authority).expect("an identity");
+        let texts = (identity.certificates_to_pem(), identity.private_key_to_pem());
+        (texts.0.expect("a text"), texts.1.expect("a text"))
+    });
+    write("one.pem", &one.0);
+    write("one.key", &one.1);
+    write("other.key", &other.1);
+    write("mixed.pem", &format!("{}{}", one.0, other.0));
+    let secrets: Vec<&str> = [&one.1, &other.1]
+        .into_iter()
+        .filter_map(|key| key.lines().nth(1))
+        .collect();
+    let compare = "compare mqtt-qos1+tls1.3 --engine sim -n 1 -q -o run --chain";
+    let probe = "probe mqtts://127.0.0.1:9 -4 --cacert";
+    let serve = "serve mqtt --tls --listen 127.0.0.1:0";
+    let other_key = "the private key is not that of the certificate";
+    for (line, why) in [
+        (format!("{compare} ./mixed.pem"), "cannot use ./mixed.pem: "),
+        (
+            format!("{compare} ./one.key"),
+            "it has a private key and no certificate",
+        ),
+        (format!("{probe} ./one.key"), "no certificate in the PEM text"),
+        (
+            format!("{probe} ./one.pem --cert ./one.key --key ./one.key"),
+            "no certificate in the PEM text",
+        ),
+        (
+            format!("{probe} ./one.pem --cert ./one.pem --key ./other.key"),
+            other_key,
+        ),
+        (format!("{serve} --cert ./one.pem --key ./other.key"), other_key),
+        (
+            format!("{serve} --cert ./mixed.pem --key ./one.key"),
+            "its certificates do not lead from the first to the last",
+        ),
+        (
+            format!("{serve} --client-ca ./one.key"),
+            "no certificate in the PEM text",
+        ),
+    ] {
+        let out = said(wirecost(home.path()).args(line.split_whitespace()));
+        assert_eq!(out.code, Some(2), "{line}: {}", out.stderr);
+        assert!(out.stderr.contains(why), "{line}: {}", out.stderr);
+        assert!(
+            out.stderr.lines().count() <= 2,
+            "a sentence and a hint: {}",
+            out.stderr
+        );
+        assert!(
+            !secrets.iter().any(|secret| out.stderr.contains(secret)),
+            "{line} shows a key"
+        );
+        assert!(!home.path().join("run").exists(), "{line}: nothing half written");
+    }
+}
+
 #[test]
 fn a_profile_costs_the_bytes_of_its_certificates() {
     let of = |chain: &str| connects(&format!("mqtt-qos1+tls1.3 --mtu 9000B --chain {chain}"))[0].1;
@@ -325,8 +390,34 @@ fn probe_names_what_a_server_chose_and_saves_its_chain() {
         "compare mqtt-qos1+tls1.3 --engine sim -n 1 -q --out run --chain chain.pem --json -",
     );
     assert!(run.contains("rsa2048:1300+1290"), "the scenario has the sizes");
+    let line = format!(
+        "probe {url} --cacert ca.pem -4 --json - --no-resumption --group p256 --cipher chacha20-poly1305"
+    );
+    let report: serde_json::Value = serde_json::from_str(&printed(home.path(), &line)).expect("JSON");
+    let tls = fact(&report, "TLS");
+    assert!(tls.contains("TLS_CHACHA20_POLY1305_SHA256"), "{tls}");
     let line = format!("probe {url} --cacert ca.pem -4 --group x25519 --no-resumption");
     let out = said(wirecost(home.path()).args(line.split_whitespace()));
     assert_eq!(out.code, Some(12), "{}", out.stderr);
     assert!(!home.path().join("no.pem").exists());
+    drop(server);
+    let server = serve(home.path(), "--cipher aes256-gcm");
+    let url = format!("mqtts://localhost:{}/test", server.1);
+    for (version, suite) in [
+        ("1.3", "TLS_AES_256_GCM_SHA384"),
+        ("1.2", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
+    ] {
+        let line = format!("probe {url} --cacert ca.pem -4 --json - --no-resumption --tls-version {version}");
+        let report: serde_json::Value = serde_json::from_str(&printed(home.path(), &line)).expect("JSON");
+        let tls = fact(&report, "TLS");
+        assert!(tls.contains(suite), "{tls}");
+    }
+    let line = format!("probe {url} --cacert ca.pem -4 --cipher aes128-gcm --no-resumption");
+    let out = said(wirecost(home.path()).args(line.split_whitespace()));
+    assert_eq!(
+        (out.code, out.stderr.lines().count()),
+        (Some(12), 2),
+        "{}",
+        out.stderr
+    );
 }

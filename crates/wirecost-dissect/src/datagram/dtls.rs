@@ -16,8 +16,11 @@ use super::Datagrams;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
+use crate::handshakes::TlsHandshake;
 use crate::hello::{Handshake, ServerHello, client_id_bytes, handshake_type};
+use crate::ordered::Ordered;
 use crate::sender::Sender;
+use crate::server_flight::ServerFlight;
 use crate::span_list::{Purpose, SpanList};
 use crate::stream::Context;
 
@@ -31,7 +34,22 @@ pub(crate) struct Dtls {
     pieces: BothWays<Pieces>,
     spans: SpanList,
     opaque: Option<&'static str>,
+    flight: ServerFlight,
+    /// The fragments of the server's message at hand, by its number.
+    fragments: Option<(u16, Ordered)>,
+    ending: Ending,
 }
+
+/// How the server's flight of DTLS 1.2 ends: a resumed one at once (RFC 5246 section 7.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ending {
+    #[default]
+    NotSeen,
+    ServerHelloDone,
+    ChangeCipherSpec,
+}
+
+const DTLS_1_3: u16 = 0xfefc;
 
 /// Whether a datagram starts with a record: a known content type and version 1.0 or 1.2, or the header of DTLS 1.3
 /// (RFC 9147 section 4.1).
@@ -60,13 +78,26 @@ impl Dtls {
             pieces: BothWays::default(),
             spans: SpanList::default(),
             opaque: None,
+            flight: ServerFlight::default(),
+            fragments: None,
+            ending: Ending::default(),
         }
+    }
+
+    /// What the handshake had; `None` until ServerHello.
+    pub(crate) fn handshake(&self) -> Option<TlsHandshake> {
+        let hello = self.handshake.server_hello.as_ref()?;
+        let is_resumed = match hello.version {
+            DTLS_1_3 => hello.takes_psk,
+            _ => self.ending == Ending::ChangeCipherSpec,
+        };
+        Some(self.flight.handshake(hello, is_resumed))
     }
 
     /// The protocol inside and the DTLS version.
     pub(crate) fn label(&self) -> String {
         let version = match self.handshake.version() {
-            Some(0xfefc) => "DTLS 1.3",
+            Some(DTLS_1_3) => "DTLS 1.3",
             Some(0xfefd) => "DTLS 1.2",
             _ => "DTLS",
         };
@@ -115,6 +146,12 @@ impl Dtls {
         let message = record.message();
         if let Some(message) = &message {
             self.learn(message);
+            if direction == Direction::Down {
+                self.read_flight(message);
+            }
+        }
+        if (direction, content) == (Direction::Down, content::CHANGE_CIPHER_SPEC) {
+            self.end_flight(Ending::ChangeCipherSpec);
         }
         let padding = message.map_or(0, |message| message.padding());
         let purpose = self.purpose(direction, content, record.body());
@@ -143,11 +180,41 @@ impl Dtls {
                 if id_bytes.is_none() {
                     self.id_bytes[Direction::Down] = 0;
                 }
-                let hello = ServerHello::parse(message.body).filter(|hello| !hello.is_retry());
+                let hello = self.flight.hello(message.body);
                 self.handshake.server_hello = hello.or(self.handshake.server_hello);
                 self.protection = None;
             }
             _ => {}
+        }
+    }
+
+    /// Reads a fragment of what the server sends in the clear after ServerHello. Fragments of one message come before those of the next,
+    /// unless they are late; then the message stays unknown.
+    fn read_flight(&mut self, message: &Message<'_>) {
+        let piece = message.piece;
+        match piece.message {
+            handshake_type::CERTIFICATE
+            | handshake_type::SERVER_KEY_EXCHANGE
+            | handshake_type::HELLO_VERIFY_REQUEST => {}
+            handshake_type::SERVER_HELLO_DONE => return self.end_flight(Ending::ServerHelloDone),
+            _ => return,
+        }
+        let (number, fragments) = self
+            .fragments
+            .get_or_insert_with(|| (piece.sequence, Ordered::default()));
+        if *number != piece.sequence {
+            (*number, *fragments) = (piece.sequence, Ordered::default());
+        }
+        fragments.add(piece.offset.into(), message.body);
+        if fragments.front().len() == message.length {
+            self.flight.message(piece.message, fragments.front(), false);
+            self.fragments = None;
+        }
+    }
+
+    fn end_flight(&mut self, ending: Ending) {
+        if self.ending == Ending::NotSeen {
+            self.ending = ending;
         }
     }
 

@@ -13,6 +13,7 @@ mod quic;
 use wirecost_cost::ledger::Describer;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
+use crate::handshakes::TlsHandshake;
 use crate::sender::Sender;
 use crate::span_list::{Purpose, SpanList};
 use crate::stream::{Context, UNKNOWN, not_read};
@@ -122,6 +123,15 @@ impl Datagrams {
             Self::Dtls(dtls) => dtls.describe(direction, bytes, context, out),
             Self::Quic(quic) => quic.describe(direction, bytes, context.secrets, out),
             Self::Bare | Self::Undecided | Self::Unknown(_) => out.leave_out(bytes.len() as u64),
+        }
+    }
+
+    /// What the handshake of DTLS or QUIC had, if there was one.
+    pub(crate) fn handshake(&self) -> Option<TlsHandshake> {
+        match self {
+            Self::Dtls(dtls) => dtls.handshake(),
+            Self::Quic(quic) => quic.handshake(),
+            Self::Bare | Self::Coap(_) | Self::MqttSn(_) | Self::Undecided | Self::Unknown(_) => None,
         }
     }
 

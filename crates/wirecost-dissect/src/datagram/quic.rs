@@ -1,10 +1,14 @@
 //! QUIC: decrypts a connection's packets with its secrets. The observer of `wirecost-http` describes them. Versions other than 1
-//! are named, not read.
+//! are named, not read. ServerHello can be read without secrets: everyone can derive the keys of Initial packets.
 
 use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_proto::{Buffer, Direction};
 
+use crate::handshakes::TlsHandshake;
+use crate::hello::{ServerHello, handshake_type, message};
+use crate::ordered::Ordered;
 use crate::sender::Sender;
+use crate::server_flight::ServerFlight;
 use crate::span_list::{Piece, SpanList};
 
 /// The most bytes of a connection ID (RFC 9000 section 17.2).
@@ -16,6 +20,10 @@ pub(crate) struct Quic {
     spans: Buffer,
     has_opened: bool,
     version: Version,
+    /// The server's handshake in Initial packets, and in Handshake packets.
+    pieces: [Ordered; 2],
+    hello: Option<ServerHello>,
+    flight: ServerFlight,
 }
 
 /// The version of a connection's packets with long headers.
@@ -97,10 +105,12 @@ pub(super) fn sender(bytes: &[u8]) -> Option<Sender> {
 /// Whether a datagram is a Version Negotiation or a Retry packet. Neither is encrypted (RFC 9000 sections 17.2.1 and
 /// 17.2.5).
 fn is_unprotected(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [0x80..=0xff, 0, 0, 0, 0, ..] | [0xf0..=0xff, 0, 0, 0, 1, ..]
-    )
+    is_retry(bytes) || matches!(bytes, [0x80..=0xff, 0, 0, 0, 0, ..])
+}
+
+/// Whether a datagram is a Retry packet of version 1 (RFC 9000 section 17.2.5).
+fn is_retry(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xf0..=0xff, 0, 0, 0, 1, ..])
 }
 
 impl Quic {
@@ -111,6 +121,31 @@ impl Quic {
             spans: Buffer::new(),
             has_opened: false,
             version,
+            pieces: Default::default(),
+            hello: None,
+            flight: ServerFlight::default(),
+        }
+    }
+
+    /// What the handshake had; `None` until ServerHello.
+    pub(super) fn handshake(&self) -> Option<TlsHandshake> {
+        let hello = self.hello.as_ref()?;
+        Some(self.flight.handshake(hello, hello.takes_psk))
+    }
+
+    /// Reads the messages of the server's handshake in the datagram that was opened last.
+    fn read_flight(&mut self) {
+        for piece in self.opener.server_pieces() {
+            let ordered = &mut self.pieces[usize::from(!piece.is_initial)];
+            ordered.add(piece.offset, &piece.bytes);
+            while let Some((kind, body, after)) = message(ordered.front()) {
+                match kind {
+                    handshake_type::SERVER_HELLO => self.hello = self.flight.hello(body).or(self.hello),
+                    _ => self.flight.message(kind, body, true),
+                }
+                let bytes = ordered.front().len() - after.len();
+                ordered.take(bytes);
+            }
         }
     }
 
@@ -153,6 +188,10 @@ impl Quic {
         }
         self.spans.clear();
         let opened = self.opener.datagram(direction, bytes, secrets, &mut self.spans);
+        self.read_flight();
+        if is_retry(bytes) {
+            self.flight.check_address();
+        }
         // RFC 9000 section 17.3: packets with short headers follow the handshake. The handshake alone does not show
         // the protocol.
         self.has_opened |= opened

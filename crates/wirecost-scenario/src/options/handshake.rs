@@ -40,6 +40,11 @@ impl Handshake {
         }
     }
 
+    /// Whether a stack among these has such a handshake.
+    pub fn is_of(stacks: &[Stack]) -> bool {
+        stacks.iter().any(has_certificates)
+    }
+
     /// The handshake with a public broker of those stacks: its certificates, and a leaf where a stack has DTLS, which no public broker
     /// speaks.
     #[must_use]
@@ -57,7 +62,7 @@ impl Handshake {
     /// The same for some of its stacks: that of a comparison where none of them has one with certificates.
     #[must_use]
     pub fn among(self, stacks: &[Stack]) -> Self {
-        match stacks.iter().any(has_certificates) {
+        match Self::is_of(stacks) {
             true => self,
             false => Self::default(),
         }
@@ -164,7 +169,7 @@ impl Handshake {
             "it works with the built-in servers: other servers have certificates and groups of their own";
         let idle = "it would change nothing: of the stacks, none has a handshake with certificates";
         // Who asks for a certificate and gets figures without one would take them for figures with it.
-        let is_idle = !stacks.iter().any(has_certificates);
+        let is_idle = !Self::is_of(stacks);
         for (key, _, is_foreign) in asked.into_iter().filter(|(_, is_asked, _)| *is_asked) {
             refuse(About::Key(key), is_foreign.then_some(foreign))?;
             refuse(About::Key(key), is_idle.then_some(idle))?;

@@ -276,7 +276,7 @@ pub struct Message<'a> {
     /// The bytes after the message's header.
     pub body: &'a [u8],
     /// Bytes of the whole message without header.
-    length: usize,
+    pub length: usize,
 }
 
 impl<'a> Message<'a> {

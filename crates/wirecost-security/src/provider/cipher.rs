@@ -27,6 +27,13 @@ impl Cipher {
     /// The names of all, in the same order.
     pub const NAMES: &'static [&'static str] = &["aes128-gcm", "aes256-gcm", "chacha20-poly1305"];
 
+    /// Its suites whatever the key of the certificates.
+    pub(super) fn of_any_key(self) -> Vec<SupportedCipherSuite> {
+        let [both, ecdsa] = self.of_library(KeyKind::P256);
+        let [_, rsa] = self.of_library(KeyKind::Rsa2048);
+        vec![both, ecdsa, rsa]
+    }
+
     /// Its suites: of TLS 1.3, and of TLS 1.2 with certificates of this key.
     pub(super) fn of_library(self, key: KeyKind) -> [SupportedCipherSuite; 2] {
         use cipher_suite::{

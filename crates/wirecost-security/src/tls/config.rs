@@ -71,8 +71,13 @@ pub enum Suites {
     Classical,
     /// [`provider::wide`]: for servers that reject the standard ones.
     Wide,
-    /// [`provider::wide`] with these groups alone.
-    WideWith(provider::Groups),
+    /// [`provider::wide`] with these groups alone, or the suites of this cipher alone.
+    WideWith {
+        /// `None` leaves all groups.
+        groups: Option<provider::Groups>,
+        /// `None` leaves all suites.
+        cipher: Option<provider::Cipher>,
+    },
 }
 
 /// The servers that a client accepts.
@@ -201,7 +206,7 @@ impl ClientConfig {
             None => builder.with_no_client_auth(),
             Some(identity) => builder
                 .with_client_auth_cert(chain_of(identity), key_of(identity))
-                .map_err(unusable("certificate and key"))?,
+                .map_err(|error| unusable("certificate and key")(complaint(&error)))?,
         };
         library.alpn_protocols.clone_from(&options.alpn);
         library.key_log = Arc::new(options.key_log.clone());
@@ -305,7 +310,7 @@ impl ServerConfig {
             .map_err(unusable("versions"))?
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain_of(&options.identity), key_of(&options.identity))
-            .map_err(unusable("certificate and key"))?;
+            .map_err(|error| unusable("certificate and key")(complaint(&error)))?;
         library.alpn_protocols.clone_from(&options.alpn);
         library.key_log = Arc::new(options.key_log.clone());
         // One ticket for the next connection. Nothing uses further ones.
@@ -337,16 +342,19 @@ impl Versions {
     fn suit(self, provider: Arc<CryptoProvider>, suites: Suites) -> Arc<CryptoProvider> {
         match (self, suites) {
             // Who names the groups means these alone.
-            (_, Suites::WideWith(_)) | (Self::Tls13, _) => provider,
+            (_, Suites::WideWith { groups: Some(_), .. }) | (Self::Tls13, _) => provider,
             (Self::Tls12 | Self::Both, _) => provider::with_certificate_curve(&provider, suites.choice().key),
         }
     }
 }
 
 impl Suites {
-    /// Every suite, with these groups if they are given.
-    pub fn wide(groups: Option<provider::Groups>) -> Self {
-        groups.map_or(Self::Wide, Self::WideWith)
+    /// Every suite and group, but of these groups and this cipher alone if they are given.
+    pub const fn wide(groups: Option<provider::Groups>, cipher: Option<provider::Cipher>) -> Self {
+        match (groups, cipher) {
+            (None, None) => Self::Wide,
+            (groups, cipher) => Self::WideWith { groups, cipher },
+        }
     }
 
     fn provider(self) -> Arc<CryptoProvider> {
@@ -355,7 +363,7 @@ impl Suites {
             Self::Chosen(choice) => provider::chosen(choice),
             Self::Classical => provider::classical(),
             Self::Wide => provider::wide(),
-            Self::WideWith(groups) => provider::wide_with(groups),
+            Self::WideWith { groups, cipher } => provider::wide_with(groups, cipher),
         }
     }
 
@@ -363,8 +371,9 @@ impl Suites {
     fn choice(self) -> provider::Choice {
         match self {
             Self::Chosen(choice) => choice,
-            Self::WideWith(groups) => provider::Choice {
-                groups,
+            Self::WideWith { groups, cipher } => provider::Choice {
+                groups: groups.unwrap_or_default(),
+                cipher: cipher.unwrap_or_default(),
                 ..provider::Choice::default()
             },
             Self::Standard | Self::Classical | Self::Wide => provider::Choice::default(),
@@ -374,8 +383,10 @@ impl Suites {
     /// What a server accepts: chosen groups and no others, so that a client that lacks them is refused.
     fn accepted(self, versions: Versions, provider: Arc<CryptoProvider>) -> Arc<CryptoProvider> {
         match self {
-            Self::Chosen(_) | Self::WideWith(_) => provider,
-            Self::Standard | Self::Classical | Self::Wide => versions.suit(provider, self),
+            Self::Chosen(_) | Self::WideWith { groups: Some(_), .. } => provider,
+            Self::Standard | Self::Classical | Self::Wide | Self::WideWith { groups: None, .. } => {
+                versions.suit(provider, self)
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod certificate;
 
 use std::fmt::Debug;
 
-use rustls::{AlertDescription, Error};
+use rustls::{AlertDescription, Error, InconsistentKeys};
 
 use crate::layer::Fault;
 
@@ -35,6 +35,9 @@ fn reason(error: &Error) -> String {
             format!("invalid certificate revocation list: {}", words(why))
         }
         Error::InvalidEncryptedClientHello(why) => format!("encrypted client hello failure: {}", words(why)),
+        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            "the private key is not that of the certificate".to_owned()
+        }
         Error::InconsistentKeys(why) => format!("keys may not be consistent: {}", words(why)),
         other => other.to_string(),
     }
@@ -90,7 +93,7 @@ fn separated(camel: &str, by: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustls::{InconsistentKeys, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+    use rustls::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
     #[test]
     fn writes_alerts_as_the_standard_does() {
@@ -117,7 +120,7 @@ mod tests {
             "peer is incompatible: no cipher suites in common",
             "peer misbehaved: too much early data received",
             "received corrupt message: missing data server hello",
-            "keys may not be consistent: key mismatch",
+            "the private key is not that of the certificate",
         ];
         assert_eq!(errors.map(|error| reason(&error)), expected);
     }

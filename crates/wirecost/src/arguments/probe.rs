@@ -8,7 +8,7 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_security::Start;
 use wirecost_security::dtls::Psk;
-use wirecost_security::provider::Groups;
+use wirecost_security::provider::{Cipher, Groups};
 use wirecost_stack::url::Url;
 
 use super::login::LoginArguments;
@@ -61,6 +61,10 @@ pub struct ProbeArguments {
         hide_short_help = true
     )]
     pub group: Option<Groups>,
+
+    /// Cipher of the records of TLS and QUIC: aes128-gcm, aes256-gcm or chacha20-poly1305 [default: all that the library has]
+    #[arg(long, value_name = "NAME", help_heading = "Security", hide_short_help = true)]
+    pub cipher: Option<Cipher>,
 
     /// Write the certificates that the server sends to FILE, in PEM: --chain FILE of compare, choose and load takes their sizes
     #[arg(long, value_name = "FILE", help_heading = "Results", hide_short_help = true)]

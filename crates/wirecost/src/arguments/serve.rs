@@ -10,7 +10,7 @@ use wirecost_scenario::certificates::chain;
 use wirecost_scenario::options::handshake::Handshake;
 use wirecost_security::certificate::{Chain, KeyKind};
 use wirecost_security::dtls::Psk;
-use wirecost_security::provider::Groups;
+use wirecost_security::provider::{Cipher, Groups};
 
 use super::login::{CredentialError, given_or_in_file};
 
@@ -90,6 +90,10 @@ pub struct ServeArguments {
         hide_short_help = true
     )]
     pub group: Option<Groups>,
+
+    /// Cipher of records that the server accepts (TLS): aes128-gcm, aes256-gcm or chacha20-poly1305 [default: all that the library has]
+    #[arg(long, value_name = "NAME", help_heading = "Security", hide_short_help = true)]
+    pub cipher: Option<Cipher>,
 
     /// File for the authority that issues this run's certificate, which clients must trust [default: a temporary file]
     #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "Security")]

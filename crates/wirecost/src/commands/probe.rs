@@ -92,6 +92,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
             arguments::TlsVersion::V13 => TlsVersion::V13,
         }),
         groups: arguments.group,
+        cipher: arguments.cipher,
         trusted: trusted(arguments)?,
         identity: identity(arguments)?,
         psk: arguments.psk.clone(),
@@ -118,7 +119,13 @@ fn identity(arguments: &ProbeArguments) -> Result<Option<Identity>, Failure> {
         return Ok(None);
     };
     let identity = Identity::from_pem(&text(certificate)?, &text(key)?);
-    identity.map(Some).map_err(Failure::usage)
+    let identity = identity.map_err(|error| {
+        let (certificate, key) = (certificate.display(), key.display());
+        Failure::usage(format_args!(
+            "cannot use --cert {certificate} with --key {key}: {error}"
+        ))
+    });
+    identity.map(Some)
 }
 
 fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {

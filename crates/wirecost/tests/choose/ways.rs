@@ -72,6 +72,20 @@ fn unless_certificates_are_asked_for_tls_has_those_of_a_public_broker() {
     }
     let text = std::fs::read_to_string(home.path().join("public.json")).expect("JSON");
     let public: Value = serde_json::from_str(&text).expect("JSON");
+    let handshake = &public["handshake"];
+    assert_eq!(
+        (
+            &handshake["chain"],
+            &handshake["certificate"],
+            &handshake["dtls_leaf"]
+        ),
+        (&"letsencrypt-ecdsa".into(), &"p256".into(), &true.into())
+    );
+    let sizes = handshake["certificates"].as_array().expect("a chain").iter();
+    let sizes: Vec<(u64, bool)> = sizes
+        .filter_map(|one| Some((one["bytes"].as_u64()?, one["is_assumed"].as_bool()?)))
+        .collect();
+    assert_eq!(sizes, [(1_000, true), (699, false)]);
     let private = chosen(home.path(), &format!("{asked} --certificate p256 --out private"));
     let each = |choice: &Value, stack: &str| -> f64 {
         let is_each = |row: &&Value| row["stack"] == stack && row["connection"] != "persistent for 2";
@@ -95,6 +109,9 @@ fn unless_certificates_are_asked_for_tls_has_those_of_a_public_broker() {
         "{}",
         said.stdout
     );
+    let text = std::fs::read_to_string(home.path().join("none/choice.json")).expect("JSON");
+    let none: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(none["handshake"], Value::Null);
 }
 
 /// Each start that a stack can is a way; `--start` restricts them, and a batch is compared by the reading.

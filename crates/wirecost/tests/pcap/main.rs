@@ -278,9 +278,110 @@ fn handshakes_have_their_suite_group_and_chain() {
     let closed = home.path().join("closed/capture/sim.pcapng");
     let text = said(wirecost(home.path()).arg("pcap").arg(closed)).stdout;
     assert!(
-        text.contains("certificates: encrypted, no secrets") && text.contains("1699 B of certificates: "),
+        text.contains("certificates: encrypted") && text.contains("1699 B of certificates: "),
         "{text}"
     );
+}
+
+/// A capture in virtual time.
+fn simulated(home: &Path, line: &str) -> std::path::PathBuf {
+    let made = said(wirecost(home).args(line.split_whitespace()));
+    assert_eq!(made.code, Some(0), "{line}: {}", made.stderr);
+    let out = line.rsplit_once("--out ").expect("a folder").1;
+    home.join(out).join("capture/sim.pcapng")
+}
+
+/// The handshakes of the groups whose protocol ends like this.
+fn handshakes_of(table: &Value, protocol: &str) -> Vec<Value> {
+    let groups = table["groups"].as_array().expect("groups").iter();
+    let of_protocol = groups.filter(|group| {
+        group["protocol"]
+            .as_str()
+            .is_some_and(|name| name.ends_with(protocol))
+    });
+    let kinds = of_protocol.filter_map(|group| group["handshakes"].as_array());
+    kinds.flatten().cloned().collect()
+}
+
+/// Bytes of each certificate.
+fn chain_of(handshake: &Value) -> Vec<u64> {
+    let chain = handshake["certificates"].as_array().expect("a chain").iter();
+    chain.filter_map(|one| one["bytes"].as_u64()).collect()
+}
+
+/// What datagrams carry has the same lines: DTLS 1.2 shows its chain, QUIC hides it in Handshake packets and shows ServerHello in packets
+/// whose keys everyone can derive, and DTLS 1.3 is not decrypted.
+#[test]
+fn handshakes_in_datagrams_have_their_suite_group_and_chain() {
+    let home = open_folder();
+    let dtls = "coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+dtls1.3";
+    let line = format!(
+        "compare {dtls},http3 --engine sim -n 2 --start cold,resumed --dtls-cookie --chain letsencrypt-ecdsa --dtls-leaf -q"
+    );
+    let open = pcap(&simulated(home.path(), &format!("{line} --out open")));
+    let closed = pcap(&simulated(home.path(), &format!("{line} --no-keys --out closed")));
+    for (table, is_open) in [(&open, true), (&closed, false)] {
+        let quic = handshakes_of(table, if is_open { "HTTP/3" } else { "QUIC" });
+        let [full, resumed] = [false, true].map(|is_resumed| {
+            let found = quic.iter().find(|one| one["is_resumed"] == is_resumed);
+            found.unwrap_or_else(|| panic!("{is_resumed}: {quic:?}"))
+        });
+        assert_eq!(
+            (&full["suite"], &full["group"]),
+            (&"TLS_AES_128_GCM_SHA256".into(), &"X25519".into())
+        );
+        let expected: &[u64] = if is_open { &[1_000, 699] } else { &[] };
+        assert_eq!(chain_of(full), expected, "{full}");
+        assert_eq!(chain_of(resumed), [0; 0], "{resumed}");
+
+        let plain = handshakes_of(table, "DTLS 1.2");
+        let of = |suite: &str| -> Vec<&Value> { plain.iter().filter(|one| one["suite"] == suite).collect() };
+        let [certified] = of("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")[..] else {
+            panic!("{plain:?}");
+        };
+        assert_eq!(
+            (&certified["group"], &certified["is_address_checked"]),
+            (&"X25519".into(), &true.into())
+        );
+        assert!(matches!(chain_of(certified)[..], [390..=440]), "{certified}");
+        let keyed: Vec<bool> = of("TLS_PSK_WITH_AES_128_CCM_8")
+            .iter()
+            .filter_map(|one| one["is_resumed"].as_bool())
+            .collect();
+        assert!(keyed.contains(&true) && keyed.contains(&false), "{plain:?}");
+
+        let [hidden] = &handshakes_of(table, "DTLS 1.3")[..] else {
+            panic!("{table}");
+        };
+        assert_eq!(
+            (&hidden["suite"], &hidden["group"]),
+            (&"TLS_AES_128_GCM_SHA256".into(), &"X25519".into())
+        );
+        assert_eq!(
+            (&hidden["is_address_checked"], &hidden["is_retried"]),
+            (&true.into(), &false.into())
+        );
+    }
+    let text = said(wirecost(home.path()).arg("pcap").arg("closed/capture/sim.pcapng")).stdout;
+    for expected in [
+        "after a check of the address",
+        "a pre-shared key, no certificates",
+        "certificates: encrypted",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let retried = simulated(
+        home.path(),
+        "compare http3 --engine sim -n 1 --group p384,x25519 --server-group x25519 -q --out retried",
+    );
+    let retried = handshakes_of(&pcap(&retried), "HTTP/3");
+    assert!(
+        retried
+            .iter()
+            .all(|one| one["is_retried"] == true && one["group"] == "X25519"),
+        "{retried:?}"
+    );
+    assert!(!retried.is_empty());
 }
 
 #[test]

@@ -60,7 +60,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "mqtt --tls --cert server.pem --key client.key",
-        "cannot use --cert server.pem with --key client.key: ",
+        "cannot use --cert server.pem with --key client.key: cannot use the certificate and key: the private key is not that of",
     ),
     (
         "coap --dtls --cert server.pem --key client.key",
@@ -73,6 +73,22 @@ const CASES: &[(&str, &str)] = &[
     (
         "mqtt --tls --cert server.pem --key server.pem",
         "cannot read the private key as PEM",
+    ),
+    (
+        "mqtt --tls --cert mixed.pem --key server.key",
+        "cannot use --cert mixed.pem with --key server.key: its certificates do not lead from the first to the last: ",
+    ),
+    (
+        "http3 --cert long.pem --key server.key",
+        "B of certificates are more than the 65471 B that a handshake can carry",
+    ),
+    (
+        "mqtt --tls --cipher aes128-ccm8",
+        "no library of TLS here has CCM",
+    ),
+    (
+        "coap --dtls --cipher aes256-gcm",
+        "--cipher is of no use to CoAP: it has no TLS",
     ),
     (
         "mqtt --tls --client-ca nowhere.pem",

@@ -50,6 +50,9 @@ fn certificates() -> TempDir {
         write(&format!("{name}.pem"), texts.0.expect("a text"));
         write(&format!("{name}.key"), texts.1.expect("a text"));
     }
+    let text = |name: &str| std::fs::read_to_string(file(name)).expect("a text");
+    write("mixed.pem", text("server.pem") + &text("client.pem"));
+    write("long.pem", text("server.pem").repeat(200));
     self_signed(folder.path(), "other", "ec -pkeyopt ec_paramgen_curve:P-256", "");
     folder
 }

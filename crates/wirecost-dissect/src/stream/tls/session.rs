@@ -13,19 +13,15 @@
 use aws_lc_rs::hmac;
 use wirecost_http::http3::open::{Label, Secrets, expand_label};
 use wirecost_proto::{BothWays, Direction};
-use wirecost_security::certificate::sent::SentChain;
 use wirecost_security::dtls::record::content as content_type;
-use wirecost_security::tls::{group_name, suite_name};
 
 use crate::crypto::aead::nonce;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::{Cipher, Suite};
 use crate::handshakes;
-use crate::hello::{
-    Handshake, ServerHello, accepts_early_data, certificates, client_random, handshake_type,
-    key_exchange_group,
-};
+use crate::hello::{Handshake, accepts_early_data, client_random, handshake_type, message};
+use crate::server_flight::ServerFlight;
 
 /// The most bytes kept of an incomplete handshake message.
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
@@ -52,18 +48,8 @@ pub(super) struct Session {
     handshake: Handshake,
     sides: BothWays<Side>,
     refused_early_data: bool,
-    seen: Seen,
+    flight: ServerFlight,
     client_flight: ClientFlight,
-}
-
-/// What a reader wants to know of the handshake.
-#[derive(Debug, Default)]
-struct Seen {
-    is_retried: bool,
-    /// The group of a ServerKeyExchange.
-    group: Option<u16>,
-    /// The server's certificates.
-    certificates: Option<SentChain>,
 }
 
 /// The client's last flight of a TLS 1.3 handshake (RFC 8446 section 2).
@@ -142,18 +128,11 @@ impl Session {
             true => hello.takes_psk,
             // RFC 5246 section 7.3: ServerHello is followed by ChangeCipherSpec.
             false => {
-                self.seen.certificates.is_none()
+                !self.flight.has_certificates()
                     && !matches!(self.sides[Direction::Down].protection, Protection::None)
             }
         };
-        Some(handshakes::TlsHandshake {
-            suite: suite_name(hello.suite),
-            group: hello.group.or(self.seen.group).map(group_name),
-            is_retried: self.seen.is_retried,
-            is_further: false,
-            is_resumed,
-            certificates: self.seen.certificates.clone().unwrap_or_default(),
-        })
+        Some(self.flight.handshake(&hello, is_resumed))
     }
 
     /// Whether the server has just refused early data. Resets the flag.
@@ -415,13 +394,12 @@ impl Session {
     }
 
     fn message(&mut self, direction: Direction, kind: u8, body: &[u8], secrets: &Secrets) {
+        if direction == Direction::Down {
+            self.flight.message(kind, body, self.is_tls_1_3());
+        }
         match kind {
             handshake_type::CLIENT_HELLO => self.handshake.client_random = client_random(body),
             handshake_type::SERVER_HELLO => self.server_hello(body, secrets),
-            handshake_type::CERTIFICATE if direction == Direction::Down => {
-                self.seen.certificates = Some(SentChain::read(certificates(body, self.is_tls_1_3())));
-            }
-            handshake_type::SERVER_KEY_EXCHANGE => self.seen.group = key_exchange_group(body),
             handshake_type::ENCRYPTED_EXTENSIONS if self.stage(Direction::Up) == Some(Stage::Early) => {
                 self.refused_early_data = !accepts_early_data(body);
             }
@@ -438,13 +416,9 @@ impl Session {
     }
 
     fn server_hello(&mut self, body: &[u8], secrets: &Secrets) {
-        let Some(hello) = ServerHello::parse(body) else {
+        let Some(hello) = self.flight.hello(body) else {
             return;
         };
-        if hello.is_retry() {
-            self.seen.is_retried = true;
-            return;
-        }
         self.handshake.server_hello = Some(hello);
         if self.is_tls_1_3() {
             self.enter(Direction::Down, Stage::Handshake, secrets);
@@ -471,12 +445,4 @@ fn traffic(stage: Stage, suite: Suite, secret: &[u8], keys: Keys) -> Protection 
         keys,
         sequence: 0,
     }
-}
-
-/// Type and body of the handshake message at the start of `bytes`, and the bytes after it (RFC 8446 section 4).
-fn message(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let ([kind, a, b, c], rest) = bytes.split_first_chunk()?;
-    let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-    let (body, after) = rest.split_at_checked(length)?;
-    Some((*kind, body, after))
 }

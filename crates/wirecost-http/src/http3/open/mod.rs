@@ -32,6 +32,18 @@ pub struct Opener {
     id_bytes: BTreeMap<Direction, usize>,
     largest: BTreeMap<(Space, Direction), u64>,
     attribution: Attribution,
+    server_pieces: Vec<HandshakePiece>,
+}
+
+/// A piece of the server's handshake, which packets of two types carry in CRYPTO frames (RFC 9001 section 4.1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandshakePiece {
+    /// Whether an Initial packet carried it: a piece of ServerHello. Otherwise it is of what follows, in a Handshake packet.
+    pub is_initial: bool,
+    /// Where it begins among the bytes of its type of packet.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl Opener {
@@ -52,8 +64,12 @@ impl Opener {
         let id_bytes = self.id_bytes.get(&direction).copied();
         let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
         let (mut opened, mut packets) = (Vec::new(), Vec::new());
+        self.server_pieces.clear();
         for packet in packet::split(datagram, id_bytes) {
             if let Some(seen) = self.open(direction, datagram, &packet, secrets) {
+                if direction == Direction::Down {
+                    self.keep_pieces(packet.kind, &seen.plain);
+                }
                 opened.push(packet);
                 packets.push(seen);
             }
@@ -64,6 +80,23 @@ impl Opener {
             Direction::Down => attribution.describe_received(packet, out),
         });
         opened
+    }
+
+    /// The pieces of the server's handshake in the last datagram.
+    pub fn server_pieces(&self) -> &[HandshakePiece] {
+        &self.server_pieces
+    }
+
+    fn keep_pieces(&mut self, kind: Type, plain: &[u8]) {
+        if !matches!(kind, Type::Initial | Type::Handshake) {
+            return;
+        }
+        let pieces = crypto_pieces(plain).map(|(offset, bytes)| HandshakePiece {
+            is_initial: kind == Type::Initial,
+            offset,
+            bytes: bytes.to_vec(),
+        });
+        self.server_pieces.extend(pieces);
     }
 
     fn open(
@@ -193,6 +226,19 @@ fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
     }
 }
 
+/// The data of a packet's CRYPTO frames, each with its offset.
+fn crypto_pieces(plain: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut at = 0;
+    super::quic::frame::frames(plain).filter_map(move |frame| {
+        let data = plain.get(at + frame.header..at + frame.total());
+        at += frame.total();
+        match frame.kind {
+            Kind::Crypto { offset } => Some((offset, data.unwrap_or_default())),
+            _ => None,
+        }
+    })
+}
+
 /// The start of the ClientHello. Its pieces may arrive in any order.
 #[derive(Default)]
 struct Hello {
@@ -204,19 +250,12 @@ const RANDOM: Range<usize> = 6..38;
 
 impl Hello {
     fn read(&mut self, plain: &[u8]) {
-        let mut at = 0;
-        for frame in super::quic::frame::frames(plain) {
-            let data = plain
-                .get(at + frame.header..at + frame.total())
-                .unwrap_or_default();
-            at += frame.total();
-            if let Kind::Crypto { offset } = frame.kind {
-                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-                let known = data.iter().enumerate();
-                let placed = known.map(|(index, byte)| (offset.saturating_add(index), *byte));
-                self.pieces
-                    .extend(placed.filter(|(index, _)| RANDOM.contains(index)));
-            }
+        for (offset, data) in crypto_pieces(plain) {
+            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+            let known = data.iter().enumerate();
+            let placed = known.map(|(index, byte)| (offset.saturating_add(index), *byte));
+            self.pieces
+                .extend(placed.filter(|(index, _)| RANDOM.contains(index)));
         }
     }
 

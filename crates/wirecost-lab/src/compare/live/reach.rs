@@ -183,7 +183,7 @@ impl Reached {
         ClientChannels::offering(ClientOffer {
             key_log: key_log.clone(),
             datagram_bytes: options.datagram_bytes,
-            suites: tls::Suites::wide(self.group),
+            suites: tls::Suites::wide(self.group, None),
             ..ClientOffer::new(epoch, host, self.trust.clone())
         })
     }

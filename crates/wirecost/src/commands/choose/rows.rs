@@ -163,12 +163,8 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, seen: Option<&CellTraffic>) -> Result<R
         way,
         key: cell.key.clone(),
         note: figures.as_ref().and_then(|_| note(stack, cell)),
-<<<<<<< ours
-        parts: figures.as_ref().and_then(|_| Parts::from_choices(cell)),
-        layers: figures.as_ref().and_then(|_| layers_of(cell)),
-=======
         parts: figures.as_ref().and_then(|_| Parts::from_cell(cell)),
->>>>>>> theirs
+        layers: figures.as_ref().and_then(|_| layers_of(cell)),
         figures,
         fails,
         beside_first: None,

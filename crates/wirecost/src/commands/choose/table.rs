@@ -7,6 +7,10 @@ use wirecost_proto::shown;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
+use wirecost_scenario::certificates::profile;
+use wirecost_scenario::options::handshake::Handshake;
+use wirecost_security::certificate::Chain;
+use wirecost_stack::Stack;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{self, Figures, Row, Spread};
@@ -295,6 +299,7 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
         "best": rows.first().filter(|row| row.is_met()).map(|row| row.stack.to_string()),
         "devices": inputs.arguments.fleet.devices,
         "per": inputs.arguments.fleet.per.name(),
+        "handshake": handshake_json(inputs, rows),
         "assumptions": assumptions::order(inputs, rows),
         "rows": rows.iter().map(|row| row_json(inputs, row)).collect::<Vec<Value>>(),
         "verified": verified.iter().map(|verified| json!({
@@ -304,6 +309,40 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
         })).collect::<Vec<Value>>(),
         "post_quantum_adds": quantum::json(added),
     })
+}
+
+/// The certificates and groups of the ranking's TLS; `null` where no stack has a handshake with certificates.
+fn handshake_json(inputs: &Inputs<'_>, rows: &[Row]) -> Value {
+    let stacks: Vec<Stack> = rows.iter().map(|row| row.stack).collect();
+    if !Handshake::is_of(&stacks) {
+        return Value::Null;
+    }
+    let used = inputs.handshake_used();
+    let kind = used.kind();
+    json!({
+        "certificate": kind.key.to_string(),
+        "chain": kind.chain.to_string(),
+        "certificates": chain_json(kind.chain),
+        "group": used.offered().groups.to_string(),
+        "cipher": used.cipher.to_string(),
+        "dtls_leaf": used.dtls_leaf,
+    })
+}
+
+/// Whose each certificate of a chain is, its bytes in DER, and whether these are assumed; `null` for chains that each run makes.
+fn chain_json(chain: Chain) -> Value {
+    if let Some(profile) = profile(chain) {
+        let each = profile.certificates.iter();
+        return each
+            .map(|one| json!({"of": one.of, "bytes": one.bytes, "is_assumed": !one.is_sourced}))
+            .collect();
+    }
+    let sizes = chain.sizes().map(|sizes| {
+        let each = sizes.certificates();
+        each.map(|bytes| json!({"of": null, "bytes": bytes, "is_assumed": false}))
+            .collect()
+    });
+    sizes.unwrap_or(Value::Null)
 }
 
 fn row_json(inputs: &Inputs<'_>, row: &Row) -> Value {

@@ -8,6 +8,7 @@ use wirecost_security::certificate::{
     Authority, Chain, Identity, Kind, SERVER_NAMES, Usage, authorities_from_pem,
 };
 use wirecost_security::entropy::Entropy;
+use wirecost_security::presented;
 use wirecost_security::{Epoch, tls};
 use wirecost_stack::admission::Contexts;
 use wirecost_stack::{Admission, Application, Channel, Stack};
@@ -80,12 +81,13 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
     Ok(())
 }
 
-/// Refuses certificates and groups that the server cannot have.
+/// Refuses certificates, groups and ciphers that the server cannot have.
 fn check_handshake(arguments: &ServeArguments, has_tls: bool) -> Result<(), Failure> {
     let asked = [
         ("--certificate", arguments.certificate.is_some()),
         ("--chain", arguments.chain != Chain::default()),
         ("--group", arguments.group.is_some()),
+        ("--cipher", arguments.cipher.is_some()),
     ];
     if let Some((option, _)) = asked.iter().find(|(_, is_asked)| *is_asked && !has_tls) {
         let message = format_args!("{option} is of no use to {}: it has no TLS", name(arguments));
@@ -122,7 +124,7 @@ pub(super) fn admitted(
         psks: arguments.psk.clone(),
         oscore: contexts(arguments)?,
         users,
-        suites: tls::Suites::wide(arguments.group),
+        suites: tls::Suites::wide(arguments.group, arguments.cipher),
         ..Admission::default()
     };
     Ok(Admitted { admission, authority })
@@ -260,6 +262,7 @@ fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failu
     };
     let texts = (files::read("--cert", certificate)?, files::read("--key", key)?);
     let identity = Identity::from_pem(&texts.0, &texts.1).map_err(|error| refused(&error))?;
+    presented::check(identity.chain(), epoch.unix).map_err(|error| refused(&error))?;
     // The TLS library checks that certificate and key match, which the DTLS library does not.
     let options = tls::ServerOptions {
         suites: tls::Suites::Wide,
