@@ -1,5 +1,5 @@
 //! Sans-IO CoAP (RFC 7252) over datagrams and streams, with block-wise transfers (RFC 7959), observation (RFC 7641),
-//! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does; or a byte
+//! No-Response (RFC 7967), OSCORE (RFC 8613) and EDHOC (RFC 9528). A flow is a UDP peer, or a channel that carries datagrams as DTLS does; or a byte
 //! stream (RFC 8323), which has its own framing and signaling messages, and the same requests and responses.
 //!
 //! - [`message`]: a view over any datagram, and its decoded meaning
@@ -10,6 +10,7 @@
 //! - [`server`]: the plugtest resources for any number of clients
 //! - [`stream`]: messages on a byte stream, such as TCP (RFC 8323)
 //! - [`oscore`]: contexts that protect messages end to end
+//! - [`edhoc`]: the handshake by which both ends agree on such a context
 //! - [`describe()`]: the layer, phase and cause of the bytes of a datagram
 //!
 //! ```
@@ -37,6 +38,7 @@ pub mod client;
 pub mod code;
 mod describe;
 mod duplicates;
+pub mod edhoc;
 mod layout;
 pub mod message;
 mod message_ids;

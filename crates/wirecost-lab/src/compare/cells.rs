@@ -156,7 +156,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
             path: options.path().map(|path| path.name().to_owned()),
             ..link_of(link, (measured && !planned.sees_one_end).then_some(achieved))
         },
-        connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
+        connect: (measured && planned.stack.has_connect(planned.start))
+            .then(|| connect_section(devices, enough)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         first_message_time_ns: first_message_time(devices, enough),
         early_message: devices
@@ -194,7 +195,11 @@ pub fn times(planned: &PlannedCell, devices: &[&DeviceMeasurement], timeout: Dur
     CellTimes {
         response: histogram(durations(planned, devices, timeout, |mark| mark.intended)),
         service: histogram(durations(planned, devices, timeout, |mark| mark.actual)),
-        connect: planned.stack.has_connect().then(connects).and_then(histogram),
+        connect: planned
+            .stack
+            .has_connect(planned.start)
+            .then(connects)
+            .and_then(histogram),
         delay: histogram(delays(devices)),
     }
 }
@@ -347,7 +352,7 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
         connect_ns: notes
             .connect_started
             .zip(notes.ready)
-            .filter(|_| planned.stack.has_connect())
+            .filter(|_| planned.stack.has_connect(planned.start))
             .map(|((intended, _), ready)| nanos_between(intended, ready)),
         response_time_ns: since(|mark| mark.intended),
         service_time_ns: since(|mark| mark.actual),
