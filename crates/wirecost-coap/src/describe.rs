@@ -7,6 +7,8 @@
 //! | ping, and the RST that answers it | keep_alive | original, acknowledgement |
 //! | any other RST | message | acknowledgement |
 //! | not a message | message | original |
+//! | message_1 and message_2 of EDHOC (RFC 9528) | connect | as its request or response |
+//! | message_3 within a request (RFC 9668) | connect; the rest of the request: message | as its request |
 //!
 //! | message of a stream | phase | cause |
 //! |---|---|---|
@@ -19,12 +21,12 @@
 //! Header, token, options and payload marker belong to the application layer, the content to the payload layer. All
 //! bytes of a datagram that is not a message belong to the application layer. In a message that OSCORE protects, the
 //! option and the tag belong to the security layer. The rest of the ciphertext counts as application, because only the
-//! two ends know where the payload begins ([`crate::oscore`] has the whole table).
+//! two ends know where the payload begins ([`crate::oscore`] has the whole table). A message of EDHOC belongs to the security layer.
 
 use wirecost_proto::{Buffer, Cause, Phase};
 
 use crate::code::Code;
-use crate::layout::Layout;
+use crate::layout::{Layout, Run};
 use crate::message::{Repr, Type};
 
 /// The phase and cause of a whole datagram.
@@ -88,8 +90,16 @@ impl Kind {
 
     /// Appends the spans of a datagram.
     pub(crate) fn cover(self, layout: &Layout, out: &mut Buffer) {
-        for (len, layer) in layout.runs() {
-            out.cover(len, layer, self.phase, self.cause);
+        for run in layout.runs() {
+            out.cover(run.len, run.layer, self.phase_of(run), self.cause);
+        }
+    }
+
+    /// The phase of a run of a datagram of this kind.
+    pub(crate) fn phase_of(self, run: Run) -> Phase {
+        match run.connects {
+            true => Phase::Connect,
+            false => self.phase,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! - [`server`]: the plugtest resources for any number of clients
 //! - [`stream`]: messages on a byte stream, such as TCP (RFC 8323)
 //! - [`oscore`]: contexts that protect messages end to end
+//! - [`edhoc`]: the handshake by which both ends agree on such a context
 //! - [`describe()`]: the layer, phase and cause of the bytes of a datagram
 #![no_std]
 extern crate alloc;
@@ -24,6 +25,7 @@ pub mod client;
 pub mod code;
 mod describe;
 mod duplicates;
+pub mod edhoc;
 mod layout;
 pub mod message;
 mod message_ids;

@@ -160,11 +160,16 @@ impl<E> Outbox<E> {
         })
     }
 
-    fn write(&mut self, layout: Layout, Kind { phase, cause }: Kind, out: &mut Buffer) {
-        for (len, layer) in layout.runs() {
-            let run = self.bytes.get(self.read..self.read + len).unwrap_or_default();
-            out.push(run, layer, phase, cause);
-            self.read += len;
+    fn write(&mut self, layout: Layout, kind: Kind, out: &mut Buffer) {
+        for run in layout.runs() {
+            let bytes = self.bytes.get(self.read..self.read + run.len);
+            out.push(
+                bytes.unwrap_or_default(),
+                run.layer,
+                kind.phase_of(run),
+                kind.cause,
+            );
+            self.read += run.len;
         }
     }
 }

@@ -47,6 +47,12 @@ impl TransmissionParameters {
         self.scaled(doublings(self.max_retransmit) - 1.0)
     }
 
+    /// MAX_TRANSMIT_WAIT: from the first transmission until the sender gives up; 93 s by default.
+    pub fn max_transmit_wait(&self) -> Duration {
+        // RFC 7252 section 4.8.2: ACK_TIMEOUT * (2^(MAX_RETRANSMIT + 1) - 1) * ACK_RANDOM_FACTOR.
+        self.scaled(doublings(self.max_retransmit + 1) - 1.0)
+    }
+
     /// MAX_RTT: twice the latency plus the processing delay; 202 s by default.
     pub(crate) fn max_rtt(&self) -> Duration {
         self.max_latency * 2 + self.processing_delay

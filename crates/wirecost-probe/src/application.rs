@@ -172,6 +172,7 @@ impl From<coap::Event> for ProbeEvent {
                 ProbeEvent::Refused(Refusal::new(RefusalKind::Other, format!("Abort {reason}")))
             }
             coap::Event::Faulted(fault) => Trouble::Foreign(fault.to_string()).into(),
+            coap::Event::NotAgreed(failure) => Trouble::Foreign(failure.to_string()).into(),
             coap::Event::Sent { .. } => ProbeEvent::Sent,
             // RFC 7252, section 5.2.2.
             coap::Event::Acknowledged { .. } => {

@@ -169,6 +169,10 @@ impl Options {
                 "TLS 1.2 has no 0-RTT (RFC 8446, section 2.3)",
             ),
             (
+                self.start.is_edhoc(),
+                "a server of another owner is not probed by EDHOC (RFC 9528), which compare and load have",
+            ),
+            (
                 self.start != Start::Cold && !has_tls,
                 "nothing can be resumed without TLS",
             ),

@@ -88,7 +88,7 @@ impl LoadOptions {
 
     /// The largest number of connects in a second; 0 for a stack without connects.
     fn connects_in_a_second(&self) -> f64 {
-        if !self.stack.has_connect() {
+        if !self.stack.has_connect(self.start) {
             return 0.0;
         }
         let devices = f64::from(self.clients.saturating_add(self.receivers()));

@@ -14,6 +14,28 @@ wirecost_proto::named! {
         Resumed => "resumed",
         /// Resumes, and sends application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
         ZeroRtt => "0rtt",
+        /// Agrees on a security context by EDHOC, each end by a reference to its credential (RFC 9528, RFC 9668).
+        Edhoc => "edhoc",
+        /// The same, each end by its whole credential.
+        EdhocByValue => "edhoc-by-value",
+    }
+}
+
+impl Start {
+    /// Whether it needs what an earlier connection has left.
+    pub const fn needs_earlier(self) -> bool {
+        match self {
+            Self::Resumed | Self::ZeroRtt => true,
+            Self::Cold | Self::Edhoc | Self::EdhocByValue => false,
+        }
+    }
+
+    /// Whether it is a handshake of EDHOC.
+    pub const fn is_edhoc(self) -> bool {
+        match self {
+            Self::Edhoc | Self::EdhocByValue => true,
+            Self::Cold | Self::Resumed | Self::ZeroRtt => false,
+        }
     }
 }
 
@@ -29,7 +51,7 @@ mod tests {
         let error = "warm".parse::<Start>().expect_err("no start");
         assert_eq!(
             error.to_string(),
-            "unknown value \"warm\", expected one of cold, resumed, 0rtt"
+            "unknown value \"warm\", expected one of cold, resumed, 0rtt, edhoc, edhoc-by-value"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The identity of a server, and the clients that it accepts.
 
-use wirecost_coap::oscore;
+use wirecost_coap::{edhoc, oscore};
 use wirecost_security::certificate::Identity;
 use wirecost_security::{dtls, tls};
 
@@ -84,6 +84,22 @@ impl Contexts {
             oscore::Context::lab(secret, oscore::Role::Server, device)
         });
         contexts.collect()
+    }
+}
+
+impl Contexts {
+    /// How the server agrees on further contexts with the devices of a run; `None` for other clients.
+    ///
+    /// # Errors
+    /// The secret gives no keys.
+    pub fn edhoc(&self) -> Result<Option<edhoc::ServerConfig>, edhoc::Failure> {
+        match self {
+            Self::Given(_) => Ok(None),
+            Self::Devices { secret, count } => {
+                let devices = u32::try_from(*count).unwrap_or(u32::MAX);
+                Ok(Some(edhoc::Lab::new(secret)?.server(devices)))
+            }
+        }
     }
 }
 

@@ -115,6 +115,10 @@ impl Stack {
         if start == Start::Cold {
             return None;
         }
+        if start.is_edhoc() {
+            let why = self.cannot_start_by_edhoc()?;
+            return Some(format!("{self} cannot start {start}: {why}"));
+        }
         if let Some(version) = self.channel.dtls_version() {
             let why = version.cannot_start(start)?;
             return Some(format!("{self} cannot start {start}: {why}"));
@@ -128,6 +132,17 @@ impl Stack {
             _ => format!("{self} has no handshake that could be resumed"),
         };
         Some(format!("{self} cannot start {start}: {why}"))
+    }
+
+    /// Why no handshake of EDHOC comes before its messages; `None` where one can.
+    const fn cannot_start_by_edhoc(self) -> Option<&'static str> {
+        match (self.channel, self.application) {
+            (Channel::Oscore, Application::CoapCon) => None,
+            (Channel::Oscore, _) => Some(
+                "the first request carries message_3 (RFC 9668), and the loss of a request that nothing answers is not seen",
+            ),
+            _ => Some("EDHOC agrees on a context of OSCORE (RFC 9528), and the stack has none"),
+        }
     }
 
     /// Why a path whose IP packets have at most `mtu` bytes cannot carry the stack; `None` where it can.
@@ -204,7 +219,7 @@ mod tests {
     #[test]
     fn a_start_that_a_stack_has_not_is_refused_with_the_reason() {
         for name in ["http3", "mqtt-qos1+tls1.3", "tcp+tls1.3"] {
-            for start in Start::ALL {
+            for start in Start::ALL.into_iter().filter(|start| !start.is_edhoc()) {
                 assert_eq!(stack(name).cannot_start(start), None, "{name} {start}");
             }
         }
@@ -217,7 +232,13 @@ mod tests {
             ("coap-con+dtls1.2-cid", Start::ZeroRtt, "DTLS 1.2 has no 0-RTT"),
             ("coap-con+oscore", Start::ZeroRtt, "no handshake"),
             ("udp", Start::Resumed, "no handshake"),
+            ("coap-con+dtls1.3", Start::Edhoc, "the stack has none"),
+            ("coap-con", Start::EdhocByValue, "the stack has none"),
+            ("coap-non+oscore", Start::Edhoc, "nothing answers"),
         ];
+        for start in [Start::Edhoc, Start::EdhocByValue] {
+            assert_eq!(stack("coap-con+oscore").cannot_start(start), None);
+        }
         for (name, start, reason) in refused {
             let why = stack(name).cannot_start(start).expect("refused");
             assert!(why.contains(reason), "{why}");

@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use wirecost_coap::oscore;
+use wirecost_coap::{edhoc, oscore};
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::HostIndex;
+use wirecost_proto::random::key_of;
 use wirecost_security::certificate::Identity;
 use wirecost_security::provider::Choice;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
@@ -219,6 +220,7 @@ struct Layers {
     /// Of TLS 1.3 and 1.2; those of CoAP follow.
     tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 4],
     dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 4],
+    edhoc: OnceLock<Result<edhoc::Lab, edhoc::Failure>>,
 }
 
 impl ClientChannels {
@@ -241,6 +243,7 @@ impl ClientChannels {
             offer,
             tls: Default::default(),
             dtls: Default::default(),
+            edhoc: OnceLock::new(),
         }))
     }
 
@@ -278,6 +281,25 @@ impl ClientChannels {
         };
         let config = self.0.dtls[index].get_or_init(|| self.0.offer.dtls(channel));
         config.clone().map(|config| config.with_start(start))
+    }
+
+    /// The side of a device in handshakes of EDHOC. Its ephemeral keys follow from the run's secret, its number and `rng`, which no
+    /// other client has.
+    pub(super) fn edhoc(
+        &self,
+        start: Start,
+        host: HostIndex,
+        rng: Rng,
+    ) -> Result<edhoc::Initiator, edhoc::Failure> {
+        let secret = &self.0.offer.oscore_secret;
+        let lab = self.0.edhoc.get_or_init(|| edhoc::Lab::new(secret)).as_ref();
+        let transfer = match start {
+            Start::EdhocByValue => edhoc::Transfer::ByValue,
+            Start::Cold | Start::Resumed | Start::ZeroRtt | Start::Edhoc => edhoc::Transfer::ByReference,
+        };
+        let own = rng.purpose(key_of("edhoc")).at(0);
+        let client = [host.to_be_bytes().as_slice(), &own.to_be_bytes()].concat();
+        Ok(lab.map_err(Clone::clone)?.initiator(transfer, &client))
     }
 
     /// The OSCORE context of a device, where the channel is OSCORE.

@@ -263,6 +263,9 @@ fn coap(stack: Stack, config: &ClientConfig, channels: &ClientChannels) -> Resul
     if stack.application == Application::CoapTcp {
         return Ok(coap.on_stream());
     }
+    if stack.channel == Channel::Oscore && config.start.is_edhoc() {
+        return Ok(coap.with_edhoc(channels.edhoc(config.start, config.host, config.rng)?));
+    }
     Ok(match channels.oscore(stack.channel, config.host) {
         Some(context) => coap.with_oscore(context?),
         None => coap,

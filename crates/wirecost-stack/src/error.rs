@@ -1,5 +1,6 @@
 //! Why a stack cannot do what it is asked to do.
 
+use wirecost_coap::edhoc;
 use wirecost_coap::option::OptionError;
 use wirecost_coap::oscore::ContextError;
 use wirecost_http::message::TemplateError;
@@ -60,6 +61,9 @@ pub enum StackError {
     /// The OSCORE secret cannot be used.
     #[error(transparent)]
     Oscore(#[from] ContextError),
+    /// EDHOC cannot be set up.
+    #[error(transparent)]
+    Edhoc(#[from] edhoc::Failure),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] tls::ConfigError),

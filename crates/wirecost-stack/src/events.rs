@@ -2,6 +2,7 @@
 
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
+use wirecost_coap::edhoc;
 use wirecost_http::client as http;
 use wirecost_http::resource::Page;
 use wirecost_mqtt::client as mqtt;
@@ -202,6 +203,8 @@ impl From<coap::Event> for Event {
             coap::Event::PeerClosed => Event::Closed,
             coap::Event::Aborted(reason) => Event::rejected(format!("Abort {reason}")),
             coap::Event::Faulted(fault) => Event::rejected(fault),
+            coap::Event::NotAgreed(failure @ edhoc::Failure::Unanswered) => Event::lost(failure),
+            coap::Event::NotAgreed(failure) => Event::rejected(failure),
             coap::Event::Closed | coap::Event::Acknowledged { .. } | coap::Event::Pong { .. } => Event::Other,
         }
     }

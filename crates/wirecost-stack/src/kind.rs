@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirecost_coap::parameters::TransmissionParameters;
 use wirecost_mqtt::sn;
 use wirecost_proto::bare::Transport;
+use wirecost_security::Start;
 use wirecost_store::Store;
 
 use super::Channel;
@@ -255,9 +256,9 @@ impl Stack {
         self.is_answered() || is_body
     }
 
-    /// Whether the client must connect before it may send.
-    pub const fn has_connect(self) -> bool {
-        let greets = matches!(self.application, Application::MqttSn(0..));
+    /// Whether the client must connect before it may send, where its connections have this start.
+    pub const fn has_connect(self, start: Start) -> bool {
+        let greets = matches!(self.application, Application::MqttSn(0..)) || start.is_edhoc();
         matches!(self.transport(), Transport::Stream) || greets || self.has_handshake()
     }
 
@@ -293,9 +294,12 @@ impl Stack {
     }
 
     /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
-    /// MQTT-SN repeats CONNECT and REGISTER.
-    pub fn connect_retry_time(self) -> Duration {
+    /// MQTT-SN repeats CONNECT and REGISTER, CoAP the request with message_1 of EDHOC.
+    pub fn connect_retry_time(self, start: Start) -> Duration {
         match self.application {
+            Application::CoapNon | Application::CoapCon if start.is_edhoc() => {
+                TransmissionParameters::default().max_transmit_wait()
+            }
             Application::MqttSn(0..) => sn::RETRY_TIME * (sn::RETRIES + 1) * 2,
             Application::Tcp
             | Application::Udp
@@ -409,7 +413,7 @@ mod tests {
         ] {
             let stack: Stack = name.parse().expect("a stack");
             assert_eq!(
-                (stack.has_connect(), stack.is_answered()),
+                (stack.has_connect(Start::Cold), stack.is_answered()),
                 (connects, answers),
                 "{name}"
             );

@@ -233,7 +233,10 @@ fn application(
                 ..config
             };
             let oscore = &channels.admission().oscore;
-            let config = config.with_oscore(oscore.all()?, oscore.is_required());
+            let config = coap::Config {
+                edhoc: oscore.edhoc()?,
+                ..config.with_oscore(oscore.all()?, oscore.is_required())
+            };
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {

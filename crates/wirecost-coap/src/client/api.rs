@@ -9,6 +9,7 @@ use wirecost_proto::{PeerText, ResetReason, Rng};
 
 use super::RequestTemplate;
 use crate::code::Code;
+use crate::edhoc::{self, Initiator};
 use crate::option::Options;
 use crate::oscore::{Context, ProtectError};
 use crate::parameters::TransmissionParameters;
@@ -43,6 +44,9 @@ pub struct Config {
     pub announces_size: bool,
     /// The security context for requests and responses (RFC 8613). Pings, empty ACKs and RSTs are never protected.
     pub oscore: Option<Context>,
+    /// The handshake that agrees on the security context of each flow (RFC 9528), in place of a given one. Requests wait until it is
+    /// over; the first one carries its last message (RFC 9668).
+    pub edhoc: Option<Arc<Initiator>>,
 }
 
 impl Config {
@@ -62,6 +66,7 @@ impl Config {
             max_body_bytes: 16 << 20,
             announces_size: false,
             oscore: None,
+            edhoc: None,
         }
     }
 
@@ -69,6 +74,14 @@ impl Config {
     pub fn on_stream(self) -> Self {
         Self {
             transport: Transport::Stream,
+            ..self
+        }
+    }
+
+    /// This configuration, with every request protected by a context that EDHOC agrees on.
+    pub fn with_edhoc(self, initiator: Initiator) -> Self {
+        Self {
+            edhoc: Some(Arc::new(initiator)),
             ..self
         }
     }
@@ -128,8 +141,10 @@ pub enum Cancellation {
 /// An event of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The flow is usable.
+    /// The flow is usable: where the client agrees on a context by EDHOC, after message_2.
     Opened,
+    /// The handshake of EDHOC failed. Nothing is sent on this flow.
+    NotAgreed(edhoc::Failure),
     /// An empty ACK arrived. The response follows, unless No-Response suppresses every class.
     Acknowledged {
         /// The caller's number.

@@ -34,6 +34,12 @@ impl Subject {
         }
     }
 
+    /// Whether it carries message_1 of EDHOC.
+    pub(super) fn is_handshake(&self) -> bool {
+        let transfer = self.transfer();
+        transfer.is_some_and(|transfer| transfer.purpose == Purpose::Handshake)
+    }
+
     /// Whether it fetches the rest of a large notification.
     pub(super) fn is_notification(&self) -> bool {
         let transfer = self.transfer();
@@ -115,6 +121,7 @@ impl Exchange {
     fn take_sent(&mut self) -> Option<u64> {
         match &mut self.subject {
             Subject::Ping => None,
+            Subject::Transfer(transfer) if transfer.purpose == Purpose::Handshake => None,
             Subject::Transfer(transfer) => transfer.take_sent().then_some(self.message),
         }
     }

@@ -19,6 +19,7 @@
 
 mod api;
 mod exchange;
+mod handshake;
 mod identity;
 mod observation;
 mod protection;
@@ -39,6 +40,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 
 pub use self::api::{Cancellation, Command, Config, Event, Failure, Ignored, Response, Stats};
 use self::exchange::{Exchange, State, Subject};
+use self::handshake::Handshake;
 use self::identity::Identity;
 use self::observation::Observation;
 use self::protection::Protection;
@@ -73,6 +75,7 @@ pub struct Client {
     scratch: Options,
     answer: Vec<u8>,
     protection: Option<Box<Protection>>,
+    handshake: Option<Box<Handshake>>,
     plaintext: Vec<u8>,
     /// Reusable memory for a datagram.
     spare: Vec<u8>,
@@ -116,6 +119,7 @@ impl Client {
             scratch: Options::new(),
             answer: Vec::new(),
             protection: config.oscore.clone().map(Protection::new).map(Box::new),
+            handshake: config.edhoc.as_ref().map(|_| Box::default()),
             plaintext: Vec::new(),
             spare: Vec::new(),
             stats: Counters::default(),
@@ -184,9 +188,17 @@ impl Client {
 
     /// Drops every exchange and reports each as failed.
     fn abandon(&mut self) {
-        let exchanges = self.exchanges.drain(..).map(|exchange| exchange.message);
-        let waiting = self.waiting.drain(..).map(|waiting| waiting.message);
-        for message in exchanges.chain(waiting) {
+        let exchanges = self.exchanges.drain(..);
+        let exchanges = exchanges.map(|exchange| (exchange.message, exchange.subject));
+        let waiting = self
+            .waiting
+            .drain(..)
+            .map(|waiting| (waiting.message, waiting.subject));
+        for (message, subject) in exchanges.chain(waiting) {
+            // The end of the flow is all that there is to say of an unfinished handshake.
+            if subject.is_handshake() {
+                continue;
+            }
             let failure = Failure::FlowEnded;
             self.outbox.event(Event::Failed { message, failure });
         }
@@ -218,6 +230,7 @@ impl Client {
     /// Whether the next waiting exchange may start.
     fn may_start(&self, now: Instant) -> bool {
         match self.is_stream() {
+            _ if self.waits_for_handshake() => false,
             true => self.may_start_on_stream(),
             false => self.outstanding(now) < self.config.parameters.nstart,
         }
@@ -289,8 +302,9 @@ impl Client {
 
     /// Ends an exchange without a response.
     fn fail(&mut self, at: usize, failure: Failure) {
-        let message = self.end(at).message;
-        self.outbox.event(Event::Failed { message, failure });
+        let exchange = self.end(at);
+        let message = exchange.message;
+        self.report(&exchange, Event::Failed { message, failure });
     }
 
     /// Sets the state of an exchange after its request was sent. Ends the exchange if no answer will arrive.
@@ -347,7 +361,10 @@ impl Endpoint for Client {
             Input::Opened { flow, .. } => {
                 self.flow = Some(flow);
                 self.begin_connection(flow);
-                self.outbox.event(Event::Opened);
+                match self.config.edhoc.is_some() {
+                    true => self.begin_handshake(),
+                    false => self.outbox.event(Event::Opened),
+                }
             }
             Input::Received { flow, bytes } if self.flow != Some(flow) => {
                 self.receive_after_close(flow, bytes)

@@ -21,6 +21,8 @@ const SEQUENCE_MASK: u64 = 0xff_ffff;
 pub(super) struct Protection {
     session: Session,
     requests: VecDeque<Protected>,
+    /// The message_3 of EDHOC, until an authentic response shows that the server has it (RFC 9668).
+    message_3: Option<Vec<u8>>,
 }
 
 /// A request that was sent protected.
@@ -51,12 +53,23 @@ impl Protection {
         Self {
             session: Session::new(context),
             requests: VecDeque::new(),
+            message_3: None,
+        }
+    }
+
+    /// Protects by a context that EDHOC has agreed on: the first request carries `message_3`.
+    pub(super) fn agreed(context: Context, message_3: Vec<u8>) -> Self {
+        Self {
+            message_3: Some(message_3),
+            ..Self::new(context)
         }
     }
 
     /// Appends `request` to `out`, protected.
     pub(super) fn protect(&mut self, request: &Repr<'_>, out: &mut Vec<u8>) -> Result<Layout, ProtectError> {
-        let (binding, layout) = self.session.protect_request(request, out)?;
+        let (binding, layout) = self
+            .session
+            .protect_request(request, self.message_3.as_deref(), out)?;
         self.requests.push_back(Protected {
             token: request.token,
             binding,
@@ -95,7 +108,10 @@ impl Protection {
                 .session
                 .open_response(request.binding, &option, response, plaintext)
             {
-                Ok(number) => return Ok(request.advance(number)),
+                Ok(number) => {
+                    self.message_3 = None;
+                    return Ok(request.advance(number));
+                }
                 Err(error) => refusal = error,
             }
         }

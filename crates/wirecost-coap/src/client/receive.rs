@@ -169,13 +169,16 @@ impl Client {
             outstanding_until: now,
         };
         let (message, transmissions) = (exchange.message, exchange.transmissions);
+        let is_handshake = exchange.subject.is_handshake();
         if exchange.suppresses_all() {
             self.end(at);
         }
-        self.outbox.event(Event::Acknowledged {
-            message,
-            transmissions,
-        });
+        if !is_handshake {
+            self.outbox.event(Event::Acknowledged {
+                message,
+                transmissions,
+            });
+        }
     }
 
     fn take_reset(&mut self, message_id: u16) {
@@ -186,8 +189,9 @@ impl Client {
         if self.last_ping == Some(message_id) {
             return self.take_pong(at);
         }
-        let message = self.end(at).message;
-        self.outbox.event(Event::Reset { message });
+        let exchange = self.end(at);
+        let message = exchange.message;
+        self.report(&exchange, Event::Reset { message });
     }
 
     pub(super) fn take_pong(&mut self, at: usize) {
@@ -280,10 +284,11 @@ impl Client {
     fn finish(&mut self, at: usize, response: &Repr<'_>, payload: Vec<u8>) {
         let exchange = self.end(at);
         let whole = whole(exchange.message, response, payload, exchange.transmissions);
-        self.outbox.event(match exchange.subject.is_notification() {
+        let event = match exchange.subject.is_notification() {
             true => Event::Notification(whole),
             false => Event::Response(whole),
-        });
+        };
+        self.report(&exchange, event);
     }
 
     pub(super) fn take_notification(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {

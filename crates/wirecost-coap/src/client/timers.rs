@@ -77,10 +77,11 @@ impl Client {
         let answered = matches!(exchange.state, State::AwaitResponse { .. });
         // RFC 7967: silence is what the request asked for.
         if !(answered && exchange.tolerates_silence()) {
-            self.outbox.event(Event::TimedOut {
+            let event = Event::TimedOut {
                 message,
                 transmissions,
-            });
+            };
+            self.report(&exchange, event);
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) enum Purpose {
     Deregister,
     /// Fetches the further blocks of a notification.
     Notification,
+    /// Carries message_1 of EDHOC.
+    Handshake,
 }
 
 /// The progress of a message from its first request to its whole response.
@@ -164,7 +166,7 @@ impl Transfer {
                 options.observe = match self.purpose {
                     Purpose::Register => Some(0),
                     Purpose::Deregister => Some(1),
-                    Purpose::Request | Purpose::Notification => None,
+                    Purpose::Request | Purpose::Notification | Purpose::Handshake => None,
                 };
                 (options, payload)
             }

@@ -2,6 +2,7 @@
 
 use super::option::OscoreOptionError;
 use crate::code::Code;
+use crate::edhoc;
 use crate::message::MessageError;
 use crate::option::OptionNumber;
 
@@ -50,6 +51,9 @@ pub enum Refusal {
         /// The option.
         number: OptionNumber,
     },
+    /// The message_3 of EDHOC in front of the ciphertext is missing or not accepted (RFC 9668 section 3.3.1).
+    #[error(transparent)]
+    Edhoc(#[from] edhoc::Failure),
     /// The message is not protected, but must be.
     #[error("message must have an OSCORE option, got none")]
     Unprotected,
@@ -62,7 +66,9 @@ impl Refusal {
             Self::Option(_) | Self::Missing { .. } | Self::OuterBlock { .. } => Code::BAD_OPTION,
             Self::ContextNotFound | Self::Replayed { .. } | Self::Unprotected => Code::UNAUTHORIZED,
             Self::Proxied { .. } => Code::PROXYING_NOT_SUPPORTED,
-            Self::DecryptionFailed | Self::Plaintext(_) | Self::InnerCode { .. } => Code::BAD_REQUEST,
+            Self::DecryptionFailed | Self::Plaintext(_) | Self::InnerCode { .. } | Self::Edhoc(_) => {
+                Code::BAD_REQUEST
+            }
         }
     }
 
@@ -76,6 +82,7 @@ impl Refusal {
             Self::Plaintext(_) | Self::InnerCode { .. } => "Plaintext is no message",
             Self::Proxied { .. } => "No proxy",
             Self::OuterBlock { .. } => "Outer block-wise transfer is not supported",
+            Self::Edhoc(_) => "EDHOC failed",
             Self::Unprotected => "OSCORE is required",
         }
     }

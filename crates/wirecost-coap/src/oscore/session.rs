@@ -13,6 +13,7 @@ use super::option::OscoreOption;
 use super::rederivation::{Opening, R2_BYTES, Rederivation, joined};
 use super::{ProtectError, Refusal, ReplayWindow};
 use crate::code::Code;
+use crate::edhoc;
 use crate::layout::{Layout, TAG_BYTES, bytes};
 use crate::message::{HEADER_BYTES, PAYLOAD_MARKER, Repr, split_options};
 use crate::option::{OptionNumber, OptionValue, push_option, push_option_header};
@@ -59,6 +60,8 @@ struct Seal<'a> {
     nonce: [u8; NONCE_BYTES],
     aad: Aad,
     is_response: bool,
+    /// The message_3 of EDHOC that the request carries (RFC 9668).
+    message_3: Option<&'a [u8]>,
 }
 
 impl Session {
@@ -83,10 +86,11 @@ impl Session {
         option.kid == Some(self.peer()) && (context.is_none() || context == self.context.id_context())
     }
 
-    /// Appends `request` to `out`, protected (RFC 8613 section 8.1).
+    /// Appends `request` to `out`, protected (RFC 8613 section 8.1), behind a message_3 of EDHOC if there is one (RFC 9668 section 3.2).
     pub(crate) fn protect_request(
         &mut self,
         request: &Repr<'_>,
+        message_3: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<(Binding, Layout), ProtectError> {
         check_protectable(request)?;
@@ -107,6 +111,7 @@ impl Session {
             nonce: self.context.nonce(&kid, partial_iv),
             aad: Aad::new(&kid, partial_iv),
             is_response: false,
+            message_3,
         };
         let layout = seal.write(self.context.sender(), request, out)?;
         Ok((Binding { kid, partial_iv }, layout))
@@ -320,6 +325,7 @@ impl<'a> Seal<'a> {
             nonce,
             aad: Aad::new(&binding.kid, binding.partial_iv),
             is_response: true,
+            message_3: None,
         }
     }
 
@@ -338,8 +344,23 @@ impl<'a> Seal<'a> {
         push_option_header(out, &mut last, OptionNumber::OSCORE, self.option.emitted_len());
         self.option.emit(out);
         let option = run(out);
-        self.write_outer(message, &mut last, |number| number > OptionNumber::OSCORE, out);
-        out.push(PAYLOAD_MARKER);
+        let mut later = 0;
+        match self.message_3 {
+            Some(message_3) => {
+                let between = |number| number > OptionNumber::OSCORE && number < OptionNumber::EDHOC;
+                self.write_outer(message, &mut last, between, out);
+                push_option(out, &mut last, OptionNumber::EDHOC, &[]);
+                self.write_outer(message, &mut last, |number| number > OptionNumber::EDHOC, out);
+                out.push(PAYLOAD_MARKER);
+                later = run(out);
+                out.extend_from_slice(message_3);
+            }
+            None => {
+                self.write_outer(message, &mut last, |number| number > OptionNumber::OSCORE, out);
+                out.push(PAYLOAD_MARKER);
+            }
+        }
+        let edhoc = self.message_3.map_or(0, |_| run(out));
         let plaintext = out.len();
         self.write_plaintext(message, out);
         let inner = run(out) - message.payload.len();
@@ -347,6 +368,8 @@ impl<'a> Seal<'a> {
         Ok(Layout {
             head: bytes(head),
             option: bytes(option),
+            later: bytes(later),
+            edhoc: bytes(edhoc),
             inner: bytes(inner),
             payload: bytes(message.payload.len()),
             tag: bytes(run(out)),
@@ -419,11 +442,22 @@ impl Layout {
         let range = message.options.range_of(OptionNumber::OSCORE)?;
         let head = HEADER_BYTES + message.token.bytes().len() + range.start;
         let option = range.len();
-        let tag = message.payload.len().min(TAG_BYTES);
+        let message_3 = edhoc::message_3_of(message);
+        let ciphertext = message_3.map_or(message.payload.len(), |(_, rest)| rest.len());
+        let tag = ciphertext.min(TAG_BYTES);
+        let edhoc = message_3.map_or(0, |(message_3, _)| message_3.len());
+        let before = len.saturating_sub(message.payload.len());
+        let later = if edhoc == 0 {
+            0
+        } else {
+            before.saturating_sub(head + option)
+        };
         Some(Self {
             head: bytes(head),
             option: bytes(option),
-            inner: bytes(len.saturating_sub(head + option + tag)),
+            later: bytes(later),
+            edhoc: bytes(edhoc),
+            inner: bytes(len.saturating_sub(head + option + later + edhoc + tag)),
             payload: 0,
             tag: bytes(tag),
         })

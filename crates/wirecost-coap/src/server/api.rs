@@ -8,6 +8,7 @@ use wirecost_proto::{FlowId, Front, Rng};
 
 use crate::code::Method;
 use crate::duplicates::MAXIMUM_HELD;
+use crate::edhoc::ServerConfig;
 use crate::oscore::Context;
 use crate::parameters::TransmissionParameters;
 use crate::stream::MAX_MESSAGE_BYTES;
@@ -43,6 +44,8 @@ pub struct Config {
     pub oscore: Vec<Context>,
     /// Whether the server refuses unprotected requests with 4.01.
     pub requires_oscore: bool,
+    /// How the server agrees on further contexts by EDHOC (RFC 9528); `None` if it does not.
+    pub edhoc: Option<ServerConfig>,
 }
 
 impl Config {
@@ -63,6 +66,7 @@ impl Config {
             observe_interval: Duration::from_secs(5),
             oscore: Vec::new(),
             requires_oscore: false,
+            edhoc: None,
         }
     }
 

@@ -9,11 +9,13 @@
 //!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2); a request 1 of a key rederivation
 //!    (appendix B.2) may only read, because it may be a replay
 //! 5. on a stream (RFC 8323) a request has no type: its response is sent once, a notification too
-//! 6. a response that No-Response suppresses is left out; a CON request gets an empty ACK anyway
+//! 6. message_1 of EDHOC (RFC 9528) is answered with message_2; message_3 arrives with the first protected request (RFC 9668)
+//! 7. a response that No-Response suppresses is left out; a CON request gets an empty ACK anyway
 
 mod api;
 mod assembly;
 mod definition;
+mod handshake;
 mod kept;
 mod links;
 mod observe;
@@ -92,7 +94,7 @@ impl Server {
             outbox: Outbox::new(),
             scratch: Options::new(),
             datagram: Vec::new(),
-            sessions: Sessions::new(&config.oscore, config.rng.purpose(2)),
+            sessions: Sessions::new(&config.oscore, config.edhoc.clone(), config.rng.purpose(2)),
             plaintext: Vec::new(),
             stats: Stats::default(),
             config,

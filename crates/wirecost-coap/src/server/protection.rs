@@ -7,9 +7,11 @@ use wirecost_proto::{FlowId, Rng};
 
 use super::Server;
 use super::definition::Access;
+use super::handshake::Agreed;
 use super::resource::route;
 use super::respond::Exchange;
 use crate::describe::Kind;
+use crate::edhoc::{self, ServerConfig};
 use crate::layout::Layout;
 use crate::message::Repr;
 use crate::option::{OptionNumber, OptionsView};
@@ -19,10 +21,13 @@ use crate::oscore::{
     inner_message,
 };
 
-/// The sessions of all clients, ordered by client id.
+/// The sessions of all clients.
 #[derive(Debug)]
 pub(super) struct Sessions {
+    /// Those of given contexts, ordered by client id.
     list: Vec<Session>,
+    /// Those of contexts that EDHOC has agreed on.
+    agreed: Agreed,
     /// Makes rederived contexts unique (RFC 8613 appendix B.2).
     rng: Rng,
 }
@@ -51,10 +56,28 @@ pub(super) struct Incoming<'a> {
 }
 
 impl Sessions {
-    pub(super) fn new(contexts: &[Context], rng: Rng) -> Self {
+    pub(super) fn new(contexts: &[Context], edhoc: Option<ServerConfig>, rng: Rng) -> Self {
         let mut list: Vec<_> = contexts.iter().cloned().map(Session::new).collect();
         list.sort_by(|one, other| one.peer().cmp(other.peer()));
-        Self { list, rng }
+        let agreed = Agreed::new(edhoc, list.len());
+        Self { list, agreed, rng }
+    }
+
+    /// Whether there is or can be a context.
+    fn can_open(&self) -> bool {
+        !self.list.is_empty() || self.agreed.is_possible()
+    }
+
+    fn get_mut(&mut self, at: usize) -> Option<&mut Session> {
+        match self.list.get_mut(at) {
+            Some(session) => Some(session),
+            None => self.agreed.get_mut(at),
+        }
+    }
+
+    /// Takes message_1 of EDHOC: returns message_2.
+    pub(super) fn take_message_1(&mut self, message_1: &[u8]) -> Result<Vec<u8>, edhoc::Failure> {
+        self.agreed.take_message_1(message_1)
     }
 
     /// The session of a request with this option (RFC 8613 section 8.2, step 2).
@@ -64,8 +87,9 @@ impl Sessions {
         let candidates = self.list.get(candidates).unwrap_or_default();
         let named = candidates.iter().position(|session| session.is_named_by(option));
         let owner = || candidates.iter().position(|session| session.owns(option));
-        let at = named.or_else(owner).ok_or(Refusal::ContextNotFound)?;
-        Ok(first + at)
+        let given = named.or_else(owner).map(|at| first + at);
+        let found = given.or_else(|| self.agreed.find(option));
+        found.ok_or(Refusal::ContextNotFound)
     }
 
     /// The sessions of the clients with the kid of the request.
@@ -117,11 +141,12 @@ impl Sessions {
         refuse_outer(request)?;
         let value = request.options.first(OptionNumber::OSCORE);
         let option = OscoreOption::parse(value.map_or(&[], |option| option.value))?;
+        let request = &self.agreed.without_message_3(&option, request, known)?;
         let at = match self.find(&option) {
             Err(Refusal::ContextNotFound) => return self.rederive((&option, request), known, plaintext),
             found => found?,
         };
-        let session = self.list.get_mut(at).ok_or(Refusal::ContextNotFound)?;
+        let session = self.get_mut(at).ok_or(Refusal::ContextNotFound)?;
         if !known {
             session.check_fresh(&option)?;
         }
@@ -143,7 +168,7 @@ impl Sessions {
         response: &Repr<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Layout, ProtectError> {
-        match self.list.get_mut(protected.session) {
+        match self.get_mut(protected.session) {
             Some(session) if protected.may_be_old() => {
                 session.protect_first_response(protected.binding, response, out)
             }
@@ -189,7 +214,7 @@ impl Server {
             return Err(Refusal::Unprotected);
         }
         // Without contexts, the OSCORE option is an unsupported critical option (RFC 7252 section 5.4.1).
-        let Some(visible) = visible.filter(|_| !self.sessions.list.is_empty()) else {
+        let Some(visible) = visible.filter(|_| self.sessions.can_open()) else {
             return Ok(Incoming {
                 repr: outer,
                 layout: visible.unwrap_or(Layout::from_repr(&outer, len)),
@@ -206,6 +231,9 @@ impl Server {
     }
 
     pub(super) fn must_be_protected(&self, request: &Repr<'_>) -> bool {
+        if self.takes_edhoc(request) {
+            return false;
+        }
         let resource = route(&self.tree, request.options).and_then(|at| self.tree.get(at));
         match resource.map(|resource| resource.definition.access) {
             Some(Access::Protected) => true,
@@ -225,6 +253,9 @@ impl Server {
         let exchange = Exchange::new(flow, outer, None);
         if self.suppress(&exchange, refusal.code()) {
             return;
+        }
+        if let Refusal::Edhoc(failure) = refusal {
+            return self.send_edhoc(&exchange, refusal.code(), &failure.message());
         }
         let response = Repr {
             kind: exchange.response_kind(),

@@ -153,6 +153,9 @@ impl Server {
             self.stats.ignored += 1;
             return;
         }
+        if protected.is_none() && self.takes_edhoc(repr) {
+            return self.take_edhoc(&exchange, repr);
+        }
         let (resource, method) = match self.admit(repr) {
             Ok(admitted) => admitted,
             Err(code) => return self.respond_code(&exchange, code, None),

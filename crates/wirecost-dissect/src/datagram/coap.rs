@@ -1,5 +1,6 @@
 //! CoAP: describes each datagram on its own and recognizes repetitions (RFC 7252 section 4.2).
 
+use wirecost_coap::edhoc::message_name;
 use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{BothWays, Buffer, Cause, Direction, Layer, Phase, Span};
@@ -23,6 +24,7 @@ pub(crate) struct Coap {
     pings: BothWays<Option<u16>>,
     spans: Buffer,
     has_oscore: bool,
+    has_edhoc: bool,
 }
 
 impl Default for Coap {
@@ -33,16 +35,18 @@ impl Default for Coap {
             pings: BothWays::default(),
             spans: Buffer::new(),
             has_oscore: false,
+            has_edhoc: false,
         }
     }
 }
 
 impl Coap {
     pub(crate) const fn label(&self) -> &'static str {
-        if self.has_oscore {
-            "CoAP with OSCORE"
-        } else {
-            "CoAP"
+        match (self.has_oscore, self.has_edhoc) {
+            (true, true) => "CoAP with EDHOC and OSCORE",
+            (true, false) => "CoAP with OSCORE",
+            (false, true) => "CoAP with EDHOC",
+            (false, false) => "CoAP",
         }
     }
 
@@ -67,7 +71,11 @@ impl Coap {
         // RFC 8613 section 4.2: OSCORE encrypts the payload. The tag at its end is security.
         let is_closed = repr.options.first(OptionNumber::OSCORE).is_some();
         self.has_oscore |= is_closed;
-        let payload_start = bytes.len() - repr.payload.len();
+        let edhoc = message_name(&repr);
+        self.has_edhoc |= edhoc.is_some();
+        // A message_3 of EDHOC stands before the ciphertext (RFC 9668 section 3.2).
+        let before = edhoc.filter(|_| is_closed).map_or(0, |(_, length)| length);
+        let payload_start = bytes.len() - repr.payload.len() + before;
         let mut at = 0;
         for span in self.spans.spans() {
             let mut span = *span;
@@ -140,6 +148,34 @@ pub(super) fn sender(bytes: &[u8]) -> Option<Sender> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 9668, section 3.2: message_3 of 19 B is seen, of the 12 B behind it the tag.
+    #[test]
+    fn a_third_message_of_edhoc_before_the_ciphertext_is_known() {
+        let message_3 = [&[0x52][..], &[9; 18]].concat();
+        let datagram = [&[0x40, 2, 0, 1, 0x90, 0xc0, 0xff][..], &message_3, &[7; 12]].concat();
+        let (mut coap, mut out) = (Coap::default(), SpanList::default());
+        coap.describe(Direction::Up, &datagram, &mut out);
+        assert_eq!(coap.label(), "CoAP with EDHOC and OSCORE");
+        let of = |piece: &Piece| {
+            (
+                piece.span.len,
+                piece.span.phase.name(),
+                piece.span.layer.name(),
+                piece.known,
+            )
+        };
+        let pieces: Vec<_> = out.pieces().iter().map(of).filter(|piece| piece.0 > 0).collect();
+        let expected = [
+            (4, "message", "application", true),
+            (1, "message", "security", true),
+            (2, "message", "application", true),
+            (19, "connect", "security", true),
+            (4, "message", "application", false),
+            (8, "message", "security", true),
+        ];
+        assert_eq!(pieces, expected);
+    }
 
     #[test]
     fn the_ciphertext_of_oscore_is_left_out() {

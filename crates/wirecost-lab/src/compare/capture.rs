@@ -124,6 +124,8 @@ pub(super) fn describe(
                 Start::Cold => "",
                 Start::Resumed => " resumed",
                 Start::ZeroRtt => " 0rtt",
+                Start::Edhoc => " edhoc",
+                Start::EdhocByValue => " edhoc-by-value",
             };
             write!(
                 comment,

@@ -160,7 +160,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
             // Over a real path nothing is emulated that could be achieved.
             ..link_of(link, (measured && !planned.sees_one_end).then_some(achieved))
         },
-        connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
+        connect: (measured && planned.stack.has_connect(planned.start))
+            .then(|| connect_section(devices, enough)),
         // Round trips are exact and common to all devices only without losses (rule 3 of ARCHITECTURE.md).
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         first_message_time_ns: first_message_time(devices, enough),
@@ -200,7 +201,11 @@ pub fn times(planned: &PlannedCell, devices: &[&DeviceMeasurement], timeout: Dur
     CellTimes {
         response: histogram(durations(planned, devices, timeout, |mark| mark.intended)),
         service: histogram(durations(planned, devices, timeout, |mark| mark.actual)),
-        connect: planned.stack.has_connect().then(connects).and_then(histogram),
+        connect: planned
+            .stack
+            .has_connect(planned.start)
+            .then(connects)
+            .and_then(histogram),
         delay: histogram(delays(devices)),
     }
 }
@@ -356,7 +361,7 @@ pub fn row(index: usize, planned: &PlannedCell, device: &DeviceMeasurement, time
             .connect_started
             .zip(notes.ready)
             // A stack without a connect is ready at once; zero would look like a fast connect.
-            .filter(|_| planned.stack.has_connect())
+            .filter(|_| planned.stack.has_connect(planned.start))
             .map(|((intended, _), ready)| nanos_between(intended, ready)),
         response_time_ns: since(|mark| mark.intended),
         service_time_ns: since(|mark| mark.actual),

@@ -29,7 +29,7 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         // A slow link alone must not look like a server that does not answer: four round trips are the most of a handshake.
         connect_timeout: CONNECT_TIMEOUT
             + options.links[cell.link].rtt() * 4
-            + cell.stack.connect_retry_time(),
+            + cell.stack.connect_retry_time(cell.start),
         messages: cell.schedule.messages,
         interval: cell.schedule.interval,
         answered: cell.stack.awaits_answer(cell.payload.len()),

@@ -112,7 +112,7 @@ impl Sampler {
             notes: Notes::default(),
             broken: false,
             closing: false,
-            before_ticket: timing.start != Start::Cold,
+            before_ticket: timing.start.needs_earlier(),
             is_ahead: false,
             unanswered: VecDeque::new(),
         }
@@ -126,7 +126,7 @@ impl Sampler {
     /// Whether `at` is before the measured connect, in the connection that got the ticket.
     pub fn is_before_connect(&self, at: Instant) -> bool {
         let started = self.notes.connect_started.map(|(_, started)| started);
-        self.timing.start != Start::Cold && started.is_none_or(|started| at < started)
+        self.timing.start.needs_earlier() && started.is_none_or(|started| at < started)
     }
 
     /// Whether the measured connection did not start as configured, which may become known while its first message is

@@ -180,7 +180,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         resource: options.resource.replace('%', "%%"),
         keep_alive: options.keep_alive_of(&planned.schedule),
         timeout: options.timeout,
-        connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4 + planned.stack.connect_retry_time(),
+        connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4 + planned.stack.connect_retry_time(planned.start),
         ipv6: options.ipv6,
         link: Some(link),
         // From the cell, not from its place in the plan: other cells must not change its bytes.

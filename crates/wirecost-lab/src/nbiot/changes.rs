@@ -3,6 +3,7 @@
 use wirecost_nbiot::Config;
 use wirecost_nbiot::config::{Flow, HeaderCompression, IdleMode, PdnType, ReleaseAssistance};
 use wirecost_scenario::options::what_if::WhatIf;
+use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 /// The network with this change, as the devices of `stack` meet it.
@@ -39,7 +40,7 @@ pub fn applied(change: WhatIf, config: &Config, stack: Stack) -> Config {
 /// What the signalling message with a device's data says of traffic to come (TS 24.301, release assistance indication): a device
 /// knows whether one answer follows its only packet. With a handshake before the report it says nothing.
 const fn announced_by(stack: Stack) -> ReleaseAssistance {
-    match (stack.has_connect(), stack.is_answered()) {
+    match (stack.has_connect(Start::Cold), stack.is_answered()) {
         (false, false) => ReleaseAssistance::NoFurtherData,
         (false, true) => ReleaseAssistance::OneDownlink,
         (true, _) => ReleaseAssistance::None,

@@ -59,6 +59,12 @@ impl Variant {
                 before: Before::Ticket,
                 ..variant
             },
+            Start::Edhoc | Start::EdhocByValue => {
+                return Err(format!(
+                    "a cell of NB-IoT has no handshake of EDHOC yet, so that {} cannot start {}",
+                    variant.stack, variant.start
+                ));
+            }
         })
     }
 

@@ -27,7 +27,7 @@ impl Coordinator<'_> {
         if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
             return;
         }
-        let takes_exchange = self.options.stack.has_connect();
+        let takes_exchange = self.options.stack.has_connect(self.options.start);
         let intervals = self.counted.in_phase(index);
         let found = match connects {
             true => unconnected(intervals),

@@ -367,7 +367,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             Event::MaySend => self.part.connections.let_ahead(device),
             Event::Ready { .. } => self.came_up(device, now),
             Event::Established { start } => match start {
-                Start::Cold => {}
+                Start::Cold | Start::Edhoc | Start::EdhocByValue => {}
                 Start::Resumed => self.connect(device, now).resumed += 1,
                 Start::ZeroRtt => self.connect(device, now).early += 1,
             },

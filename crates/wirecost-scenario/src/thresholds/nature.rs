@@ -269,7 +269,7 @@ pub(super) fn unavailable_in_phase(metric: Metric, load: &LoadOptions, index: us
                 .and(no_deliveries(load, index))
                 .or(unless(is_at_rate, CLOSED_LOOP))
         }
-        Needs::Connects => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
+        Needs::Connects => no_connects(phase).or(unless(load.stack.has_connect(load.start), OTHER_PHASE)),
         Needs::Sockets => no_connects(phase),
         Needs::Reconnects => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
         Needs::Arrivals => no_arrivals(load, index),

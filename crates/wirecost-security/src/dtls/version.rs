@@ -8,6 +8,9 @@ pub const NO_RESUMPTION: &str = "dimpl 0.9, which does DTLS with certificates, h
 /// Why DTLS 1.2 has no early data.
 pub const NO_EARLY_DATA: &str = "DTLS 1.2 has no 0-RTT (RFC 9147, section 5.6)";
 
+/// Why it has no handshake of EDHOC.
+const NO_EDHOC: &str = "EDHOC agrees on a context of OSCORE (RFC 9528), and DTLS has a handshake of its own";
+
 /// A version of DTLS and its kind of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
@@ -41,6 +44,7 @@ impl Version {
         match (start, self) {
             (Start::Cold, _) | (Start::Resumed, Self::Dtls12Psk | Self::Dtls12Cid) => None,
             (Start::ZeroRtt, Self::Dtls12 | Self::Dtls12Psk | Self::Dtls12Cid) => Some(NO_EARLY_DATA),
+            (Start::Edhoc | Start::EdhocByValue, _) => Some(NO_EDHOC),
             (Start::Resumed | Start::ZeroRtt, _) => Some(NO_RESUMPTION),
         }
     }

@@ -1,5 +1,6 @@
 //! Names datagrams: messages of MQTT-SN and CoAP, records of DTLS, packets of QUIC.
 
+use wirecost_coap::edhoc;
 use wirecost_coap::message::{Repr, View};
 use wirecost_coap::option::OptionNumber;
 use wirecost_http::http3::quic::packet::{self, Packet, Type};
@@ -37,19 +38,22 @@ fn mqtt_sn(bytes: &[u8]) -> Option<String> {
     Some(message.kind().name().to_owned())
 }
 
-/// Type and code. A message with OSCORE has its outer code (RFC 8613 section 4.2).
+/// Type and code, and the message of EDHOC in it. A message with OSCORE has its outer code (RFC 8613 section 4.2).
 fn coap(bytes: &[u8]) -> Option<String> {
     let view = View::new(bytes);
     let (kind, code) = (view.kind()?, view.code()?);
     let name = code.name().filter(|_| code.is_request());
     let name = name.map_or(code.to_string(), str::to_owned);
+    let message = Repr::parse(bytes).ok();
     let is_protected = |message: &Repr<'_>| message.options.first(OptionNumber::OSCORE).is_some();
-    let oscore = if Repr::parse(bytes).as_ref().is_ok_and(is_protected) {
+    let oscore = if message.as_ref().is_some_and(is_protected) {
         " OSCORE"
     } else {
         ""
     };
-    Some(format!("{} {name}{oscore}", kind.name()))
+    let edhoc = message.as_ref().and_then(edhoc::message_name);
+    let edhoc = edhoc.map_or(String::new(), |(name, bytes)| format!(" {name} {bytes} B"));
+    Some(format!("{} {name}{oscore}{edhoc}", kind.name()))
 }
 
 fn records(content: &Content<'_>) -> String {

@@ -52,7 +52,7 @@ fn options(list: &[(OptionNumber, &[u8])]) -> Options {
 fn protected(session: &mut Session, request: &Repr<'_>) -> (Binding, Vec<u8>) {
     let mut out = Vec::new();
     let (binding, layout) = session
-        .protect_request(request, &mut out)
+        .protect_request(request, None, &mut out)
         .expect("a number is left");
     assert_eq!(layout.len(), out.len());
     (binding, out)
@@ -191,7 +191,7 @@ fn a_key_is_not_used_after_its_last_number() {
     assert_eq!(binding.partial_iv, PartialIv::MAX);
     assert!(open(&sessions().1, &datagram).is_ok());
     let mut out = Vec::new();
-    let exhausted = client.protect_request(&request, &mut out);
+    let exhausted = client.protect_request(&request, None, &mut out);
     assert_eq!(exhausted, Err(ProtectError::SequenceExhausted));
 }
 
@@ -199,7 +199,7 @@ fn a_key_is_not_used_after_its_last_number() {
 fn a_message_whose_options_reveal_the_path_is_not_sent() {
     let options = options(&[(OptionNumber::PROXY_URI, b"coap://host/secret")]);
     let request = message(Code::GET, &options, b"");
-    let result = sessions().0.protect_request(&request, &mut Vec::new());
+    let result = sessions().0.protect_request(&request, None, &mut Vec::new());
     assert_eq!(result, Err(ProtectError::ProxyUri));
 }
 

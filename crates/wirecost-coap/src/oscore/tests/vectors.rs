@@ -132,7 +132,7 @@ fn c4_to_c6_requests_are_protected_and_opened() {
         let request = Repr::parse(&plain).expect("a message");
         let mut out = Vec::new();
         let (binding, layout) = client
-            .protect_request(&request, &mut out)
+            .protect_request(&request, None, &mut out)
             .expect("a number is left");
         assert_eq!(out, protected);
         assert_eq!(layout.len(), protected.len());

@@ -102,7 +102,7 @@ impl Account {
             cell: index,
             answered: cell.stack.is_answered(),
             sees_one_end: cell.sees_one_end,
-            has_connect: cell.stack.has_connect(),
+            has_connect: cell.stack.has_connect(cell.start),
             is_sealed: cell.stack.is_sealed(),
             payload_bytes: cell.payload.len() as u64,
             measurement,

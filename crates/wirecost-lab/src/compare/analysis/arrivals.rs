@@ -7,7 +7,6 @@ use wirecost_cost::{DatagramId, Ports};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::log::DirectionLog;
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
-use wirecost_security::Start;
 
 use super::account::Account;
 use crate::compare::sampler::Mark;
@@ -19,7 +18,7 @@ impl Account {
         let mark = &marks[index];
         let report = &self.measurement.report;
         // The connection for a ticket is before the measured ones.
-        let before = usize::from(report.script.timing().start != Start::Cold);
+        let before = usize::from(report.script.timing().start.needs_earlier());
         let (_, log) = report.logs.get(before + mark.connection)?;
         let (ports, ids) = self.datagram_ids.get(before + mark.connection)?;
         let start = mark.transmitted_before;

@@ -56,7 +56,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     cell.link.achieved = Some(achieved(&[], link, &played.counters));
     cell.warnings = warnings(&counted, played);
     cell.valid = cell.warnings.iter().all(|warning| !warning.invalidates);
-    cell.connect = planned.stack.has_connect().then(|| {
+    cell.connect = planned.stack.has_connect(planned.start).then(|| {
         let figures = Figures {
             response_kind: "to_reply",
             response_time: connects.and_then(Times::of_histogram),
@@ -79,7 +79,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     let times = CellTimes {
         response: some(counted.response_time.as_ref()),
         service: some(counted.service_time.as_ref()),
-        connect: some(connects.filter(|_| planned.stack.has_connect())),
+        connect: some(connects.filter(|_| planned.stack.has_connect(planned.start))),
         delay: some(Some(&played.delays.up)),
     };
     (cell, times)

@@ -163,7 +163,7 @@ fn requests(offer: Offer, connect: Phase, options: &LoadOptions) -> Vec<Phase> {
 
 fn handshakes(offer: Offer, connect: Phase, start: Start) -> Vec<Phase> {
     let handshakes = Phase::Handshakes { offer, start };
-    if start == Start::Cold {
+    if !start.needs_earlier() {
         return vec![handshakes];
     }
     let hold = Phase::Hold {

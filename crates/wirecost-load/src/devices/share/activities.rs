@@ -88,7 +88,7 @@ impl Share {
         // The answer to CONNECT or open follows the ticket.
         let is_answered = stack.has_login();
         let linger = match start {
-            Start::Cold => Duration::ZERO,
+            start if !start.needs_earlier() => Duration::ZERO,
             _ if is_answered => Duration::ZERO,
             _ => TICKET_WAIT,
         };

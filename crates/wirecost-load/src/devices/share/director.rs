@@ -35,7 +35,7 @@ impl Share {
             answered: options.is_answered(),
             timeout: options.timeout,
             session: options.session_expiry.is_some(),
-            connects: options.stack.has_connect(),
+            connects: options.stack.has_connect(options.start),
         };
         let rng = self.rng("back-off").host(u64::from(self.number));
         let pool = self.pool(origin)?;

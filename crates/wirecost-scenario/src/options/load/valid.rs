@@ -269,7 +269,7 @@ impl LoadOptions {
                     .to_owned(),
             );
         }
-        (!self.stack.has_connect())
+        (!self.stack.has_connect(self.start))
             .then(|| self.has_no("connections: nothing is exchanged before its messages"))
     }
 
@@ -308,7 +308,7 @@ impl LoadOptions {
     fn connects_once(&self) -> Option<String> {
         let again = |phase: &Phase| matches!(phase, Phase::Handshakes { .. } | Phase::Reconnect { .. });
         let is_in_vain =
-            self.start != Start::Cold && self.connection.is_kept() && !self.phases.iter().any(again);
+            self.start.needs_earlier() && self.connection.is_kept() && !self.phases.iter().any(again);
         is_in_vain.then(|| {
             format!(
                 "each device connects once, and {} needs an earlier connection: let devices connect again, by handshakes \
@@ -457,7 +457,7 @@ impl LoadOptions {
         let stack = self.stack;
         let nothing_to_connect = || {
             let what = "connections: nothing is exchanged before its messages";
-            (!stack.has_connect()).then(|| self.has_no(what))
+            (!stack.has_connect(self.start)).then(|| self.has_no(what))
         };
         match phase {
             Phase::Publish(offer) => offer.is_idle(self.clients),

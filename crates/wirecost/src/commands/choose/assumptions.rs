@@ -1,7 +1,6 @@
 //! What the figures and their order rest on, named beside them.
 
 use wirecost_scenario::certificates::profile;
-use wirecost_security::Start;
 
 use super::Inputs;
 use super::rows::Row;
@@ -79,7 +78,7 @@ fn certificates(inputs: &Inputs<'_>) -> Option<String> {
 }
 
 fn tickets(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
-    let resumes = rows.iter().any(|row| row.way.start != Start::Cold);
+    let resumes = rows.iter().any(|row| row.way.start.needs_earlier());
     resumes.then(|| {
         format!(
             "resumed and 0rtt starts: the server takes a ticket for {} or longer; --start cold leaves them out",

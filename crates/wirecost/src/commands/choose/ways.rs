@@ -100,7 +100,8 @@ pub fn add(arguments: &ChooseArguments, options: Options) -> Result<Options, Fai
         keep_alive: *first,
         schedules,
         starts: match arguments.start.as_slice() {
-            [] => Start::ALL.to_vec(),
+            // A handshake of EDHOC is asked for by its name: without one, a context of OSCORE is there from the beginning.
+            [] => Start::ALL.into_iter().filter(|start| !start.is_edhoc()).collect(),
             given => given.to_vec(),
         },
         sending: Sending {
@@ -225,7 +226,12 @@ pub fn legend(every: Duration, ways: &[&Way]) -> Vec<String> {
             time(every)
         ));
     }
-    if any(&|way| way.start != Start::Cold) {
+    if any(&|way| way.start.is_edhoc()) {
+        legend.push(
+            "edhoc, edhoc-by-value: EDHOC first, by reference to the credentials or with them (RFC 9528, method 3, suite 2)".to_owned(),
+        );
+    }
+    if any(&|way| way.start.needs_earlier()) {
         legend.push(
             "resumed, 0rtt: with the ticket of the connection before, which the server must still take; 0rtt also sends data at once, \
              which an attacker can repeat (RFC 8446, 8)"

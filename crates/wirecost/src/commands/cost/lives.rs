@@ -189,7 +189,7 @@ impl Lives<'_> {
         session: Duration,
         traffic: &mut Traffic,
     ) -> Result<(), Failure> {
-        let is_cold = planned.start == Start::Cold;
+        let is_cold = !planned.start.needs_earlier();
         let longest = Duration::from_secs_f64(traffic.cycles.first().map_or(0.0, |cycle| cycle.every));
         match traffic.way {
             // It ends for the day anyway.
