@@ -72,14 +72,16 @@ impl Outcome {
     }
 }
 
-/// The range that counts as the published number.
+/// The range that counts as the published number: the tolerance of the claim, and at least what is rounded to the printed digits. An author
+/// who prints 44 % has said nothing else than 44.4 %.
 pub(super) fn range(published: &Published, within: f64) -> [f64; 2] {
-    let reach = published.amount.value.abs() * within;
-    let end = match published.is_least {
-        true => f64::INFINITY,
-        false => published.amount.value + reach,
-    };
-    [published.amount.value - reach, end]
+    let value = published.amount.value;
+    let tolerance = value.abs() * within;
+    if published.is_least {
+        return [value - tolerance, f64::INFINITY];
+    }
+    let reach = tolerance.max(published.half_digit);
+    [value - reach, value + reach]
 }
 
 /// Whether two ranges have a common number.
@@ -100,6 +102,14 @@ pub(super) fn tolerance(within: Option<f64>, dimension: Dimension) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rounds_to_the_printed_digits_is_the_published_number() {
+        let range_of = |text, within| range(&Published::read(text).expect("a number"), within);
+        assert_eq!(range_of("44", 0.01), [43.5, 44.5]);
+        assert_eq!(range_of("44.0", 0.01), [43.56, 44.44]);
+        assert_eq!(range_of(">=10", 0.01), [9.9, f64::INFINITY]);
+    }
 
     #[test]
     fn a_model_does_not_overrule_a_measurement() {
