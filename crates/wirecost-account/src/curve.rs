@@ -31,7 +31,7 @@ pub struct Curve {
 pub struct Sent {
     /// When, from the beginning of the curve.
     pub at: Duration,
-    /// Its direction.
+    /// Up from the device, or down to it.
     pub direction: Direction,
     /// Bytes of its IP packet.
     pub bytes: u64,

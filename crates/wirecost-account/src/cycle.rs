@@ -11,7 +11,7 @@ pub struct Cycle {
     pub account: Option<Account>,
     /// What it uses once.
     pub usage: Usage,
-    /// Readings in it.
+    /// Readings in it; a mean over lives may be no whole number.
     pub readings: f64,
     /// Seconds from one to the next.
     pub every: f64,

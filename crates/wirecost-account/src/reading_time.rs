@@ -17,7 +17,7 @@ wirecost_proto::named! {
     }
 }
 
-/// The time of a reading.
+/// How long a reading takes from the sensor to the server, in the parts that follow one another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingTime {
     /// From the first reading of a message to the last one.

@@ -216,6 +216,7 @@ impl Account {
                 sum.purposes.add(*purpose, *energy);
             }
         }
+        // Without accounts the mean is an empty one, not a division by zero.
         let count = count.max(1);
         sum.nanos = sum.nanos.map(|nanos| nanos / count);
         sum.energy = sum.energy.map(|energy| energy.scaled(1.0 / count as f64));

@@ -7,7 +7,7 @@ use wirecost_proto::calendar::YEAR_SECONDS;
 
 use crate::device::Device;
 
-/// A battery.
+/// What feeds a device: so much energy, at a voltage, of a kind of cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
     /// Its energy when new, in joules: ampere hours x 3,600 x volts.
@@ -91,6 +91,7 @@ impl Battery {
                 is_lasting,
             })
         };
+        // First: packets take the most current of all.
         above(device.packet_watts(), self.chemistry.pulse, false)
             .or_else(|| above(device.lasting_watts(), self.chemistry.continuous, true))
     }

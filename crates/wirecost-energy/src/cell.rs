@@ -53,6 +53,7 @@ impl InCell<'_> {
             SYNCHRONISATION_S,
             purpose(Part::Wake, packet),
         );
+        // A connection within the active time ends it.
         let active = Duration::from_millis(self.config.idle.active_ms.into()).min(until_next);
         match self.config.idle.mode {
             IdleMode::Psm => {

@@ -28,7 +28,7 @@ wirecost_proto::named! {
 /// A power, and how far the true one may be from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
-    /// Watts.
+    /// Watts at the voltage of the supply.
     pub watts: f64,
     /// The spread as a part of it, from 0 to 1.
     pub spread: f64,
@@ -94,7 +94,7 @@ pub struct Provenance {
     pub source: Option<String>,
 }
 
-/// A device.
+/// A device as its file describes it: what it draws in each state, and when it is in which.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Name of its file.
@@ -154,6 +154,7 @@ impl Device {
         let spread = rest.watts * (1.0 - part) * rest.spread + listen.watts * part * listen.spread;
         Level {
             watts,
+            // A device that draws nothing has no relative spread.
             spread: if watts > 0.0 { spread / watts } else { 0.0 },
         }
     }

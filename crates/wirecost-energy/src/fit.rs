@@ -41,7 +41,7 @@ pub const FEWEST_BURSTS: usize = 3;
 pub struct BurstPacket {
     /// Seconds on the clock of the capture.
     pub at: f64,
-    /// Its direction.
+    /// Up is sending, down receiving: each has a power of its own.
     pub direction: Direction,
     /// Bytes of its IP packet.
     pub bytes: u64,
@@ -56,7 +56,7 @@ pub enum Clocks<'a> {
     Pattern,
 }
 
-/// A fitted figure.
+/// A power or a time of the device file that a trace has given, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FittedFigure {
     /// What it is of.

@@ -106,6 +106,7 @@ impl<'a> Meter<'a> {
             packet: (part != Part::Rest).then_some(self.last),
         };
         let nanos = nanos(time);
+        // A segment without length draws a line for nothing.
         if let Some(segments) = self.segments.as_mut().filter(|_| nanos > 0) {
             segments.push(Segment {
                 state,
@@ -214,6 +215,7 @@ impl Observer for Meter<'_> {
         let next = (packet.phase, packet.cause);
         let begins = self.pass(packet.at, next);
         self.last = next;
+        // The tail behind an acknowledgement is owed to what was acknowledged.
         if packet.cause != Cause::Acknowledgement {
             self.asked = next;
         }

@@ -60,6 +60,7 @@ fn updates_a_second(device: &Device, traffic: &[Repeated<'_>]) -> f64 {
     let Some(repeated) = often else {
         return 0.0;
     };
+    // Traffic that overlaps leaves no pause, and a negative one is no duration.
     let pause =
         Duration::try_from_secs_f64((repeated.every - seconds(repeated)).max(0.0)).unwrap_or_default();
     f64::from(device.updates_in(pause)) / repeated.every

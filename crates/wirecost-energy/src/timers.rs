@@ -84,6 +84,7 @@ impl Timer {
             Self::Active => stepped(&GPRS_TIMER_2),
             Self::Update => stepped(&GPRS_TIMER_3)
                 .into_iter()
+                // A time of zero would mean updates without a pause.
                 .filter(|time| *time > 0)
                 .collect(),
             Self::EdrxLte => EDRX_LTE.map(|cycle| cycle * 10).to_vec(),

@@ -23,7 +23,7 @@ const REST_PART: f64 = 0.1;
 pub struct Sample {
     /// Seconds, as the file's time column counts them.
     pub seconds: f64,
-    /// Amperes.
+    /// The current in amperes.
     pub amperes: f64,
     /// Watts: amperes times volts.
     pub watts: f64,
@@ -247,7 +247,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The samples.
+    /// The samples in the order of time, as the meter wrote them.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
@@ -299,6 +299,7 @@ impl Trace {
         };
         let before = &self.samples[next.saturating_sub(1)];
         let step = after.seconds - before.seconds;
+        // Two samples of one time have no line between them.
         if step <= 0.0 {
             return after.watts;
         }

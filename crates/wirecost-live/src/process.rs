@@ -68,7 +68,7 @@ const POLL_MILLISECONDS: i32 = 10;
 /// A server to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
     /// Its arguments, without its own name.
     pub arguments: Vec<String>,

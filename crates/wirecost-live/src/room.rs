@@ -9,7 +9,7 @@ use crate::environment::Load;
 /// Memory that can still be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes.
+    /// Bytes that this process may still take.
     pub bytes: u64,
     /// What limits them.
     pub holder: Holder,

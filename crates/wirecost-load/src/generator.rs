@@ -118,7 +118,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Its processes.
+    /// How many processes make the load: on this machine, or one on each agent.
     pub(super) fn processes(&self) -> u32 {
         match self {
             Self::Here(here) => here.processes,

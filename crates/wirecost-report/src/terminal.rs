@@ -39,7 +39,7 @@ pub fn paragraph(text: &str, width: usize) -> String {
     finished(wrapped(text, width))
 }
 
-/// Options of the table.
+/// What the terminal allows: the caller asks it, so that the same table can be written elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     /// Columns of the terminal.

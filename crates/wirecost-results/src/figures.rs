@@ -190,7 +190,7 @@ impl Interval {
         self.seconds.unwrap_or(1)
     }
 
-    /// Its key.
+    /// What orders the intervals of a load: the phase, the second, and whether it is warm-up.
     pub const fn key(&self) -> IntervalKey {
         IntervalKey::new(self.phase, self.second, self.warm_up)
     }

@@ -153,7 +153,7 @@ pub(crate) fn above_zero(value: f64, text: &str) -> Result<f64, ValueError> {
 pub struct BatterySize {
     /// Ampere hours.
     pub ampere_hours: f64,
-    /// Volts.
+    /// Volts, by which the charge is an energy.
     pub volts: f64,
 }
 

@@ -15,7 +15,7 @@ pub enum Place {
     File,
 }
 
-/// An error in a scenario.
+/// What is wrong in a scenario or another file of ours, where, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     file: Option<Arc<str>>,

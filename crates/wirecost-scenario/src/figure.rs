@@ -37,10 +37,10 @@ pub struct Figures {
     provenance: RefCell<Vec<Provenance>>,
 }
 
-/// A figure.
+/// A value of a device, tariff or battery file, and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure<T> {
-    /// The value.
+    /// The value in the unit of its type, whatever unit the file has.
     pub value: T,
     /// How far the true value may be from it, as a part of it.
     pub spread: f64,

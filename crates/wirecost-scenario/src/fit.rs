@@ -254,7 +254,7 @@ impl FromStr for FitStatement {
     }
 }
 
-/// A share: `95%`, or `0.95`.
+/// Reads `95%` or `0.95`; a share is never above 1, so that `95` is an error.
 fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),

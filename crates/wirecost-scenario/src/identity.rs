@@ -55,9 +55,9 @@ pub fn key(options: &LoadOptions) -> String {
 /// One run of a load.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its key.
+    /// Names it in the journal and in the names of its files: equal options have equal keys.
     pub key: String,
-    /// Its options.
+    /// The options of this run alone.
     pub options: LoadOptions,
     /// Which run of a repeated load it is; `None` for a load that runs once.
     pub of: Option<RunOf>,

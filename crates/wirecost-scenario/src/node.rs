@@ -22,7 +22,7 @@ use limits::{MAX_DEPTH, MAX_VALUES};
 pub struct Node {
     /// Its place in the file, or the flag.
     pub place: Place,
-    /// The value.
+    /// What stands there: a text, a number, a list or a table.
     pub value: Value,
 }
 

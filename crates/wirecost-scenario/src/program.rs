@@ -80,7 +80,7 @@ pub struct ProgramOptions {
     pub framing: Framing,
 }
 
-/// The server of a program.
+/// What a program talks to at the other end of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramServer {
     /// A command line.

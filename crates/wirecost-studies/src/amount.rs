@@ -152,7 +152,7 @@ impl Amount {
         Self::new(value, Dimension::NONE)
     }
 
-    /// Seconds.
+    /// A time, given in seconds.
     pub const fn seconds(value: f64) -> Self {
         Self::new(value, Dimension::TIME)
     }
@@ -310,6 +310,7 @@ impl Published {
             .parse::<f64>()
             .map_err(|_| AmountError::Number(text.to_owned()))?;
         let unit = Amount::unit(unit.trim())?;
+        // A published 1.20 is known to its zero: the text says how far it was rounded, and the number does not.
         let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let last_digit = 10f64.powi(-i32::try_from(decimals).unwrap_or_default());
         Ok(Self {

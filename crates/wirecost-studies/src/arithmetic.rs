@@ -109,6 +109,7 @@ impl<'a> Parser<'a> {
 
     fn product(&mut self) -> Result<Amount, ArithmeticError> {
         let mut amount = self.factor()?;
+        // From left to right, so that a / b / c is (a / b) / c.
         while let Some((_, sign @ ('*' | '/'))) = self.next_letter() {
             self.rest.next();
             let other = self.factor()?;
@@ -139,6 +140,7 @@ impl<'a> Parser<'a> {
 
     fn parenthesis(&mut self) -> Result<Amount, ArithmeticError> {
         self.depth += 1;
+        // The parser calls itself: a file of brackets would end the stack of the thread, which nothing can catch.
         if self.depth > MAX_DEPTH {
             return Err(ArithmeticError::Deep(self.text.to_owned()));
         }

@@ -32,6 +32,7 @@ impl Bound {
         let count: u32 = flights.iter().map(|flight| flight.count).sum();
         let names: Vec<String> = flights.iter().map(Flight::to_text).collect();
         let trips = rtt * f64::from(count);
+        // On a link without a rate bytes take no time.
         let more = serialisation.filter(|time| time.value > 0.0);
         let text = format!("{}: {count} x {rtt}", names.join(", "));
         Self {

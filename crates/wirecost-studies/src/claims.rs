@@ -342,6 +342,7 @@ impl Suspect {
             false => format!("{base}({})", self.set.join(",")),
         };
         let folder = match self.set.is_empty() {
+            // Without changes it is the claim's own run, which need not be run twice.
             true => folder_name(base),
             false => folder_name(&format!("{base}-{}", self.name)),
         };

@@ -79,7 +79,7 @@ pub struct Invalid {
     pub of: String,
     /// `old` or `new`.
     pub run: &'static str,
-    /// Why.
+    /// What makes it invalid, in the words of its run.
     pub why: String,
 }
 
@@ -308,6 +308,7 @@ fn told(of: String, pair: &Pair) -> Change {
     let relative = old
         .zip(new)
         .map(|(old, new)| new.value / old.value - 1.0)
+        // From zero, any change is infinitely large.
         .filter(|relative| relative.is_finite());
     Change::Figure {
         of,

@@ -188,6 +188,7 @@ impl Evidence {
         } else if load::is_load(folder) {
             let summary: Box<LoadSummary> = Box::new(folder.read_json("summary.json")?);
             let lacks = summary.loads.iter().any(|load| load.phase_labels.is_empty());
+            // Folders of versions before labels would fit no reference, which looks like a wrong claim.
             labelled(folder, &summary.version, lacks)?;
             Run::Loads { summary }
         } else {
@@ -218,6 +219,7 @@ impl Evidence {
     pub fn figure(&self, reference: &Reference) -> Result<Figure, Missing> {
         let candidates = self.candidates(reference)?;
         let first = &candidates.first().ok_or_else(|| nothing(reference))?.labels;
+        // Taking one of several would be a choice that the claim has not made.
         if let Some(other) = candidates.iter().find(|one| !same_cell(&one.labels, first)) {
             let differing = first
                 .iter()

@@ -88,6 +88,7 @@ impl Gate {
             Chosen::Aggregation(own) => *own == aggregation,
             Chosen::Figure(own, of) => *own == metric && *of == aggregation,
         };
+        // The last, so that a list begins with a kind and goes on with its exceptions.
         let last = self.limits.iter().rev().find(names)?;
         Some(Tolerance::Given(last.tolerance))
     }

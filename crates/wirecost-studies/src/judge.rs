@@ -167,8 +167,10 @@ impl Judged {
         let gravest = self.points.iter().filter(|point| point.verdict == self.verdict);
         let distance = |point: &&JudgedPoint| {
             let [published, bound] = [point.published_value?, point.bound_value?];
+            // As a logarithm: twice and half are equally far.
             Some((bound.value / published.value).ln().abs())
         };
+        // `max_by` gives the last of equals: in reverse that is the first, which a reader meets first.
         gravest.rev().max_by(|one, other| {
             distance(one)
                 .partial_cmp(&distance(other))
@@ -392,6 +394,7 @@ impl Court<'_> {
         }
         match measured {
             Err(why) => Ok((Verdict::NotRun, why.clone())),
+            // Our own figure can agree by chance where the publication leaves out what it depends on.
             Ok(_) if !self.claim.lacks.is_empty() => self.undecidable(point, &reading.question),
             Ok(outcome) => Ok((outcome.verdict, outcome.why.clone())),
         }

@@ -93,6 +93,7 @@ impl Study {
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(unreadable(folder))?.flatten() {
             let path = entry.path();
+            // What else lies there, such as notes or an editor's copy, is no part of the study.
             if path.extension().is_none_or(|extension| extension != "yaml") {
                 continue;
             }

@@ -29,7 +29,7 @@ pub struct Modelled {
 pub struct Model {
     /// The expression.
     pub text: String,
-    /// Its dimension.
+    /// What its formula must come out in.
     pub dimension: Dimension,
     terms: Vec<Term>,
 }
@@ -174,6 +174,7 @@ fn read_term(name: &str) -> Result<TermOf, String> {
             let tail = tail.ok_or_else(|| format!("{name}: the device has no tail"))?;
             (tail.level, TAILS)
         }
+        // The same state has another name in the result: at rest its power is what an idle device draws.
         (_, Some(state)) if state == device.rest => (device.level(state), IDLE_DRAW),
         (_, Some(state)) => (device.level(state), "time on the air"),
         _ => {

@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_millis(100);
 pub struct Beside {
     /// The factor, either way, within which 80 % of such events are.
     pub factor: f64,
-    /// The events.
+    /// How many measured events of its chip there are.
     pub events: usize,
     /// Their publications.
     pub publications: usize,
@@ -43,6 +43,7 @@ pub fn beside(device: &Device, publications: &[Publication]) -> Option<Beside> {
             ratios.push(ratio);
             is_power_unknown &= point.settings.tx_power.is_none();
         }
+        // A publication whose events the device cannot have has not been seen.
         seen += usize::from(ratios.len() > before);
     }
     Some(Beside {

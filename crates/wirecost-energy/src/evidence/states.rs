@@ -117,6 +117,7 @@ fn held_out(publication: &str, class: Class, points: &[(&Point, f64, f64)]) -> V
             .collect();
         let line = Line::fit(&others).filter(|_| points.len() >= FEWEST);
         let rises = all.iter().any(|one| all.iter().any(|other| falls(one, other)));
+        // Beyond the fitted settings the line goes on by assumption alone.
         let outside = others.iter().all(|(other, _)| other < x) || others.iter().all(|(other, _)| other > x);
         Row {
             publication: publication.to_owned(),

@@ -23,7 +23,7 @@ pub struct Binner {
     ceiling: Ceiling,
 }
 
-/// A trace in bins.
+/// A trace in intervals of equal width, with which a fit compares the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceBins {
     /// When the first bin begins, in seconds of the trace.

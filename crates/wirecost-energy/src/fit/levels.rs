@@ -142,6 +142,7 @@ pub(super) fn fit(trace: Trace<'_>, bursts: &[Burst], device: &Device) -> Vec<Fi
 /// The bins of a part, without those at its ends where it has enough; none where it has fewer than two.
 fn own(trace: Trace<'_>, taken: Taken) -> impl Iterator<Item = f64> {
     let width = trace.bins.width;
+    // The bins at the ends hold some of the neighbouring part as well.
     let guard = match (taken.to - taken.from) / width >= WITH_GUARDS as f64 {
         true => width,
         false => 0.0,

@@ -99,6 +99,7 @@ impl Wifi {
             + answer.extension();
         let contention = match direction {
             Direction::Up => self.modulation.wait(),
+            // The access point contends, and the device only listens.
             Direction::Down => Duration::ZERO,
         };
         Airtime {

@@ -204,6 +204,7 @@ fn find(
     let Some((index, heading)) = all.next() else {
         return Ok(None);
     };
+    // Two meters in one file: taking the first would be a guess.
     if let Some((_, second)) = all.next() {
         let texts = [heading.text, second.text].map(str::to_owned);
         let [first, second] = texts;
@@ -223,6 +224,7 @@ fn find(
 
 fn factor(headings: &[Heading<'_>], heading: &Heading<'_>, quantity: Quantity) -> Result<f64, Fault> {
     let Some(unit) = heading.unit else {
+        // These programs write amperes and seconds without saying so; of others the unit would be a guess.
         let is_known = is_otii(headings) || is_joulescope(headings);
         return is_known
             .then_some(1.0)

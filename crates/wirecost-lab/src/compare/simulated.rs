@@ -71,7 +71,7 @@ pub struct CellResult {
 /// A packet of a simulated device, for a capture.
 #[derive(Clone, Debug)]
 pub struct SimulatedPacket {
-    /// The packet.
+    /// Its bytes, and when it entered the link.
     pub packet: RecordedPacket,
     /// When it, or its first intact copy, left the link.
     pub delivered: Option<Instant>,

@@ -60,7 +60,7 @@ pub(super) fn finish<'a>(
 /// Collects the traffic of the cells of a live run.
 pub(super) struct TrafficSink<'a> {
     plan: &'a Plan,
-    /// By cell.
+    /// One for each cell of the plan, in its order.
     cells: Vec<Collector>,
 }
 

@@ -148,6 +148,7 @@ impl Grid {
             let mut base = None;
             for what_if in std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some)) {
                 let added = grid.add((stack, size_bytes), what_if, base, &credentials)?;
+                // The curve as given, with which each change is paired.
                 if what_if.is_none() {
                     base = added;
                 }

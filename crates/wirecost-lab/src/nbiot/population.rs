@@ -166,6 +166,7 @@ impl<'a> Population<'a> {
                 Next::Arrival(at, task) => self.arrive(task, at)?,
             }
             left -= 1;
+            // Looked at once in many events: an atomic read for each would slow the run.
             if left == 0 {
                 left = EVENTS_PER_LOOK;
                 if self.input.stopped.load(Ordering::Relaxed) {
@@ -187,6 +188,7 @@ impl<'a> Population<'a> {
         if at >= self.window[1] && self.measured_left == 0 {
             return None;
         }
+        // The air first: a device that wakes now must see what has just arrived.
         if air == Some(at) {
             return Some(Next::Air(at));
         }

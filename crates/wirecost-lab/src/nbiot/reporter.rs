@@ -130,6 +130,7 @@ impl Director<Client> for Reporter {
             Event::Established { start } => self.established(start),
             Event::MaySend => {}
             Event::Ready { .. } => self.ready(),
+            // Where nothing answers, what was sent is all that the device ever learns.
             Event::Sent { .. } if !self.is_answered && self.step == ReporterStep::AwaitEnd => {
                 self.step = ReporterStep::Done;
             }

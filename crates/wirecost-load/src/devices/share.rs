@@ -46,7 +46,7 @@ pub const BACKOFF: Backoff = Backoff {
 pub struct Share {
     /// The options of the load.
     pub options: Arc<LoadOptions>,
-    /// The destination.
+    /// Where its devices connect, and whom they trust there.
     pub destination: Destination,
     /// The number of the part, from 0.
     pub number: u32,

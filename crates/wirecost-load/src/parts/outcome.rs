@@ -127,7 +127,7 @@ pub struct NoConnection {
     pub hint: Option<String>,
 }
 
-/// The times of a phase.
+/// When a phase began, and how much of it counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
     /// When its packets begin, on the clock of the load: just before the parts are told to begin.
@@ -173,7 +173,7 @@ pub struct Spent {
     pub phases: Window,
     /// Largest resident memory, in bytes.
     pub resident_bytes: u64,
-    /// Processes.
+    /// How many processes spent it: memory and CPU time are sums over them.
     pub processes: u32,
 }
 

@@ -193,6 +193,7 @@ fn keep<E>(
     file.load.run_of.clone_from(&run.of);
     if let Err(error) = store.put(&file, &before.environment()) {
         let load = Box::new(file.load);
+        // The figures are passed on: they took the time of a load, and can still be printed.
         return Err(Ended::Unkept(Unkept { load, error }));
     }
     match file.is_complete() {

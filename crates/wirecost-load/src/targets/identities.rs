@@ -109,6 +109,7 @@ pub(crate) fn gather(options: &LoadOptions) -> Result<Vec<PemIdentity>, Identiti
         }
         (false, Some(key)) => Ok(vec![read(path, key)?]),
         (false, None) => {
+            // A wrong path is the first thing to say: a key beside it would not help.
             Input::Pem.text(path).map_err(|fault| unreadable(path, &fault))?;
             Err(IdentitiesError::NoKey { certificate: shown() })
         }

@@ -90,6 +90,7 @@ fn speaks_tls(address: SocketAddr) -> Option<bool> {
         )),
         Err(error) => {
             use std::io::ErrorKind::{ConnectionReset, UnexpectedEof};
+            // A server without TLS ends a connection that begins with a ClientHello; silence may be a slow one.
             matches!(error.kind(), ConnectionReset | UnexpectedEof).then_some(false)
         }
     }

@@ -220,7 +220,7 @@ impl Server {
         &self.destination
     }
 
-    /// Its address.
+    /// Where devices connect: on an emulated link, the address on its server's side.
     pub const fn address(&self) -> SocketAddr {
         self.destination.address
     }

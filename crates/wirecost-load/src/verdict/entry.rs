@@ -105,6 +105,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
     LoadFile {
         load: Load {
             not_run: Some(reason),
+            // Nothing was generated: zeros would say that it took no CPU time.
             generator: None,
             ..assemble(options, &LoadOutcome::default(), Taken::default(), None)
         },

@@ -90,6 +90,7 @@ pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
 /// The warning about the emulator's lateness, which is part of the response times but not of the link.
 fn late(link: &LinkReport) -> Option<Warning> {
     let p99 = link.figures.emulator.as_ref()?.lateness_p99_ns;
+    // The response times contain it: a tenth of the round trip is what they may be off by.
     let limit = LATENESS_FLOOR.max(link.config.rtt() / 10);
     (u128::from(p99) > limit.as_nanos()).then(|| {
         Warning::invalid(

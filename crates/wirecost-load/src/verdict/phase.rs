@@ -115,6 +115,7 @@ fn few(phase: &Offered<'_>) -> Option<Warning> {
 fn none(phase: &Offered<'_>) -> Option<Warning> {
     let outcomes = &phase.figures.outcomes;
     let has_times = outcomes.acknowledged + outcomes.delivered > 0;
+    // Where nothing answers, no news is no failure.
     let is_known = phase.is_answered || outcomes.lost + outcomes.failed + outcomes.refused > 0;
     let is_over = outcomes.add_up();
     let ended = if phase.is_answered {

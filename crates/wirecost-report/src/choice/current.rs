@@ -54,7 +54,7 @@ pub struct Step {
     pub state: &'static str,
     /// How long, in seconds.
     pub seconds: f64,
-    /// Milliamperes.
+    /// Milliamperes at the voltage of the device's supply.
     pub milliamperes: f64,
 }
 

@@ -53,7 +53,7 @@ const CHARTS: &[Chart<OneLoad>] = &[
     LATENCY,
 ];
 
-/// One load.
+/// The subject of charts that show a load by itself.
 struct OneLoad;
 
 impl Subject for OneLoad {

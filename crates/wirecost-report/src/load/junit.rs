@@ -17,7 +17,7 @@ use crate::number;
 /// A load of the run that the summary does not hold.
 #[derive(Clone, Debug)]
 pub struct Absent {
-    /// The load.
+    /// What was asked for: it has no figures.
     pub load: Load,
     /// Why it has no figures; `None` if the run did not reach it.
     pub error: Option<String>,

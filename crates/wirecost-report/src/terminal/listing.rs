@@ -71,7 +71,7 @@ impl Head {
 pub struct Listing {
     /// The columns; [`Head::remark`] is the last one, if there is one.
     pub heads: Vec<Head>,
-    /// The rows.
+    /// The texts of each row by column. A shorter row ends with a remark that takes the room of the others.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -33,7 +33,7 @@ impl Metric {
         self.entry().name
     }
 
-    /// Its quantity.
+    /// What its mean and its quantiles are of; other aggregations may be of another one ([`Metric::quantity_of`]).
     pub fn quantity(self) -> Quantity {
         self.entry().quantity
     }

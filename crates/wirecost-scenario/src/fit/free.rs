@@ -31,9 +31,9 @@ pub enum FreeValues {
 /// A parameter of the network that is free.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreeParameter {
-    /// Its path.
+    /// Where it is in the network's parameters, e.g. `rrc.flow`.
     pub path: &'static str,
-    /// Its values.
+    /// What it may be: a range, or a list of words.
     pub values: FreeValues,
     /// Where it is given.
     pub place: Place,

@@ -154,7 +154,7 @@ fn texts<T: Display>(list: impl IntoIterator<Item = T>) -> Tree {
 /// A parameter of the network with several values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariedParameter {
-    /// Its path.
+    /// Where it is in the network's parameters, e.g. `rrc.flow`.
     pub path: &'static str,
     /// The values, as they are written.
     pub values: Vec<String>,

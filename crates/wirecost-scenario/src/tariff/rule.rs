@@ -33,6 +33,7 @@ impl Kilobyte {
         let power = |exponent| self.0.powi(exponent);
         let units = [
             ("B", 1.0),
+            // Pages write kB and KB for one thing; which of 1,000 or 1,024 B it is they say elsewhere, if at all.
             ("kB", power(1)),
             ("KB", power(1)),
             ("MB", power(2)),

@@ -119,7 +119,7 @@ const UNSTAMPED: Unavailable = Unavailable::new(
 /// A cell, a phase or a point of a run.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// Its labels.
+    /// What a selector can ask for, such as its stack and its link.
     pub labels: Labels,
     of: SubjectOf<'a>,
 }

@@ -68,7 +68,7 @@ pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
     lines
 }
 
-/// The progress.
+/// The line of the phase: which of how many, and how much of its time is over.
 fn progress(state: &State, width: usize, dress: Dress) -> String {
     let at = seconds(state.elapsed);
     let (bar, end) = match state.remaining {
@@ -132,6 +132,7 @@ fn rate(state: &State, width: usize, dress: Dress) -> String {
 fn acknowledged(state: &State) -> String {
     let outcomes = &state.outcomes;
     let is_answered = outcomes.acknowledged + outcomes.delivered + outcomes.refused + outcomes.late > 0;
+    // Without an answer yet, "acknowledged 0/s" would look like a target that fails.
     if is_answered || state.now.sent == 0.0 {
         let arrived = if outcomes.delivered > 0 {
             "delivered"

@@ -31,6 +31,7 @@ impl Fit<'_> {
         let each = self.known.iter().map(|known| {
             let mut values = known.values.clone();
             if let Some(solved) = &self.free.solved {
+                // A solved parameter follows from the others: the sample does not have it.
                 values.remove(solved.path);
             }
             let place = sample.iter().position(|one| *one == values);

@@ -49,6 +49,7 @@ impl Fit<'_> {
             .filter_map(|(point, found)| Some((point.of, (*found)?)))
             .collect();
         let mut figure = |of: FitMeasure| -> Result<f64, FitError> {
+            // A figure takes whole runs of the cells.
             if let Some((_, found)) = known.iter().find(|(other, _)| *other == of) {
                 return Ok(*found);
             }

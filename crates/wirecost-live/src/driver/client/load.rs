@@ -17,10 +17,10 @@ use crate::clock::{Clock, thread_cpu_time};
 use crate::own_sockets::OwnSockets;
 use crate::timerfd::minimize_timer_slack;
 
-/// A device of a load.
+/// What the loop needs to know of a device of a load; what it does comes from the director.
 #[derive(Debug)]
 pub struct LoadDevice<E> {
-    /// Its endpoint.
+    /// The protocol that it speaks.
     pub endpoint: E,
     /// The transport of its flow.
     pub transport: Transport,

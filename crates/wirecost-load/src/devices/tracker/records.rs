@@ -22,7 +22,7 @@ pub(super) struct Record {
     pub(super) stage: Stage,
     /// The interval that it counts in.
     pub(super) interval: IntervalKey,
-    /// Its device.
+    /// The device that sends it, by its number in the part.
     pub(super) device: u32,
     /// Its number among the device's messages.
     pub(super) number: u32,

@@ -238,6 +238,7 @@ impl Member {
 
     fn lose(&self, [heard_ns, at_ns]: [u64; 2], reason: String) {
         let mut state = lock(&self.state);
+        // The first reason is the cause: what follows, such as a closed connection, is our own doing.
         if state.loss.is_some() {
             return;
         }

@@ -92,7 +92,7 @@ impl Bounds {
         Some(bounds.widened(half + 1)).filter(|bounds| bounds.low_ns <= bounds.high_ns)
     }
 
-    /// The offset.
+    /// The middle of what the exchanges allow, from which the true offset is at most [`Bounds::error_ns`] away.
     pub const fn offset_ns(&self) -> i64 {
         self.low_ns.midpoint(self.high_ns)
     }

@@ -73,6 +73,7 @@ fn figures(task: &Task, outcome: &LoadOutcome) -> AgentFigures {
         clock_drift_ppm: drift.map(|drift| drift.ppm),
         clock_drift_error_ppm: drift.map(|drift| drift.error_ppm),
         clock_exchanges: offsets.exchanges(),
+        // All parts of an agent are lost with it, at one moment.
         lost: lost.first().map(|first| AgentLoss {
             last_heard_s: first.heard.as_secs_f64(),
             lost_s: first.at.as_secs_f64(),

@@ -32,7 +32,7 @@ pub struct SinkReport {
     /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_phase`] and without the
     /// warm-up; `None` without stamps. A message counts each time it arrives.
     pub one_way_delay: Option<Histogram>,
-    /// The usage.
+    /// What the process has used since its start.
     pub usage: SinkUsage,
 }
 
@@ -119,6 +119,7 @@ impl SinkUsage {
         self.messages += messages;
         self.user_ns += user_ns;
         self.system_ns += system_ns;
+        // Not a sum: one process that is full is a limit, however idle the others are.
         self.busiest_process_ns = self.busiest_process_ns.max(*busiest_process_ns);
         self.resident_bytes += resident_bytes;
         self.processes += processes;

@@ -267,6 +267,7 @@ fn missing(load: &Drawn<'_>) -> Vec<(f64, Option<f64>)> {
         let outcomes = &row.outcomes;
         outcomes.refused + outcomes.failed + outcomes.late + outcomes.lost + outcomes.unknown
     };
+    // A line along zero for each good load would hide the others.
     if load.slots.iter().all(|slot| count(&slot.row) == 0) {
         return Vec::new();
     }

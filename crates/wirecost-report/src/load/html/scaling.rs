@@ -90,6 +90,7 @@ impl Scaling {
             .into_iter()
             .filter(|series| series.points.len() > 1)
             .collect();
+        // Two points are a line whatever the target does.
         if series.iter().map(|series| series.points.len()).max()? < 3 {
             return None;
         }
@@ -132,6 +133,7 @@ fn series(loads: &[Load], axis: Axis) -> Vec<Series> {
 fn point(load: &Load, axis: Axis) -> Option<Point> {
     let phase = words::main_phase(load).filter(|_| load.not_run.is_none())?;
     let times = words::judged(phase)
+        // The rate is counted either way; the times of an invalid phase are the generator's.
         .filter(|_| phase.valid)
         .map(|timed| timed.times);
     let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
@@ -224,6 +226,7 @@ fn figure(name: &str, unit: &str, axis: Axis, curves: Vec<Curve>) -> Figure {
     places.sort_by(f64::total_cmp);
     places.dedup();
     let least = places.first().copied().unwrap_or(1.0);
+    // One place alone would be an axis without length.
     let most = places.last().copied().unwrap_or(0.0).max(least * 1.01);
     let values = curves.iter().flat_map(|curve| &curve.points);
     let values = Scale::logarithmic_around(values.filter_map(|(_, value)| *value));

@@ -68,6 +68,7 @@ fn add(sum: &mut UsageRow, more: &UsageRow) {
     sum.elapsed_ns = more.elapsed_ns;
     sum.span_ns += more.span_ns;
     sum.generator_cpu_ns += more.generator_cpu_ns;
+    // Memory at two times is no sum.
     sum.generator_resident_bytes = sum.generator_resident_bytes.max(more.generator_resident_bytes);
     sum.target_resident_bytes = sum.target_resident_bytes.max(more.target_resident_bytes);
     for (sum, more) in [
@@ -75,6 +76,7 @@ fn add(sum: &mut UsageRow, more: &UsageRow) {
         (&mut sum.target_cpu_ns, more.target_cpu_ns),
         (&mut sum.target_busiest_ns, more.target_busiest_ns),
     ] {
+        // One part unknown makes the sum unknown: without it the curve would fall to half.
         *sum = sum.zip(more).map(|(one, other)| one + other);
     }
 }

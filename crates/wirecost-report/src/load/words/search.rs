@@ -11,6 +11,7 @@ pub(crate) fn conclusion(search: &RateSearch) -> String {
     let bound = &search.bound;
     let so_far = if search.complete { "" } else { "so far, " };
     let (lower, upper) = (search.relevant_lower_bound, search.relevant_upper_bound);
+    // First: a limit of the generator says nothing of the target.
     if search.ended_by_generator {
         return by_generator(search, so_far);
     }

@@ -33,7 +33,7 @@ pub struct TraceError {
 }
 
 impl Trace {
-    /// Its values.
+    /// The values with their times, in the order of time.
     pub fn values(&self) -> &[Recorded] {
         &self.0
     }

@@ -341,6 +341,7 @@ impl LoadOptions {
         }
         let has_rest = |time: Duration| time.subsec_nanos() > 0;
         let why = "must be whole seconds, the unit of MQTT";
+        // Cut off to whole seconds, a session of half a second would have none at all.
         let rest = self.session_expiry.is_some_and(has_rest).then(|| why.to_owned());
         refuse(About::Key("session_expiry"), rest)
     }

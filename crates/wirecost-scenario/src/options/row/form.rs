@@ -16,7 +16,7 @@ use crate::table;
 
 /// How the value of an option is read and written.
 pub trait Form {
-    /// The value.
+    /// The type of the option's field.
     type Value;
     /// What it is.
     const KIND: Kind;
@@ -108,7 +108,7 @@ pub trait SharedRow {
     /// What is known of it, but for its heading in the help of a command.
     const SPEC: Spec;
 
-    /// Its default.
+    /// What the option is where neither file nor flag names it.
     fn default() -> Value<Self>;
 }
 

@@ -23,9 +23,9 @@ const INTERVAL: Duration = Duration::from_secs(15 * 60);
 /// The packets of a row in time.
 #[derive(Debug)]
 pub struct Lived {
-    /// The row.
+    /// The index of the row whose packets these are.
     pub row: usize,
-    /// Its packets.
+    /// The packets of one of its devices, of which a curve is drawn.
     pub packets: Packets,
     /// The time between two readings.
     pub interval: Duration,

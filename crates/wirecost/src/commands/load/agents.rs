@@ -27,7 +27,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// The agents.
+    /// Those that have come, for as long as their shells are held.
     pub const fn agents(&self) -> &Agents {
         &self.agents
     }

@@ -213,6 +213,7 @@ impl LoadJob<'_> {
             .iter()
             .map(|options| Absent {
                 load: entry::assemble(options, &LoadOutcome::default(), Taken::default(), None),
+                // The first one failed; the others did not run because of it, and have no error of their own.
                 error: error.take(),
             })
             .collect()
@@ -226,6 +227,7 @@ impl LoadJob<'_> {
         error: &ResultsError,
     ) -> Result<u8, Failure> {
         let printed = print(self.output, summary);
+        // Behind the figures, which exist nowhere else now.
         output::note(format_args!("error: {error}"));
         output::note(format_args!(
             "hint: what was measured before is in {}; make room on its disk",

@@ -142,6 +142,7 @@ fn options(
 /// The stacks and their target.
 fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure> {
     let text = &arguments.target;
+    // No stack has these letters in its name, so that nothing has to be tried.
     if text.contains("://") {
         if !arguments.server.is_builtin() {
             return Err(Failure::usage("--target starts a server, and a URL names one")

@@ -75,6 +75,7 @@ fn runs(sources: &[RunFolder], grids: &Grids, into: &RunFolder) -> Result<Vec<Fi
     let mut runs = Vec::new();
     for index in 0..grids.len() {
         let name = reports::file_name(grids, index);
+        // A run that no folder has is no error: the summary says that it is missing.
         let Some(source) = sources.iter().find(|source| source.file(&name).exists()) else {
             continue;
         };

@@ -85,6 +85,7 @@ impl ReportJob<'_> {
     /// Refuses runs whose devices cannot fit in the memory that is available.
     fn check_memory(&self, grids: &Grids, planned: &[usize]) -> Result<(), Failure> {
         let need = grids.memory(planned, self.jobs());
+        // What is free now, and what a container may take: the kernel ends a process that wants more, without a word.
         let available = Room::read().bytes as f64;
         if need.fits(available) {
             return Ok(());

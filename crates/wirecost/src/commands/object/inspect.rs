@@ -27,6 +27,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         || Ok(format!("{:#}", to_json(&inspection, holds))),
         || to_text(&inspection, holds),
     )?;
+    // Behind the output: what a forged object holds is what a user wants to see.
     verified.unwrap_or(Ok(())).map_err(Failure::from)
 }
 

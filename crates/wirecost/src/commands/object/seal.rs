@@ -54,6 +54,7 @@ fn rules(grants: &[Grant], parts: usize) -> Result<(Vec<Participant>, Vec<Rule>)
     for grant in grants {
         let participant = files::key(&grant.file, Participant::from_cose_key)?;
         let id = participant.id();
+        // A participant may have several grants, and its key is wrapped once for each part.
         if participants.iter().all(|other| other.id() != id) {
             participants.push(participant);
         }

@@ -105,6 +105,7 @@ fn step_rows(step: &StepReport, seen: bool) -> Vec<Row> {
 
 fn row(labels: [&str; 4], way: &Traffic, seen: bool) -> Row {
     let counted = |bytes: u64| match bytes {
+        // Without the right to see packets nothing is known of them; bytes above come from the endpoints.
         0 if !seen => UNKNOWN.to_owned(),
         bytes => bytes.to_string(),
     };

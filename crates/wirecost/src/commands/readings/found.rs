@@ -30,6 +30,7 @@ impl Hidden {
             .filter_map(|group| group.server)
             .map(|server| server.port());
         let is_mqtt = |port| port == SECURE_MQTT;
+        // `all` of no ports is true: at least one has to be there.
         match ports.next().is_some_and(is_mqtt) && ports.all(is_mqtt) {
             true => Self::Mqtt,
             false => Self::Content,

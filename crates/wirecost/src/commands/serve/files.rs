@@ -34,6 +34,7 @@ impl AuthorityFile {
             Some(path) => path.to_owned(),
             None => temporary()?,
         };
+        // Somebody else may have put a file or a link at a name in the folder of all users.
         let existing = asked.map_or(Existing::Refused, |_| Existing::Replaced);
         let opened = output::own(&path, existing, 0o644);
         let written = opened.and_then(|mut file| Ok(file.write_all(pem.as_bytes())?));

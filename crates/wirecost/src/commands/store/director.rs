@@ -53,7 +53,7 @@ enum State {
     Closing(Instant),
 }
 
-/// The director.
+/// Leads the subscriber and the store's client: when each connects, what it sends next, and when both end.
 pub(super) struct StoreDirector {
     pub(super) keeper: Keeper,
     aside: AsideFile,

@@ -93,6 +93,7 @@ fn verdicts(earlier: &[Value], judged: &[Judged]) -> Vec<String> {
         let now = claim.verdict.to_string();
         match of(&claim.id).and_then(|claim| claim["verdict"].as_str()) {
             None => lines.push(format!("{}: new, {now}: {}", claim.id, claim.why)),
+            // JSON has the verdict as one word, and a page as several.
             Some(before) if before.replace('_', " ") != now => {
                 lines.push(format!("{}: {before} -> {now}: {}", claim.id, claim.why));
             }

@@ -54,6 +54,7 @@ fn blocks(text: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     for line in text
         .lines()
+        // Without comments: those on what is fitted would be false from here on.
         .filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty())
     {
         match blocks.last_mut().filter(|_| line.starts_with([' ', '-'])) {

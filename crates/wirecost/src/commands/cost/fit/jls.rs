@@ -170,6 +170,7 @@ impl<R: Read> Chunks<R> {
     fn new(file: R) -> Result<Self, JlsFault> {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let mut header = [0; HEADER];
+        // Version 1 is told first: its file may be shorter than the header of version 2.
         let begun = file.read_exact(&mut header);
         if header.starts_with(&VERSION_1) {
             return Err(JlsFault::Version1);
@@ -273,6 +274,7 @@ impl<R: Read> Samples<R> {
             let signal = self.signal;
             let is_data = |chunk: &Chunk| chunk.tag == DATA && chunk.signal == signal;
             self.is_over = self.chunks.next(is_data)?.is_none();
+            // From the chunk and not counted on: where samples were lost, the next chunk begins later.
             (self.index, self.at) = (self.chunks.begin(), 0);
         }
         Ok(None)

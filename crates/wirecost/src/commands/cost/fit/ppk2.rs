@@ -224,6 +224,7 @@ fn in_zip(
 /// Whether another file follows: its signature comes at once, or behind the sizes of the file before it.
 fn next_header(source: &mut impl BufRead) -> Result<bool, SessionFault> {
     let mut seen = [0; 4];
+    // A data descriptor has at most 24 bytes (APPNOTE.TXT, section 4.3.9): behind 64 nothing follows that is a file.
     for _ in 0..64 {
         let mut byte = [0];
         if source.read(&mut byte)? == 0 {

@@ -64,6 +64,7 @@ fn of_file(fit: &Fit<'_>, file: &Path) -> Result<Vec<TriedSetting>, Failure> {
     let table: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let theirs = (table["asked"].as_str(), &table["free"]);
     let ours = (asked(fit), Value::from(free(fit.free)));
+    // Settings of another fit have other points: they would be judged by figures that they do not have.
     if theirs.0 != Some(ours.0.as_str()) {
         let theirs = theirs.0.unwrap_or("no fit");
         return Err(wrong(format!("it is of another fit: {theirs}")));
