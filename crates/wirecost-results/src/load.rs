@@ -85,7 +85,7 @@ pub struct Load {
     pub started_at: String,
     /// Name of the stack.
     pub stack: String,
-    /// How connections start: `cold`, `resumed` or `0rtt`.
+    /// How connections start: `cold`, `resumed`, `0rtt`, `edhoc` or `edhoc-by-value`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::words::Start"))]
     pub start: String,
     /// Payload of a message in bytes; null if messages differ in it, as those of a template may.

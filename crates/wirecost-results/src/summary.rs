@@ -45,7 +45,7 @@ pub struct Summary {
 pub struct Cell {
     /// Name of the stack.
     pub stack: String,
-    /// How its connections start: `cold`, `resumed` or `0rtt`.
+    /// How its connections start: `cold`, `resumed`, `0rtt`, `edhoc` or `edhoc-by-value`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::words::Start"))]
     pub start: String,
     /// Payload of a message in bytes.

@@ -26,6 +26,8 @@ words! {
         Cold => "cold",
         Resumed => "resumed",
         EarlyData => "0rtt",
+        Edhoc => "edhoc",
+        EdhocByValue => "edhoc-by-value",
     }
     LinkLayer {
         Ethernet => "ethernet",

@@ -299,7 +299,7 @@ impl ClientChannels {
         };
         let own = rng.purpose(key_of("edhoc")).at(0);
         let client = [host.to_be_bytes().as_slice(), &own.to_be_bytes()].concat();
-        Ok(lab.map_err(Clone::clone)?.initiator(transfer, &client))
+        Ok(lab.map_err(|failure| *failure)?.initiator(transfer, &client))
     }
 
     /// The OSCORE context of a device, where the channel is OSCORE.

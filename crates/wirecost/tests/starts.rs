@@ -43,6 +43,24 @@ fn a_start_that_a_stack_has_not_is_not_run() {
     assert!(!comments.is_empty() && comments.iter().all(of_resumed));
 }
 
+/// message_1 behind CBOR `true`, message_2 and message_3 (RFC 9528, RFC 9668), with credentials as long as those of RFC 9529.
+#[test]
+fn a_handshake_of_edhoc_precedes_oscore_alone() {
+    let stacks = "coap-con+oscore,coap-non+oscore,coap-con+dtls1.3";
+    let run = Run::compare(&format!(
+        "{stacks} --start cold,edhoc,edhoc-by-value --engine sim -n 2"
+    ));
+    assert!(cell(&run, "coap-con+oscore", "cold").connect.is_none());
+    let expected = [("edhoc", [38 + 19, 47]), ("edhoc-by-value", [38 + 128, 47 + 96])];
+    for (start, bytes) in expected {
+        let agreed = cell(&run, "coap-con+oscore", start);
+        assert_eq!(connect_bytes(agreed), bytes, "{start}");
+        assert!(agreed.valid && agreed.all_arrived(), "{start}");
+        check_not_run(cell(&run, "coap-non+oscore", start), "nothing answers");
+        check_not_run(cell(&run, "coap-con+dtls1.3", start), "the stack has none");
+    }
+}
+
 /// Beyond the first time-out both sides repeat their flights. Only the side of the last flight answers a repetition (RFC
 /// 6347, section 4.2.4): otherwise each answer is answered for ever.
 #[test]

@@ -164,17 +164,17 @@ impl Responder {
 
 /// The identifier with this number, among those for `expected` clients.
 fn numbered(number: u32, expected: u32) -> Vec<u8> {
-    match expected {
+    if expected <= FEW_CLIENTS {
         // Those that CBOR encodes in one byte (RFC 9528 section 3.3.2): 0 to 23, then -1 to -24.
-        0..=FEW_CLIENTS => match number % 48 {
+        return match number % 48 {
             positive @ 0..24 => Vec::from([positive as u8]),
             negative => Vec::from([0x20 + (negative - 24) as u8]),
-        },
-        // Given contexts of devices have the ids from zero on.
-        ..=MANY_CLIENTS => {
-            let id = u16::MAX - (number % (65_536 - expected)) as u16;
-            id.to_be_bytes().to_vec()
-        }
-        _ => number.to_be_bytes().get(1..).unwrap_or_default().to_vec(),
+        };
     }
+    if expected <= MANY_CLIENTS {
+        // Given contexts of devices have the ids from zero on.
+        let id = u16::MAX - (number % (65_536 - expected)) as u16;
+        return id.to_be_bytes().to_vec();
+    }
+    number.to_be_bytes().get(1..).unwrap_or_default().to_vec()
 }
