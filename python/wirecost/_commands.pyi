@@ -295,14 +295,14 @@ def choose(
     monthly_bytes: Values | None = None,  # The most bytes of IP packets in a month of one device
     device_class: Values | None = None,  # Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
-    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
     edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
-    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
-    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
-    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
-    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
-    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
-    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
+    rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
+    inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
+    coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
+    cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
     self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]
@@ -341,14 +341,14 @@ def choose(
 def cost(
     source: Run | str | Path, *,
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
-    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
     edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
-    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
-    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
-    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
-    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
-    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
-    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
+    rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
+    inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
+    coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
+    cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
     self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]
@@ -382,14 +382,14 @@ def what_if(
     every: Values | None = None,  # Time from one reading to the next [default: the median in the capture]
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
-    psm: Values | None = None,  # Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates (
+    psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
     edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
-    rai: bool = False,  # The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
-    inactivity: Values | None = None,  # How long the network keeps a connection after its last packet [default: that of the device]
-    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
-    coverage: Values | None = None,  # Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetition
-    cdrx: Values | None = None,  # Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g
-    dtim: Values | None = None,  # Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
+    rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
+    inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
+    tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
+    coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
+    cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
     self_discharge: Values | None = None,  # Part of its charge that the battery loses by itself per year [default: that of --chemistry, or 1%]

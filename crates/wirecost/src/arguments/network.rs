@@ -13,8 +13,8 @@ use crate::exit::Failure;
 /// Timers, paging, beacons and coverage in place of those of the device file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct NetworkArguments {
-    /// Power saving mode: how long the device can be reached after a connection (T3324), and the time between tracking area updates
-    /// (T3412), e.g. active=8s,tau=24h [default: those of the device, without updates]
+    /// Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g.
+    /// active=8s,tau=24h [default: those of the device, without updates]
     #[arg(long, value_name = "active=TIME,tau=TIME", requires = "device", value_parser = psm)]
     pub psm: Option<Psm>,
 
@@ -22,29 +22,27 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "TIME", requires = "device", value_parser = parse_duration)]
     pub edrx: Option<Duration>,
 
-    /// The device asks for the release of its connection with its last packet (release assistance): 1 s later it is idle
+    /// Release assistance: 1 s after its last packet it is idle
     #[arg(long, requires = "device")]
     pub rai: bool,
 
-    /// How long the network keeps a connection after its last packet [default: that of the device]
+    /// How long a silent connection is kept [default: the device's]
     #[arg(long, value_name = "TIME", requires = "device", value_parser = parse_duration)]
     pub inactivity: Option<Duration>,
 
-    /// Transmit power, e.g. 10dBm: what sending takes grows with its milliwatts [default: that of the device]
+    /// Transmit power, e.g. 10dBm [default: the device's]
     #[arg(long, value_name = "DBM", requires = "device", value_parser = decibel_milliwatts, allow_hyphen_values = true)]
     pub tx_power: Option<f64>,
 
-    /// Coverage of a device on NB-IoT: a level (0, 1 or 2: the far end of it, 144, 154 or 164 dB) or a coupling loss. Repetitions, transport
-    /// formats, the way into a connection and, without --tx-power, the transmit power follow [default: those of the device]
+    /// Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     #[arg(long, value_name = "LEVEL|DB", requires = "device", value_parser = coverage)]
     pub coverage: Option<f64>,
 
-    /// Discontinuous reception while connected: its inactivity timer, its short cycle with how often that comes, its long cycle, e.g.
-    /// inactivity=100ms,short=160msx4,long=320ms [default: the power of the connected state that the device's file has]
+    /// DRX while connected: inactivity=100ms,short=160msx4,long=320ms
     #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = connected_drx)]
     pub cdrx: Option<ConnectedDrx>,
 
-    /// Beacons from one that the device listens to, to the next, each 102.4 ms after the other [default: those of the device]
+    /// Every how many beacons it listens [default: the device's]
     #[arg(long, value_name = "N", requires = "device", value_parser = clap::value_parser!(u32).range(1..=255))]
     pub dtim: Option<u32>,
 }
