@@ -466,9 +466,9 @@ fn the_page_of_a_choice_is_whole_and_asks_nothing() {
     let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
     assert_eq!(console(&log), Vec::<&str>::new());
     assert_eq!(browser.requests_of(&html), Vec::<String>::new());
-    // Of each case bytes, battery, and the currents of a reading and of a day, in two widths.
+    // Of each case bytes, battery, bytes by layer, and the currents of a reading and of a day, in two widths.
     let drawn = ["<table", "<svg"].map(|element| dom.matches(element).count());
-    assert_eq!(drawn, [5, 2 * 4 * 2]);
+    assert_eq!(drawn, [5, 2 * 5 * 2]);
     assert!(!dom.contains("<b>buoy") && dom.contains("&lt;b&gt;buoy"));
     assert_whole(&browser, &html);
 }

@@ -1,5 +1,6 @@
 //! `wirecost ui`: its server, the figures of its page, and the page in a browser.
 
+mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod server;
