@@ -232,7 +232,6 @@ mod tests {
     fn the_five_studies_have_45_claims_and_35_rows_beside_them() {
         let studies: Vec<Study> = names()
             .iter()
-            .filter(|name| **name != "public-figures")
             .map(|name| Study::named(name).expect(name))
             .collect();
         let mut claims: Vec<&str> = studies.iter().flat_map(|study| study.claims.names()).collect();
@@ -258,20 +257,6 @@ mod tests {
         assert!(claims.iter().eq(expected.iter()), "{claims:?}");
         assert!(rows.iter().eq(expected_rows.iter()), "{rows:?}");
         assert_eq!((claims.len(), rows.len()), (45, 35), "{claims:?} {rows:?}");
-    }
-
-    #[test]
-    fn there_are_twenty_public_figures_and_more_each_with_its_page() {
-        let figures = Study::named("public-figures").expect("it is compiled in").claims;
-        assert!(figures.names().len() >= 20, "{:?}", figures.names());
-        for claim in &figures.claims {
-            assert!(
-                claim.place.contains('.') && claim.place.contains(','),
-                "{}: {}",
-                claim.id,
-                claim.place
-            );
-        }
     }
 
     #[test]
