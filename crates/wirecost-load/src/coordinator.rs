@@ -367,7 +367,9 @@ impl<'a> Coordinator<'a> {
 
     fn count(&mut self, part: u32, interval: Interval) {
         self.fresh.add(&interval);
-        if interval.phase == self.so_far.phase && !interval.warm_up {
+        // Only what is judged before the end of the phase needs its sum.
+        let is_judged = self.context.demands.is_some() || self.context.clock.is_live();
+        if is_judged && interval.phase == self.so_far.phase && !interval.warm_up {
             self.so_far.add(&interval);
         }
         let key = interval.key();

@@ -9,6 +9,7 @@
 //! has thousands of seconds.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -29,16 +30,50 @@ const NUMBER_BYTES: usize = 9;
 const MAX_BYTES: usize = HEADER_BYTES + NUMBER_BYTES * (place_of(MAX_NS) + 1);
 /// How many bytes a buffer gets first: most histograms need fewer.
 const FIRST_BYTES: usize = 1_024;
+/// How many results are kept: those of the histograms of one interval and of the one before.
+const KEPT: usize = 8;
 
 thread_local! {
     /// Their state is large, and takes longer to make than to use.
     static COMPRESS: RefCell<Compress> = RefCell::new(Compress::new(Compression::default(), true));
     static DECOMPRESS: RefCell<Decompress> = RefCell::new(Decompress::new(true));
+    static DEFLATED: RefCell<LastFew> = const { RefCell::new(LastFew(VecDeque::new())) };
+    static INFLATED: RefCell<LastFew> = const { RefCell::new(LastFew(VecDeque::new())) };
+}
+
+/// The last few inputs with their results. Intervals of a load in virtual time are often alike, and to compress a small histogram takes
+/// 100 times longer than to compare it.
+struct LastFew(VecDeque<[Vec<u8>; 2]>);
+
+impl LastFew {
+    fn result_of(&self, input: &[u8]) -> Option<Vec<u8>> {
+        let mut known = self.0.iter();
+        known
+            .find(|[known, _]| known == input)
+            .map(|[_, result]| result.clone())
+    }
+
+    /// Keeps a result instead of the oldest one. Large histograms are hardly ever equal.
+    fn keep(&mut self, input: &[u8], result: &[u8]) {
+        if input.len().max(result.len()) > FIRST_BYTES {
+            return;
+        }
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back([input.to_vec(), result.to_vec()]);
+    }
 }
 
 /// Appends the compressed form of the places, which are in ascending order.
 pub(super) fn write(recorded: &[Recorded], bytes: &mut Vec<u8>) {
-    let deflated = deflate(&plain(recorded));
+    let plain = plain(recorded);
+    let known = DEFLATED.with_borrow(|known| known.result_of(&plain));
+    let deflated = known.unwrap_or_else(|| {
+        let deflated = deflate(&plain);
+        DEFLATED.with_borrow_mut(|known| known.keep(&plain, &deflated));
+        deflated
+    });
     bytes.extend_from_slice(&COMPRESSED_COOKIE.to_be_bytes());
     bytes.extend_from_slice(&length(&deflated).to_be_bytes());
     bytes.extend_from_slice(&deflated);
@@ -52,7 +87,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<Vec<Recorded>> {
     if u32::from_be_bytes(*cookie) != COMPRESSED_COOKIE {
         return None;
     }
-    read_plain(&inflate(deflated)?)
+    if let Some(plain) = INFLATED.with_borrow(|known| known.result_of(deflated)) {
+        return read_plain(&plain);
+    }
+    let plain = inflate(deflated)?;
+    INFLATED.with_borrow_mut(|known| known.keep(deflated, &plain));
+    read_plain(&plain)
 }
 
 fn plain(recorded: &[Recorded]) -> Vec<u8> {
@@ -227,6 +267,24 @@ mod tests {
             read(&bytes);
             proptest::prop_assert_eq!(read(&packed[..packed.len() - 1]), None);
         }
+    }
+
+    #[test]
+    fn a_histogram_that_was_written_before_has_its_own_bytes_again() {
+        let written = |times: u64| {
+            let mut bytes = Vec::new();
+            write(&[Recorded { value: 7, times }], &mut bytes);
+            bytes
+        };
+        let first: Vec<Vec<u8>> = (1..=20).map(written).collect();
+        for round in [1..=20, 13..=20] {
+            for times in round {
+                assert_eq!(written(times), first[times as usize - 1]);
+                let recorded = Recorded { value: 7, times };
+                assert_eq!(read(&written(times)), Some(vec![recorded]));
+            }
+        }
+        assert!(DEFLATED.with_borrow(|known| known.0.len()) <= KEPT);
     }
 
     #[test]
