@@ -77,6 +77,12 @@ pub fn run(arguments: &BudgetArguments) -> Result<ExitCode, Failure> {
         .map(|planned| before.of_scenario(planned.budgeted, &planned.options, &file));
     let earlier = earlier.collect::<Result<Vec<Option<Run>>, Failure>>()?;
     let out = of_command(arguments.out.as_deref(), "budget")?;
+    if out.join(JUDGED).exists() {
+        return Err(
+            Failure::usage(format!("{} has the results of a budget", out.display()))
+                .with_hint("choose a new folder with --out, or remove this one"),
+        );
+    }
     let mut parts = Vec::new();
     if let Some(captured) = &of_capture {
         parts.push(captured.judged(&before, &file)?);

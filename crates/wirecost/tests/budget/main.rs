@@ -81,6 +81,8 @@ fn a_byte_more_is_missed_and_its_layer_its_cause_and_its_setting_are_named() {
         base.stdout
     );
     let files = "--against base --out new --markdown comment.md --junit junit.xml --badge badge.svg";
+    let again = budget(home.path(), &of_one("", limits), "--out base");
+    assert_eq!(again.line("error: "), Some("base has the results of a budget"));
     let same = budget(home.path(), &of_one("", limits), files);
     assert_eq!(same.code, Some(0), "{}", same.stdout);
     assert!(

@@ -231,8 +231,10 @@ impl KeptCapture {
     /// The figure of a limit in base units; `None` if a capture does not have it.
     fn figure(&self, limit: &BudgetLimit) -> Option<f64> {
         if limit.metric.model().is_some() {
+            // The least of a session is that of one that follows another at once: a capture has those that it has.
+            let is_there = limit.aggregation != Aggregation::Min;
             let found = self.modelled.iter().find(|(name, _)| *name == limit.name);
-            return found.map(|(_, figure)| *figure);
+            return found.map(|(_, figure)| *figure).filter(|_| is_there);
         }
         // Only sums are known, not the messages one by one; and outcomes and times are not judged by a capture.
         let is_sum = matches!(

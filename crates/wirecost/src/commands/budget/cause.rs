@@ -9,8 +9,11 @@ use wirecost_results::resolved::Tree;
 use wirecost_results::summary::{Bytes, Count};
 use wirecost_results::{Cell, Section, Summary};
 
+/// The bytes of a layer.
+type OfLayer = fn(&Bytes) -> Count;
+
 /// The layers of a packet, from the outside.
-const LAYERS: [(&str, fn(&Bytes) -> Count); 5] = [
+const LAYERS: [(&str, OfLayer); 5] = [
     ("ip", |bytes| bytes.ip),
     ("transport", |bytes| bytes.transport),
     ("security", |bytes| bytes.security),

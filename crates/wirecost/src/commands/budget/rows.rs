@@ -35,7 +35,7 @@ pub fn of_scenario(
                 old.and_then(|old| Some((old, earlier(&old.summary.cells, &new.summary.cells, cell)?)));
             let selected = of_model(limit.metric, &from_stored(&cell.labels)).into_iter();
             for (_, by) in selected.filter(|(labels, _)| limit.selector.matches(labels)) {
-                if let Some(failure) = unusable(cell, &refused) {
+                if let Some(failure) = unusable(cell, refused) {
                     return Err(failure);
                 }
                 let figure = |run: &Run, cell: &Cell| {

@@ -17,7 +17,7 @@ use wirecost_results::nbiot::{EnergyByState, NbiotSummary, Point, Setting};
 use wirecost_scenario::options::nbiot::keep_alives_per_report;
 use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_scenario::parameter;
-use wirecost_stack::Stack;
+use wirecost_stack::{Stack, Start};
 
 use super::lives;
 use super::traffic::Source;
@@ -170,7 +170,8 @@ fn beside_closed_form(
     (device, config): (&Device, &Config),
 ) -> Option<String> {
     let stack: Stack = point.stack_alone().parse().ok()?;
-    let is_one_way = !stack.awaits_answer(point.size_bytes) && !stack.has_connect() && point.kept.is_none();
+    let is_one_way =
+        !stack.awaits_answer(point.size_bytes) && !stack.has_connect(Start::Cold) && point.kept.is_none();
     let bytes = [point.air_bytes_up, point.bytes_up]
         .into_iter()
         .find(|bytes| *bytes > 0.0)?;
