@@ -17,7 +17,8 @@ use wirecost_results::nbiot::{EnergyByState, NbiotSummary, Point, Setting};
 use wirecost_scenario::options::nbiot::keep_alives_per_report;
 use wirecost_scenario::options::what_if::WhatIf;
 use wirecost_scenario::parameter;
-use wirecost_stack::{Stack, Start};
+use wirecost_security::Start;
+use wirecost_stack::Stack;
 
 use super::lives;
 use super::traffic::Source;
