@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 78] = [
+const INPUTS: [(&str, &str); 81] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -80,6 +80,9 @@ const INPUTS: [(&str, &str); 78] = [
     ("probe --cert", "probe mqtts://127.0.0.1:1 --cert {} --key {}"),
     ("probe --key", "probe mqtts://127.0.0.1:1 --cert {} --key {}"),
     ("pcap FILE", "pcap {}"),
+    ("budget FILE", "budget {} -o o"),
+    ("budget --against", "budget budget.yaml --against {} -o o"),
+    ("budget --capture", "budget captured.yaml --capture {} -o o"),
     ("pcap --keylog", "pcap cap --keylog {}"),
     ("cost FILE", "cost {} --device nrf9160-lte-m"),
     ("cost FILE --check", "cost {} --check"),
@@ -185,7 +188,9 @@ const INPUTS: [(&str, &str); 78] = [
 ];
 
 /// Options whose files the program writes; their tests are in [`crate::outputs`] and in `link`.
-const OUTPUTS: [&str; 15] = [
+const OUTPUTS: [&str; 17] = [
+    "budget --badge",
+    "budget --markdown",
     "cost --curve",
     "cost --day-curve",
     "cost --residual",
@@ -232,6 +237,11 @@ fn prepared() -> tempfile::TempDir {
         "wirecost: 1\nstack: udp\nengine: sim\nsamples: 1\n",
     )
     .expect("a file");
+    let budget =
+        "wirecost_budget: 1\nscenarios: {one: {file: good.yaml, limits: {bytes_per_msg: <= 2% above}}}\n";
+    fs::write(at("budget.yaml"), budget).expect("a file");
+    let captured = "wirecost_budget: 1\ncapture: {interval: 15min, limits: {bytes_per_msg: <= 1 kB}}\n";
+    fs::write(at("captured.yaml"), captured).expect("a file");
     let free =
         "wirecost: 1\nfree: {rrc.removal_ms: [40, 100]}\nsolved: {scenario.isd_m: {from: 2000, to: 4000}}\n";
     fs::write(at("free.yaml"), free).expect("a file");
