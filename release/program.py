@@ -47,7 +47,10 @@ def glibc_of(data: bytes) -> tuple[int, int] | None:
     """The newest version of glibc among the versions of symbols, where the program has a loader."""
     if not has_loader(data):
         return None
-    return max((int(major), int(minor)) for major, minor in re.findall(rb"\x00GLIBC_(\d+)\.(\d+)(?=[.\x00])", data))
+    versions = re.findall(rb"\x00GLIBC_(\d+)\.(\d+)(?=[.\x00])", data)
+    if not versions:
+        sys.exit("error: the program has a loader that is not glibc's: give a static one, or one for glibc")
+    return max((int(major), int(minor)) for major, minor in versions)
 
 
 def has_loader(data: bytes) -> bool:

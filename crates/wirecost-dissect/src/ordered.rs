@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// The most bytes kept of a handshake.
 const MAX_BYTES: usize = 1 << 16;
 
+/// The most pieces that wait behind a gap: each costs more than its bytes.
+const MAX_PIECES: usize = 1_024;
+
 /// Pieces, put in order.
 #[derive(Debug, Default)]
 pub(crate) struct Ordered {
@@ -14,20 +17,25 @@ pub(crate) struct Ordered {
     front: Vec<u8>,
     /// Pieces behind a gap, by offset.
     waiting: BTreeMap<usize, Vec<u8>>,
+    /// Their bytes.
+    waiting_bytes: usize,
 }
 
 impl Ordered {
     /// Adds a piece. What has no room is ignored, so that what follows it stays unknown.
     pub(crate) fn add(&mut self, offset: u64, bytes: &[u8]) {
-        let waiting: usize = self.waiting.values().map(Vec::len).sum();
         let Ok(offset) = usize::try_from(offset) else {
             return;
         };
-        if bytes.is_empty() || self.front.len() + waiting + bytes.len() > MAX_BYTES {
+        if bytes.is_empty() || self.front.len() + self.waiting_bytes + bytes.len() > MAX_BYTES {
+            return;
+        }
+        if self.waiting.len() >= MAX_PIECES && offset > self.taken + self.front.len() {
             return;
         }
         let longer = self.waiting.entry(offset).or_default();
         if longer.len() < bytes.len() {
+            self.waiting_bytes += bytes.len() - longer.len();
             *longer = bytes.to_vec();
         }
         while let Some(first) = self.waiting.first_entry() {
@@ -36,6 +44,7 @@ impl Ordered {
                 return;
             };
             let piece = first.remove();
+            self.waiting_bytes -= piece.len();
             self.front.extend(piece.get(known..).unwrap_or_default());
         }
     }
@@ -78,8 +87,18 @@ mod tests {
             ordered.add(offset * 1_000, &[0; 999]);
         }
         let kept: usize = ordered.waiting.values().map(Vec::len).sum();
-        assert!(kept <= MAX_BYTES, "{kept} B");
+        assert!(kept <= MAX_BYTES && kept == ordered.waiting_bytes, "{kept} B");
+        let mut ordered = Ordered::default();
+        for offset in 0..60_000 {
+            ordered.add(offset * 2 + 1, b"x");
+        }
+        assert_eq!(ordered.waiting.len(), MAX_PIECES);
+        ordered.add(0, b"y");
+        assert_eq!(
+            (ordered.front(), ordered.waiting_bytes),
+            (&b"yx"[..], MAX_PIECES - 1)
+        );
         ordered.add(u64::MAX, b"end");
-        assert_eq!(ordered.front(), b"");
+        assert_eq!(ordered.front(), b"yx");
     }
 }

@@ -158,6 +158,11 @@ fn scenario(key: &Key, node: &Node) -> Result<Budgeted, ScenarioError> {
         return Err(ScenarioError::new(&key.place, message)
             .with_hint("a name has letters, digits, full stops, hyphens and underscores"));
     }
+    // The command writes these beside the folders of the scenarios, or calls a part of its results so.
+    if ["capture", "capture.json", "budget.json"].contains(&name.as_str()) {
+        let message = format!("scenarios: {name:?} is a name of the command's own results");
+        return Err(ScenarioError::new(&key.place, message).with_hint("give the scenario another name"));
+    }
     let prefix = format!("scenarios.{name}.");
     let table = Table::new(node, &prefix, &names(SCENARIO))?;
     let source = match (table.one("file", text)?, table.get("run")) {

@@ -152,8 +152,10 @@ fn matrix(table: &Table<'_>, options: &mut Options, folder: Option<&Path>) -> Re
                 ..
             }),
         ) => {
-            let links = list.iter().take(MAX_LIST);
-            let links = links.map(|node| link::links(node, "links.", folder));
+            if list.len() > MAX_LIST {
+                return Err(table.error("links", format!("a list has at most {MAX_LIST} links")));
+            }
+            let links = list.iter().map(|node| link::links(node, "links.", folder));
             links.collect::<Result<Vec<_>, _>>()?.concat()
         }
         (None, Some(node)) => link::links(node, "links.", folder)?,

@@ -15,6 +15,8 @@ use crate::short::ShortBytes;
 const FEW_CLIENTS: u32 = 8;
 /// Up to this many clients, they have two bytes.
 const MANY_CLIENTS: u32 = 16_384;
+/// The most sessions that wait for message_3.
+const MOST_WAITING: usize = 65_536;
 
 /// The settings of a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,10 @@ impl Responder {
         self.begun += 1;
         let (waiting, message_2) = self.answer(message_1, key)?;
         let id = Id::new(waiting.own.as_slice()).ok_or(Failure::NoSession)?;
+        // Whoever sends message_1 alone leaves a session: a server of many devices must not keep millions of them.
+        if self.waiting.len() >= MOST_WAITING {
+            self.waiting.pop_first();
+        }
         self.waiting.insert(id, waiting);
         Ok(message_2)
     }

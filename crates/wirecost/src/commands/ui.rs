@@ -81,6 +81,9 @@ pub fn run(arguments: &UiArguments) -> Result<ExitCode, Failure> {
         "the page is at http://{address}/{}",
         server.door.key()
     ));
+    if address.ip().is_unspecified() {
+        output::note("put an address of this machine in place of the one above: names are refused");
+    }
     if !address.ip().is_loopback() {
         output::note("others on the network reach it, and need the whole link; it is not encrypted");
     }

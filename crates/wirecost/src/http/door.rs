@@ -103,8 +103,9 @@ impl Door {
             .filter(|pair| !pair.is_empty() && !pair.starts_with(&format!("{KEY}=")))
             .collect();
         let query = if kept.is_empty() { "" } else { "?" };
+        // Lax: a link in a mail is followed from another site, and the cookie must come with the page. No request of another site's page has it.
         format!(
-            "Location: /{query}{}\r\nSet-Cookie: {}={token}; Path=/; HttpOnly; SameSite=Strict\r\nCache-Control: no-store\r\n",
+            "Location: /{query}{}\r\nSet-Cookie: {}={token}; Path=/; HttpOnly; SameSite=Lax\r\nCache-Control: no-store\r\n",
             kept.join("&"),
             self.cookie()
         )

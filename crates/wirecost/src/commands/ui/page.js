@@ -144,7 +144,8 @@ async function ask(asked) {
   try {
     for (let done = 0, of = 1; done < of;) {
       const answer = await told(asked, `done=${done}&${row ? `row=${row}&` : ""}`, signal);
-      if (answer.of === 0) return;
+      // Another request of this page took the place of this one, such as that for files: it is asked again.
+      if (answer.of === 0) continue;
       ({ done, of } = answer);
       show(answer);
     }
@@ -255,15 +256,17 @@ async function copy(button) {
 
 async function makeFiles() {
   for (const link of at("files").querySelectorAll("a")) URL.revokeObjectURL(link.href);
+  const { signal } = asking;
   try {
-    const answer = await told(query(), "files=1&", asking.signal);
+    const answer = await told(query(), "files=1&", signal);
     if (answer.done < answer.of) throw new Error("the simulations are not done yet");
+    if (!answer.known) throw new Error("no stack could be simulated");
     at("files").replaceChildren(...answer.known.files.map((file) => {
       const href = URL.createObjectURL(new Blob([file.content], { type: file.content_type }));
       return element("li", {}, element("a", { href, download: file.name, textContent: file.name }));
     }));
   } catch (error) {
-    refuse(error);
+    if (!signal.aborted) refuse(error);
   }
 }
 

@@ -119,6 +119,12 @@ impl State {
                 self.clients.len() - 1
             }
         };
+        // What a page that has gone knew would be kept beside the cache, once for each of them.
+        for (other, silent) in self.clients.iter_mut().enumerate() {
+            if other != place && !silent.waits() {
+                silent.known.clear();
+            }
+        }
         let client = &mut self.clients[place];
         client.at = Instant::now();
         if !client.asked.keys().eq(asked.keys()) {
@@ -175,7 +181,10 @@ impl State {
             }
         }
         self.running.remove(key);
-        self.cache.put(key, outcome);
+        // A failure may be that of a busy machine: whoever asks next tries again.
+        if outcome.is_ok() {
+            self.cache.put(key, outcome);
+        }
     }
 }
 

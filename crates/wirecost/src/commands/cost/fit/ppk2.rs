@@ -28,6 +28,8 @@ pub enum SessionFault {
     NoZip,
     /// A file in it is compressed in a way that the app does not use: the method's number.
     Method(u64),
+    /// A file in it is stored without its size before it, or with one that 32 bits cannot say.
+    NoSize,
     /// A file is missing in it.
     Missing(&'static str),
     /// The metadata have no rate.
@@ -49,6 +51,7 @@ impl fmt::Display for SessionFault {
                 f,
                 "a file in it is compressed by method {number}, which is not read"
             ),
+            Self::NoSize => f.write_str("a file in it is stored without its size before it"),
             Self::Missing(name) => write!(f, "{name} is missing in it"),
             Self::NoRate => f.write_str("metadata.json has no samplesPerSecond"),
             Self::NoVoltage => f.write_str("a .ppk2 file has no voltage"),
@@ -209,6 +212,8 @@ fn in_zip(
                 }
                 io::copy(&mut content, &mut io::sink())?;
             }
+            // Without compression nothing but the size says where the file ends (APPNOTE.TXT, sections 4.4.4 and 4.4.9).
+            0 if header[6] & 0x08 != 0 || size == u64::from(u32::MAX) => return Err(SessionFault::NoSize),
             0 => {
                 let mut content = source.by_ref().take(size);
                 if is_wanted {
@@ -325,5 +330,14 @@ mod tests {
         assert_eq!(refused(&file, Some("D9")), "there is no digital channel D9");
         let file = zip(&[("metadata.json", b"{}")]);
         assert_eq!(refused(&file, None), "metadata.json has no samplesPerSecond");
+        // A stored file whose size stands behind it: bit 3 of the flags, method 0.
+        let mut stored = [LOCAL.as_slice(), &[20, 0, 8, 0, 0, 0]].concat();
+        stored.resize(30, 0);
+        stored[26] = 11;
+        stored.extend(b"session.raw\x01\x02");
+        assert_eq!(
+            refused(&stored, None),
+            "a file in it is stored without its size before it"
+        );
     }
 }
