@@ -6,7 +6,7 @@ use lakers::{ConnId, EDHOCError, EdhocBuffer, InitiatorStart, WaitM2};
 
 use super::crypto::{Primitives, public_key};
 use super::{
-    Failure, Identity, KEY_BYTES, METHOD, PublicCredential, SUITE, Transfer, buffer, context, identifier,
+    Failure, Identity, KEY_BYTES, METHOD, PublicCredential, SUITE, Transfer, byte_string, context, identifier,
 };
 use crate::oscore::Context;
 
@@ -76,7 +76,7 @@ impl Initiator {
         let message = "message_2";
         let failure = |error: EDHOCError| Failure::from_error(&error, message);
         let mut crypto = Primitives::default();
-        let received = buffer(message_2, message)?;
+        let received = byte_string(message_2, message)?;
         let parsed = lakers::i_parse_message_2(&session.state, &mut crypto, &received);
         crypto.check()?;
         let (state, peer, id, item) = parsed.map_err(failure)?;

@@ -149,6 +149,15 @@ fn buffer(bytes: &[u8], message: &'static str) -> Result<EdhocMessageBuffer, Fai
     EdhocMessageBuffer::new_from_slice(bytes).map_err(|_| Failure::Malformed { message })
 }
 
+/// message_2 or message_3 in the form that `lakers` takes: one CBOR byte string and nothing behind it (RFC 9528 sections 5.3 and 5.4).
+/// `lakers` skips the head of a string and does not compare its length.
+fn byte_string(bytes: &[u8], message: &'static str) -> Result<EdhocMessageBuffer, Failure> {
+    match recognised::byte_string(bytes) {
+        Some(length) if length == bytes.len() => buffer(bytes, message),
+        Some(_) | None => Err(Failure::Malformed { message }),
+    }
+}
+
 /// A connection identifier; `None` if it has more bytes than an id of OSCORE.
 pub(crate) fn identifier(bytes: &[u8]) -> Option<ConnId> {
     ConnId::from_slice(bytes).filter(|id| id.as_slice().len() <= crate::oscore::MAX_ID_BYTES)

@@ -34,14 +34,17 @@ pub(crate) fn is_message(repr: &Repr<'_>) -> bool {
 /// The message_3 in front of the ciphertext of a request with the EDHOC option (RFC 9668 section 3.2), and the rest.
 pub(crate) fn message_3_of<'a>(repr: &Repr<'a>) -> Option<(&'a [u8], &'a [u8])> {
     repr.options.first(OptionNumber::EDHOC)?;
-    let payload = repr.payload;
-    // message_3 is a CBOR byte string.
-    let length = match *payload {
-        [head @ 0x40..=0x57, ..] => 1 + usize::from(head & 0x1f),
-        [0x58, length, ..] => 2 + usize::from(length),
-        _ => return None,
-    };
-    payload.split_at_checked(length)
+    repr.payload.split_at_checked(byte_string(repr.payload)?)
+}
+
+/// How many bytes the CBOR byte string takes with which these begin (RFC 8949 section 3.1); `None` if they begin with none, or with one above
+/// 255 B, which no message of EDHOC here has.
+pub(super) const fn byte_string(bytes: &[u8]) -> Option<usize> {
+    match *bytes {
+        [head @ 0x40..=0x57, ..] => Some(1 + (head & 0x1f) as usize),
+        [0x58, length @ 24..=255, ..] => Some(2 + length as usize),
+        _ => None,
+    }
 }
 
 /// The name of the message of EDHOC that a message of CoAP carries, with its length; `None` if it carries none.

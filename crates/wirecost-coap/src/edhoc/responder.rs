@@ -7,7 +7,10 @@ use lakers::{ConnId, EDHOCError, ResponderStart, WaitM3};
 
 use super::crypto::{Primitives, public_key};
 use super::initiator::ephemeral;
-use super::{Failure, Identity, KEY_BYTES, METHOD, PublicCredential, Transfer, buffer, context, identifier};
+use super::{
+    Failure, Identity, KEY_BYTES, METHOD, PublicCredential, Transfer, buffer, byte_string, context,
+    identifier,
+};
 use crate::oscore::{Context, MAX_ID_BYTES};
 use crate::short::ShortBytes;
 
@@ -148,7 +151,7 @@ impl Responder {
     pub(crate) fn take_message_3(&mut self, id: &[u8], message_3: &[u8]) -> Result<Context, Failure> {
         let message = "message_3";
         let failure = |error: EDHOCError| Failure::from_error(&error, message);
-        let received = buffer(message_3, message)?;
+        let received = byte_string(message_3, message)?;
         let id = Id::new(id).ok_or(Failure::NoSession)?;
         let mut waiting = self.waiting.remove(&id).ok_or(Failure::NoSession)?;
         let mut crypto = Primitives::default();
