@@ -15,7 +15,7 @@ pub struct Terms<'a> {
     pub device: Option<&'a Device>,
     /// The data plan or broker.
     pub tariff: Option<&'a Tariff>,
-    /// The battery; without one no life is told.
+    /// The battery; `None` where no battery life is asked for.
     pub battery: Option<Battery>,
     /// How far the device is from what was measured of its chip; `None` where it was never held against a measurement.
     pub beside: Option<Beside>,

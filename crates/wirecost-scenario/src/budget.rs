@@ -184,6 +184,10 @@ fn scenario(key: &Key, node: &Node) -> Result<Budgeted, ScenarioError> {
 
 fn capture(node: &Node) -> Result<OfCapture, ScenarioError> {
     let table = Table::new(node, "capture.", &names(CAPTURE))?;
+    let interval = table.one("interval", time)?;
+    if interval.is_some_and(|interval| interval.is_zero()) {
+        return Err(table.error("interval", "it must be more than 0 s"));
+    }
     let of_cells = Metric::all(Of::Cells);
     let of = |key: &Key| -> Result<(Metric, Selector), ScenarioError> {
         let found = named(&key.name, &of_cells, &[DEVICE, TARIFF]);
@@ -197,9 +201,7 @@ fn capture(node: &Node) -> Result<OfCapture, ScenarioError> {
     Ok(OfCapture {
         place: node.place.clone(),
         client: table.one("client", parsed)?,
-        interval: table
-            .one("interval", time)?
-            .filter(|interval| !interval.is_zero()),
+        interval,
         limits: limits(limited(&table, &node.place)?, of)?,
     })
 }
@@ -300,6 +302,20 @@ mod tests {
                 .expect_err("both")
                 .to_string()
                 .contains("one of file and run")
+        );
+        let own = Budget::read(
+            "wirecost_budget: 1\nscenarios:\n  budget.json: {file: a.yaml, limits: {all_in: = 1B}}\n",
+        );
+        let own = own.expect_err("a name of the command's own");
+        assert!(
+            own.to_string().contains("own results") && own.line() == Some(3),
+            "{own}"
+        );
+        let zero = Budget::read("wirecost_budget: 1\ncapture: {interval: 0s, limits: {all_in: = 1B}}\n");
+        let zero = zero.expect_err("no time between readings").to_string();
+        assert!(
+            zero.contains("interval") && zero.contains("more than 0 s"),
+            "{zero}"
         );
         let nothing = Budget::read("wirecost_budget: 1\n").expect_err("nothing");
         assert!(nothing.to_string().contains("limits nothing"), "{nothing}");

@@ -504,3 +504,15 @@ fn each_refusal_of_a_comparison_has_the_line_and_the_key_of_the_file() {
         "{error}"
     );
 }
+
+#[test]
+fn a_list_of_too_many_links_is_refused_and_not_cut() {
+    let list = |links: u32| {
+        let links: Vec<String> = (1..=links).map(|millis| format!("{{rtt: {millis}ms}}")).collect();
+        format!("wirecost: 1\nstack: udp\nlinks: [{}]\n", links.join(", "))
+    };
+    assert_eq!(comparison(&list(1_000)).links.len(), 1_000);
+    let error = read(&list(1_001)).expect_err("one too many");
+    assert!(error.to_string().contains("at most 1000 links"), "{error}");
+    assert_eq!(error.line(), Some(3));
+}

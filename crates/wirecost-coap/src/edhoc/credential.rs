@@ -99,7 +99,7 @@ impl Identity {
         Self::new(private, &claims)
     }
 
-    /// What the other end is told.
+    /// The credential without its private key, which the other end must know.
     pub fn credential(&self) -> &PublicCredential {
         &self.credential
     }

@@ -1,6 +1,7 @@
 //! The client's side of a session.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use lakers::{ConnId, EDHOCError, EdhocBuffer, InitiatorStart, WaitM2};
 
@@ -11,7 +12,7 @@ use super::{
 use crate::oscore::Context;
 
 /// The settings of a client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Initiator {
     /// The client's key.
     pub identity: Identity,
@@ -23,6 +24,15 @@ pub struct Initiator {
     pub identifier: Vec<u8>,
     /// The secret that the ephemeral keys of all sessions follow from. No two clients may have the same.
     pub secret: [u8; KEY_BYTES],
+}
+
+impl fmt::Debug for Initiator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keep the secret out of logs.
+        f.debug_struct("Initiator")
+            .field("identifier", &self.identifier)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A session that waits for message_2.

@@ -1,6 +1,7 @@
 //! The keys of both sides of a measurement.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use hkdf::Hkdf;
 use sha2::Sha256;
@@ -17,16 +18,23 @@ const IDENTIFIER: u8 = 0x01;
 /// That of clients to which the server sends its credential by value. message_1 has no other word for it.
 const IDENTIFIER_BY_VALUE: u8 = 0x0e;
 
-/// A server of fewer clients is one of so many: its identifiers have two bytes, as the ids of [given contexts](crate::oscore::Context::lab),
-/// and the sizes of a cell do not depend on how many devices the run has beside it.
+/// The fewest clients that a server expects. With so many its identifiers have two bytes, as the ids of
+/// [given contexts](crate::oscore::Context::lab) have, so that the sizes of a cell do not depend on how many devices the run has.
 const LEAST_CLIENTS: u32 = 9;
 
 /// The identities of a measurement, which follow from its secret. All clients have the same, so that sizes are the same.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Lab {
     secret: Vec<u8>,
     server: Identity,
     client: Identity,
+}
+
+impl fmt::Debug for Lab {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keep the secret out of logs.
+        f.debug_struct("Lab").finish_non_exhaustive()
+    }
 }
 
 impl Lab {

@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::fmt;
 
 use lakers::{ConnId, EDHOCError, ResponderStart, WaitM3};
 
@@ -22,7 +23,7 @@ const MANY_CLIENTS: u32 = 16_384;
 const MOST_WAITING: usize = 65_536;
 
 /// The settings of a server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ServerConfig {
     /// The server's key.
     pub identity: Identity,
@@ -35,6 +36,15 @@ pub struct ServerConfig {
     pub expected: u32,
     /// The secret that the ephemeral keys of all sessions follow from.
     pub secret: [u8; KEY_BYTES],
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keep the secret out of logs.
+        f.debug_struct("ServerConfig")
+            .field("expected", &self.expected)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A connection identifier of the server, which the client sends as its `kid`.
@@ -74,7 +84,7 @@ impl Responder {
         self.begun += 1;
         let (waiting, message_2) = self.answer(message_1, key)?;
         let id = Id::new(waiting.own.as_slice()).ok_or(Failure::NoSession)?;
-        // Whoever sends message_1 alone leaves a session: a server of many devices must not keep millions of them.
+        // A peer that sends message_1 and nothing more leaves a session here: of these the server keeps a bounded number.
         if self.waiting.len() >= MOST_WAITING {
             self.waiting.pop_first();
         }

@@ -189,10 +189,31 @@ fn a_point_that_is_not_on_the_curve_is_refused() {
     );
 }
 
+#[test]
+fn a_message_is_one_byte_string() {
+    let (initiator, mut responder) = ends(Transfer::ByValue);
+    let (waiting, message_1) = initiator.begin(0).expect("a message_1");
+    let message_2 = responder.take_message_1(&message_1).expect("a message_2");
+    let longer = [&message_2[..], &[0]].concat();
+    assert!(initiator.take_message_2(&waiting, &longer).is_err());
+    let established = initiator
+        .take_message_2(&waiting, &message_2)
+        .expect("a message_3");
+    let kid = established.context.sender_id().to_vec();
+    let mut message_3 = established.message_3;
+    // An integer in place of the head of the string.
+    assert_eq!(message_3[0], 0x58);
+    message_3[0] = 0x02;
+    assert_eq!(
+        responder.take_message_3(&kid, &message_3).map(drop),
+        Err(Failure::Malformed { message: "message_3" })
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a peer sends: no panic, and no context.
+    /// Whatever a peer sends: no panic, and no context. `a_message_is_one_byte_string` has the case that this found.
     #[test]
     fn damaged_messages_are_refused(
         bytes in proptest::collection::vec(any::<u8>(), 0..600),

@@ -90,7 +90,7 @@ pub(super) fn warnings<'a>(
     known.map(|difference| Warning {
         kind: WarningKind::DiffersFromKernel,
         text: format!("not as the kernel does: {} (docs/agreement.md)", difference.text),
-        // A difference that is known and named is no fault of this run: whoever reads the figure decides.
+        // The run is not at fault for a difference that is known and named: the reader of the figure decides whether it matters.
         invalidates: false,
     })
 }

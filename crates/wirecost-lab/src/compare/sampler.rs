@@ -308,7 +308,7 @@ impl Sampler {
             (true, false) => State::Streaming {
                 first: self.first_measured(intended),
             },
-            // Twice the time-out: an answer behind the time-out is late and not lost, and is told apart only if it may still come.
+            // Twice the time-out: an answer that comes after the time-out makes its message late and not lost, so it must have time to come.
             (true, true) => State::Draining {
                 until: now + self.timing.timeout * 2,
             },

@@ -51,6 +51,7 @@ const PLACE: &str = "the page is at the address that wirecost ui names\n";
 const STYLE: &[&str] = &[wirecost_report::choice::STYLE, include_str!("ui/page.css")];
 
 const PAGE: Page = Page {
+    title: "wirecost ui",
     markup: include_str!("ui/page.html"),
     style: STYLE,
     script: include_str!("ui/page.js"),

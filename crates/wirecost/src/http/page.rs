@@ -11,7 +11,9 @@ use super::{Request, Response};
 /// A page before it is sent: markup with places for style, script and the nonce of both.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
-    /// The markup with `{style}`, `{script}` and `{nonce}`.
+    /// Its title, until its script gives it another.
+    pub title: &'static str,
+    /// The markup from `<body>` on, with `{script}` and `{nonce}`.
     pub markup: &'static str,
     /// Its style sheets, behind that of all pages.
     pub style: &'static [&'static str],
@@ -20,6 +22,9 @@ pub struct Page {
     /// What its policy allows besides (Content Security Policy Level 3): directives, each with a semicolon behind it.
     pub allowed: &'static str,
 }
+
+/// What all pages begin with.
+const HEAD: &str = include_str!("head.html");
 
 impl Page {
     /// Answers a request with the page.
@@ -34,8 +39,8 @@ impl Page {
              connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
         );
         let style = wirecost_report::html::STYLE.to_owned() + &self.style.concat();
-        let content = self
-            .markup
+        let content = (HEAD.to_owned() + self.markup)
+            .replace("{title}", self.title)
             .replace("{style}", &style)
             .replace("{script}", self.script)
             .replace("{nonce}", &nonce);

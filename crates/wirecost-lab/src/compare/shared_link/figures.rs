@@ -138,7 +138,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
         .sum();
     if unattributed > 0 {
         let text = format!("no endpoint described {}", units::counted(unattributed, "byte"));
-        // Bytes that nobody described are in no layer: the sum of the layers is wrong.
+        // Bytes that no endpoint described are in no layer, so that the sum over the layers would be too small.
         warnings.push(warning(WarningKind::UnattributedBytes, text, true));
     }
     let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;

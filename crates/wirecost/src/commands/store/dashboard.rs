@@ -35,6 +35,7 @@ const TICK: Duration = Duration::from_millis(250);
 const CONNECTIONS: usize = 16;
 
 const PAGE: Page = Page {
+    title: "wirecost store",
     markup: include_str!("dashboard/page.html"),
     style: &[include_str!("dashboard/page.css")],
     script: include_str!("dashboard/page.js"),
