@@ -84,8 +84,7 @@ impl Intervals {
 
     /// Adds up the intervals of a phase if it has become so long, or if another part of the run has wider ones.
     fn widen(&mut self, phase: u32, second: u32, seconds: u32) {
-        let of_length = WIDTHS.iter().rev().find(|(from, _)| second >= *from);
-        let width = of_length.map_or(1, |(_, width)| *width).max(seconds);
+        let width = width_from(second).max(seconds);
         if width <= self.width(phase).unwrap_or(1) {
             return;
         }
@@ -115,6 +114,12 @@ impl FromIterator<Interval> for Intervals {
         intervals.into_iter().for_each(|interval| sums.add(interval));
         sums
     }
+}
+
+/// The seconds of each interval of a phase that has come to this second.
+pub fn width_from(second: u32) -> u32 {
+    let of_length = WIDTHS.iter().rev().find(|(from, _)| second >= *from);
+    of_length.map_or(1, |(_, width)| *width)
 }
 
 /// Moves what the target has counted to the last interval of each phase, and of its warm-up: the intervals are sums of parts, each of which has it

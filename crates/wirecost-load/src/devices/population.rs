@@ -16,6 +16,7 @@ use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_results::figures::Connects;
+use wirecost_results::intervals::width_from;
 use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
@@ -30,6 +31,8 @@ use crate::nanos;
 
 /// How often the loop hands its counts over.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The most seconds that a report in virtual time counts: the coordinator gives up a phase that is over for longer.
+const LONGEST_REPORT: u32 = 10;
 /// The reason of a session that was made anew, and of the messages that were open in it.
 pub(crate) const FORGOTTEN: &str = "made a new session: the NAT had forgotten the old one's port";
 /// How long an interrupted phase waits for outstanding answers.
@@ -48,8 +51,12 @@ pub struct Devices {
     stage: Stage,
     inbox: Arc<Inbox>,
     report: Report,
-    /// The end of the current second of the phase.
+    /// The beginning of the phase.
+    began: Instant,
+    /// The end of the seconds of the phase that the next report counts.
     next_report: Instant,
+    /// Whether a report counts as many seconds as a row of the results will have, up to [`LONGEST_REPORT`].
+    reports_rows: bool,
     /// The end of the warm-up, while it lies ahead.
     warm_up_ends: Option<Instant>,
     traffic: Arc<Traffic>,
@@ -82,7 +89,9 @@ impl Devices {
             stage: Stage::Idle,
             inbox,
             report,
+            began: Instant::START,
             next_report: Instant::START,
+            reports_rows: false,
             warm_up_ends: None,
             traffic: Arc::default(),
             counted: Counted::default(),
@@ -109,10 +118,14 @@ impl Devices {
     }
 
     /// Devices in virtual time: the CPU time of the simulation is not that of a generator, and to read it each virtual second takes
-    /// longer than a second with few messages.
+    /// longer than a second with few messages. So does a report of each second of a day.
     #[must_use]
     pub(crate) fn in_virtual_time(self) -> Self {
-        Self { cpu_ns: || 0, ..self }
+        Self {
+            cpu_ns: || 0,
+            reports_rows: true,
+            ..self
+        }
     }
 
     /// Whether the load is over.
@@ -128,7 +141,7 @@ impl Devices {
         };
         self.part.tracker.begin(phase, at, span);
         activity.begin(&mut self.part, at);
-        self.next_report = at + REPORT_INTERVAL;
+        (self.began, self.next_report) = (at, at + REPORT_INTERVAL);
         self.warm_up_ends = (!span.warm_up.is_zero()).then_some(at + span.warm_up);
         self.counted_at = at;
         self.stage = Stage::Active { phase, activity };
@@ -216,11 +229,20 @@ impl Devices {
             self.hand_over(now);
             // Reports stay on the seconds of the phase, however late this one was.
             let late = now.saturating_since(self.next_report);
-            self.next_report += REPORT_INTERVAL * (late.as_secs() as u32 + 1);
+            self.next_report += REPORT_INTERVAL * (late.as_secs() as u32 + self.seconds_of_report());
         }
     }
 
-    /// Adds the traffic since the last reading, which was at most one second ago.
+    /// The seconds that the report after the one that is due counts. They begin where a row begins, and end within it.
+    fn seconds_of_report(&self) -> u32 {
+        if !self.reports_rows {
+            return 1;
+        }
+        let second = self.next_report.saturating_since(self.began).as_secs();
+        width_from(u32::try_from(second).unwrap_or(u32::MAX)).min(LONGEST_REPORT)
+    }
+
+    /// Adds the traffic since the last reading, which was at most one report ago.
     fn count_traffic(&mut self, now: Instant) {
         let sum = self.traffic.counted();
         let before = std::mem::replace(&mut self.counted, sum);
