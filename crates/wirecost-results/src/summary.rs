@@ -1,4 +1,12 @@
 //! `summary.json`: one entry per cell, one section per phase.
+//!
+//! - `link`: the link of a cell, as configured and as achieved
+//! - `section`: the figures of a phase: times, bytes, causes
+//! - `outcomes`: how the offered messages ended
+
+mod link;
+mod outcomes;
+mod section;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +16,9 @@ use super::threshold::Threshold;
 use crate::readings::Readings;
 use crate::resolved::Asked;
 use crate::warning::Warning;
+pub use link::{Achieved, Link, LinkCell, LinkDirection};
+pub use outcomes::Outcomes;
+pub use section::{Bytes, CauseBytes, Count, Section, Times};
 
 /// The version of the format of `summary.json`.
 pub const SCHEMA: u32 = 1;
@@ -142,235 +153,6 @@ pub struct Agreement {
     pub median_ratio: Option<f64>,
 }
 
-/// The link of a cell.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Link {
-    /// From the device to the server.
-    pub up: LinkDirection,
-    /// From the server to the device.
-    pub down: LinkDirection,
-    /// After how long without a packet the address translator forgets a UDP port, in nanoseconds; absent: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    pub nat_udp_timeout_ns: Option<u64>,
-    /// After how long without a packet the address translator forgets a TCP connection, in nanoseconds; absent: never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    pub nat_tcp_timeout_ns: Option<u64>,
-    /// Which port that translator gives to a UDP port that it has forgotten: `same-port` or `new-port`; absent where it forgets
-    /// nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::NatPort>"))]
-    pub nat_port: Option<String>,
-    /// Measurements of the link before and during the run; null if it was not checked.
-    pub achieved: Option<Achieved>,
-    /// How devices reached a server that was running already: `real`, where no link was emulated and both directions are
-    /// placeholders, or `relay`, where a relay was at the end of the link; absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::words::ServerPath>"))]
-    pub path: Option<String>,
-    /// The modelled NB-IoT cell that carried the packets in place of an emulated link; both directions are then those of the
-    /// internet behind it. Absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nbiot_cell: Option<LinkCell>,
-}
-
-/// A modelled NB-IoT cell as a link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LinkCell {
-    /// The named parameters of the network.
-    pub profile: String,
-    /// Reports of other devices per second and cell; 0: the device is alone, without neighbouring cells.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub load_per_s: f64,
-    /// Coupling loss between the device and its cell, in dB.
-    pub coupling_loss_db: f64,
-}
-
-/// One direction of the link, as configured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LinkDirection {
-    /// One-way propagation delay, in nanoseconds.
-    pub delay_ns: u64,
-    /// Half width (uniform) or standard deviation (normal) of the delay variation, in nanoseconds.
-    pub delay_variation_ns: u64,
-    /// Stationary probability that a packet is lost, 0 to 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub loss: f64,
-    /// Probability that a packet is held back behind later ones, 0 to 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub reorder: f64,
-    /// Probability that a packet is delivered twice, 0 to 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub duplicate: f64,
-    /// Probability that one bit of a packet is flipped, 0 to 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub corrupt: f64,
-    /// Serialisation rate in bit/s; null for none.
-    pub rate_bps: Option<u64>,
-    /// Limit of the queue in bytes; null where it is not byte-limited.
-    pub queue_bytes: Option<u64>,
-    /// Limit of the queue in packets; null where it is not packet-limited.
-    pub queue_packets: Option<u64>,
-    /// Largest IP packet in bytes.
-    pub mtu_bytes: u64,
-}
-
-/// The achieved properties of the link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Achieved {
-    /// Median round-trip time of ICMP echo requests before the measurement, in nanoseconds; null where none was sent.
-    pub rtt_p50_ns: Option<u64>,
-    /// Echo replies that the median is of.
-    pub rtt_samples: u64,
-    /// Share of packets lost by the link's own decisions in the cell's run, up, 0 to 1; null without packets.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub loss_up: Option<f64>,
-    /// Share of packets lost by the link's own decisions in the cell's run, down, 0 to 1; null without packets.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub loss_down: Option<f64>,
-    /// Packets that these shares are of, both directions.
-    pub packets: u64,
-    /// Rate that back-to-back packets left the link at, up, in bit/s; null where not measured.
-    pub rate_up_bps: Option<u64>,
-    /// Rate that back-to-back packets left the link at, down, in bit/s; null where not measured.
-    pub rate_down_bps: Option<u64>,
-    /// Packets that found the queue full in the cell's run, up; absent where nothing queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_dropped_up: Option<u64>,
-    /// Packets that found the queue full in the cell's run, down; absent where nothing queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_dropped_down: Option<u64>,
-}
-
-/// The figures of one phase over all samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Section {
-    /// Devices that reached the end of this phase.
-    pub samples: u64,
-    /// What ends the response time: `to_ack`, `to_reply` or `to_arrival`; empty where the phase has none.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::words::ResponseKind"))]
-    pub response_kind: String,
-    /// From the intended start to the end of the phase, in nanoseconds.
-    pub response_time_ns: Option<Times>,
-    /// From the actual start to the end of the phase, in nanoseconds.
-    pub service_time_ns: Option<Times>,
-    /// From the actual send to the link's delivery of the last byte at the server, in nanoseconds.
-    pub one_way_delay_ns: Option<Times>,
-    /// Flights on the critical path / 2; null under loss and where devices differ.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub round_trips: Option<f64>,
-    /// Payload bits / time to arrival, in bit/s: mean over samples.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub goodput_bps: Option<f64>,
-    /// (wire bytes both ways - payload) / payload, without unit; null without payload.
-    pub header_ratio: Option<f64>,
-    /// 95 % interval of the mean wire bytes of a sample, both directions; equal ends where every sample has the same; absent where
-    /// there are too few samples for one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wire_ci95: Option<[f64; 2]>,
-    /// From the device to the server.
-    pub up: Bytes,
-    /// From the server to the device.
-    pub down: Bytes,
-    /// Wire bytes by cause: mean per sample and direction.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "BTreeMap<crate::words::Cause, CauseBytes>")
-    )]
-    pub by_cause: BTreeMap<String, CauseBytes>,
-}
-
-/// Quantities of time over samples, in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Times {
-    /// Samples.
-    pub n: u64,
-    /// Arithmetic mean, in nanoseconds.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub mean: f64,
-    /// 95 % interval of the mean in nanoseconds, low and high, not symmetric; null where there are too few samples for their
-    /// skewness (`low_n` names `mean`) or where they depend on each other, as in fleets and loads.
-    pub ci95: Option<[f64; 2]>,
-    /// Median, in nanoseconds; null where there are too few samples.
-    pub p50: Option<u64>,
-    /// 90th percentile, in nanoseconds; null where there are too few samples.
-    pub p90: Option<u64>,
-    /// 95th percentile, in nanoseconds; null where there are too few samples.
-    pub p95: Option<u64>,
-    /// 99th percentile, in nanoseconds; null where there are too few samples.
-    pub p99: Option<u64>,
-    /// 99.9th percentile, in nanoseconds, from 10,000 samples on; absent below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p999: Option<u64>,
-    /// Smallest, in nanoseconds.
-    pub min: u64,
-    /// Largest, in nanoseconds.
-    pub max: u64,
-    /// Order-statistic 95 % interval of each printed quantile in nanoseconds, low and high; null where the sample has none.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "BTreeMap<crate::words::Quantile, Option<[u64; 2]>>")
-    )]
-    pub quantile_ci95: BTreeMap<String, Option<[u64; 2]>>,
-    /// Quantiles printed from fewer than ten samples beyond them, and `mean` where there are too few for an interval.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::words::FigureOfFewSamples>"))]
-    pub low_n: Vec<String>,
-}
-
-/// Packets and bytes of one direction, per sample.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Bytes {
-    /// IP packets.
-    pub packets: Count,
-    /// IP headers, in bytes.
-    pub ip: Count,
-    /// TCP and UDP headers, in bytes.
-    pub transport: Count,
-    /// TLS, DTLS, OSCORE, protected objects, in bytes.
-    pub security: Count,
-    /// The application protocol's own bytes.
-    pub application: Count,
-    /// The payload that the user gave, in bytes.
-    pub payload: Count,
-    /// Their sum: the bytes of the IP packets.
-    pub wire: Count,
-}
-
-/// A count over samples, in the unit of its field.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Count {
-    /// Arithmetic mean per sample.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub mean: f64,
-    /// Sum over samples.
-    pub sum: u64,
-    /// Smallest of a sample.
-    pub min: u64,
-    /// Largest of a sample.
-    pub max: u64,
-}
-
-/// Wire bytes of one cause per sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CauseBytes {
-    /// From the device to the server: mean bytes per sample.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub up: f64,
-    /// From the server to the device: mean bytes per sample.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
-    pub down: f64,
-}
-
 /// The IP bytes of the devices of a cell, divided by their messages: (connect + messages + keep-alive + close) /
 /// messages. Connects include the repeated ones, where a connection was made again. Each part is the sum over devices,
 /// so a connect counts as often as it took place. Warm-up messages and connections for a ticket count nowhere.
@@ -444,102 +226,6 @@ pub struct CpuSide {
     /// The measured message, in nanoseconds; null where its CPU time is mixed with that of other work.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub message_ns: Option<f64>,
-}
-
-/// How the offered messages ended; the numbers other than `offered` sum to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Outcomes {
-    /// Messages that the plan intended to send.
-    pub offered: u64,
-    /// Acknowledged by the server in time.
-    pub acknowledged: u64,
-    /// Refused by the server with a reason.
-    pub refused: u64,
-    /// Not sent: the device never became able to.
-    pub failed: u64,
-    /// Acknowledged after the time-out.
-    pub late: u64,
-    /// Sent, and no reply ever came.
-    pub unknown: u64,
-    /// Delivered by the link, for stacks without acknowledgement.
-    pub delivered: u64,
-    /// Not delivered by the link, for stacks without acknowledgement.
-    pub lost: u64,
-}
-
-impl std::ops::AddAssign for Outcomes {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            offered,
-            acknowledged,
-            refused,
-            failed,
-            late,
-            unknown,
-            delivered,
-            lost,
-        } = other;
-        self.offered += offered;
-        self.acknowledged += acknowledged;
-        self.refused += refused;
-        self.failed += failed;
-        self.late += late;
-        self.unknown += unknown;
-        self.delivered += delivered;
-        self.lost += lost;
-    }
-}
-
-impl Outcomes {
-    /// Messages that have ended.
-    pub const fn ended(&self) -> u64 {
-        let Self {
-            offered: _,
-            acknowledged,
-            refused,
-            failed,
-            late,
-            unknown,
-            delivered,
-            lost,
-        } = *self;
-        acknowledged + refused + failed + late + unknown + delivered + lost
-    }
-
-    /// Whether the outcomes sum to what was offered.
-    pub const fn add_up(&self) -> bool {
-        self.offered == self.ended()
-    }
-}
-
-impl Bytes {
-    /// The same with each mean multiplied by `factor`.
-    fn scaled(&self, factor: f64) -> Self {
-        let mut scaled = self.clone();
-        let Self {
-            packets,
-            ip,
-            transport,
-            security,
-            application,
-            payload,
-            wire,
-        } = &mut scaled;
-        for count in [packets, ip, transport, security, application, payload, wire] {
-            count.mean *= factor;
-        }
-        scaled
-    }
-}
-
-impl CauseBytes {
-    fn scaled(self, factor: f64) -> Self {
-        Self {
-            up: self.up * factor,
-            down: self.down * factor,
-        }
-    }
 }
 
 impl Cell {

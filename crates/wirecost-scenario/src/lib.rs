@@ -7,14 +7,14 @@
 //!
 //! - [`node`]: YAML with lines, within limits of size and depth
 //! - [`key`]: what tables may hold, for readers and schemas
-//! - `shape`: the nested tables of scenarios
+//! - `root`: the keys at the top of a scenario; `shape`: its nested tables
 //! - [`table`]: the keys of a table, without unknown or repeated ones, and values with their units
 //! - [`edit`]: `vary`, and the flags `--set` and `--vary`
 //! - [`selector`]: conditions on cells or loads; [`labels`]: the values that they are checked against
 //! - [`consent`]: whether a load may harm a server on another machine
 //! - [`comparison`]: comparisons; `sending`: how their messages are handed to the network; [`link`]: the emulated link, from
 //!   a file or from flags
-//! - [`load`]: loads: phases, payload, target
+//! - [`load`]: loads: phases, payload, target; `combined`: every load of a file
 //! - [`fit`]: points that a cell must meet, and its free parameters
 //! - [`nbiot`]: reports in NB-IoT cells; [`parameter`]: the parameters of the network by their paths
 //! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
@@ -37,6 +37,7 @@ pub mod battery;
 pub mod budget;
 pub mod catalog;
 pub mod certificates;
+mod combined;
 pub mod comparison;
 pub mod consent;
 pub mod device;
@@ -61,6 +62,7 @@ pub mod options;
 pub mod parameter;
 pub mod plan;
 pub mod program;
+mod root;
 pub mod selector;
 mod sending;
 mod shape;
@@ -74,19 +76,18 @@ use std::fmt::Display;
 use serde::{Serialize, Serializer};
 
 use crate::options::compare::Options;
-use crate::options::load::{LoadOptions, Phase, Who};
+use crate::options::load::LoadOptions;
 use crate::options::nbiot::NbiotOptions;
-use crate::options::row;
 pub use error::{Place, ScenarioError};
 use find_max::FindMax;
-use key::{Holds, keys, names};
 use load::ScenarioInputs;
 pub use node::Node;
-use node::Value;
 use options::load::print::{Resolved, Secrets};
 use program::ProgramOptions;
-use table::{Table, meant, text};
-use thresholds::{THRESHOLDS, Thresholds};
+pub use root::{KEYS, all_keys};
+use root::{check_keys, check_version};
+use table::{Table, text};
+use thresholds::Thresholds;
 
 /// The version of the format of scenarios.
 pub const VERSION: u64 = 1;
@@ -160,57 +161,6 @@ pub struct Edits<'a> {
     /// `KEY=V1,V2`: replaces it by several values.
     pub vary: &'a [String],
 }
-
-keys! {
-    /// Keys of every scenario, beside those of comparisons and loads.
-    pub KEYS {
-        must wirecost Holds::Version => "Version of this format.";
-        may name Holds::Text => "What a person calls it.";
-        may vary Holds::Lists => "Lists: every combination is run.";
-        may exclude Holds::Conditions => "What is left out: an entry's conditions must all hold.";
-        may thresholds Holds::Of(&THRESHOLDS) => "What must hold.";
-        may find_max Holds::Text
-            => "Find the highest rate at which this condition holds for response or delivery times, such as p(99)<50ms.";
-        may loads Holds::Loads => "Loads one after the other, in the resolved form.";
-    }
-}
-/// Keys that every scenario has.
-const OF_ALL: [&str; 2] = ["wirecost", "name"];
-/// Keys that only loads have.
-const OF_LOADS: [&str; 2] = ["find_max", "loads"];
-/// Keys that reports in NB-IoT cells do not have.
-const NOT_OF_NBIOT: [&str; 1] = ["exclude"];
-
-/// Keys of later versions, with a hint for this version.
-const LATER: [(&str, &str); 6] = [
-    (
-        "agents",
-        "run a shard on each machine: wirecost run --shard 1/2, then wirecost merge",
-    ),
-    (
-        "device",
-        "leave it out, and give the results folder to wirecost cost --device",
-    ),
-    (
-        "tariff",
-        "leave it out, and give the results folder to wirecost cost --tariff",
-    ),
-    ("stats", "leave it out: intervals are those of 95 %"),
-    ("repeat", "count says how many samples a cell has"),
-    ("order", "leave it out: samples are shuffled by the seed"),
-];
-/// Keys of other tools, with their names here.
-const OTHERWISE: [(&str, &str); 9] = [
-    ("topic", "resource"),
-    ("path", "resource"),
-    ("auth", "login"),
-    ("fanout", "subscribers"),
-    ("every", "interval"),
-    ("rtt", "link.rtt"),
-    ("loss", "link.loss"),
-    ("mtu", "link.mtu"),
-    ("qos", "stack, e.g. mqtt-qos1"),
-];
 
 impl Scenario {
     /// A comparison without thresholds.
@@ -292,7 +242,7 @@ impl Scenario {
         let demands = edit::remove(&mut root, "thresholds");
         let find_max = edit::remove(&mut root, "find_max");
         let work = match kind {
-            Kind::Loads => Work::Loads(loads(root, inputs)?),
+            Kind::Loads => Work::Loads(combined::loads(root, inputs)?),
             Kind::Comparison => Work::Comparison(Box::new(comparison::read(&root, inputs)?)),
             Kind::Nbiot => Work::Nbiot(Box::new(nbiot::read(&root, varied)?)),
             Kind::Program => Work::Program(Box::new(program::read(&root, inputs.folder)?)),
@@ -380,232 +330,6 @@ fn searched(node: &Node, work: &Work, thresholds: Option<&Thresholds>) -> Result
     match loads.iter().find_map(|load| find_max.cannot_search(load)) {
         Some(why) => Err(at(&why)),
         None => Ok(find_max),
-    }
-}
-
-fn check_version(root: &Node) -> Result<(), ScenarioError> {
-    if root.entries().is_none() {
-        let message = format!(
-            "a scenario must be a table of keys and values, this is {}",
-            root.kind()
-        );
-        return Err(
-            ScenarioError::new(&root.place, message).with_hint("wirecost new writes one to begin with")
-        );
-    }
-    let Some(node) = root.get("wirecost") else {
-        let error = ScenarioError::new(&root.place, "the version of the format is missing");
-        return Err(error.with_hint("begin the file with: wirecost: 1"));
-    };
-    if node.scalar().as_deref() != Some("1") {
-        let what = node.scalar().unwrap_or_else(|| node.kind().to_owned());
-        let message = format!("wirecost: this version reads scenarios of version {VERSION}, not {what}");
-        return Err(ScenarioError::new(&node.place, message));
-    }
-    Ok(())
-}
-
-/// The keys of a kind of scenario at the top of a file.
-pub fn all_keys(kind: Kind) -> Vec<&'static str> {
-    let own = match kind {
-        Kind::Comparison => comparison::keys(),
-        Kind::Loads => row::keys::<LoadOptions>(),
-        Kind::Nbiot => row::keys::<NbiotOptions>(),
-        Kind::Program => names(program::KEYS),
-    };
-    let is_common = |key: &&str| match kind {
-        Kind::Loads => true,
-        Kind::Comparison => !OF_LOADS.contains(key),
-        Kind::Program => OF_ALL.contains(key),
-        Kind::Nbiot => !OF_LOADS.contains(key) && !NOT_OF_NBIOT.contains(key),
-    };
-    let common = names(KEYS);
-    let mut keys: Vec<&'static str> = common.iter().copied().filter(is_common).collect();
-    keys.extend(own.iter().filter(|key| !common.contains(key)));
-    keys
-}
-
-/// Refuses unknown keys, with the right name or a reason as the hint.
-fn check_keys(root: &Node, kind: Kind) -> Result<(), ScenarioError> {
-    let keys = all_keys(kind);
-    for (key, _) in root.entries().unwrap_or_default() {
-        let name = key.name.as_str();
-        if keys.contains(&name) {
-            continue;
-        }
-        // Before the guess at a misspelt key: such a name is right, and only its time has not come.
-        if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
-            return Err(
-                ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
-            );
-        }
-        let has = |other: Kind| other != kind && all_keys(other).contains(&name);
-        let hint = match OTHERWISE.iter().find(|(other, _)| *other == name) {
-            Some((_, own)) => format!("did you mean {own}?"),
-            None if kind == Kind::Nbiot && (has(Kind::Comparison) || has(Kind::Loads)) => {
-                "comparisons or loads have it, reports in NB-IoT cells (with nbiot) do not".into()
-            }
-            None if kind == Kind::Loads && has(Kind::Comparison) => {
-                "comparisons have it, loads (with phases) do not".into()
-            }
-            None if kind == Kind::Program && (has(Kind::Comparison) || has(Kind::Loads)) => {
-                "comparisons or loads have it, a program does not".into()
-            }
-            None if has(Kind::Loads) => "loads have it: add phases, or leave it out".into(),
-            None => meant(name, &keys),
-        };
-        return Err(ScenarioError::new(&key.place, format!("unknown key {name:?}")).with_hint(hint));
-    }
-    Ok(())
-}
-
-/// Every load of a file: each combination of its lists, without the excluded ones.
-fn loads(mut root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
-    let exclude = edit::remove(&mut root, "exclude");
-    let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
-    let (place, exclude) = exclude.transpose()?.unzip();
-    let exclude = exclude.unwrap_or_default();
-    let mut loads = combined(root, inputs)?;
-    let labels: Vec<_> = loads
-        .iter()
-        .map(|written| labels::labels_of_load(&written.load))
-        .collect();
-    if let Some(idle) = exclude
-        .iter()
-        .find(|one| !labels.iter().any(|labels| one.matches(labels)))
-    {
-        let place = place.map(|node| node.place).unwrap_or_default();
-        return Err(ScenarioError::new(&place, format!("exclude: nothing is {idle}")));
-    }
-    let mut labels = labels.iter();
-    loads.retain(|_| {
-        labels
-            .next()
-            .is_some_and(|labels| !exclude.iter().any(|one| one.matches(labels)))
-    });
-    // After the exclusion: a combination that cannot be run, but is excluded, is no error.
-    let loads = loads.into_iter().map(Written::complete);
-    let loads = loads.collect::<Result<Vec<LoadOptions>, ScenarioError>>()?;
-    check_loads(&loads)?;
-    Ok(loads)
-}
-
-/// A load before its defaults are filled in.
-struct Written {
-    node: Node,
-    load: LoadOptions,
-    /// Whether it is in the resolved form.
-    is_resolved: bool,
-}
-
-impl Written {
-    /// The validated load with its implied phases.
-    fn complete(self) -> Result<LoadOptions, ScenarioError> {
-        let Self {
-            node,
-            mut load,
-            is_resolved,
-        } = self;
-        load::check(&node, &load)?;
-        if !is_resolved {
-            complete(&mut load.phases);
-        }
-        Ok(load)
-    }
-}
-
-/// Every combination of the lists.
-fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, ScenarioError> {
-    let mut loads = Vec::new();
-    for (node, is_resolved) in spelled_out(root)? {
-        // `combinations` limits each entry by itself: a list of entries with lists would pass it.
-        if loads.len() > edit::MAX_COMBINATIONS {
-            return Err(ScenarioError::new(
-                &node.place,
-                "loads: they are more than one scenario can have",
-            ));
-        }
-        for node in edit::combinations(&node, &edit::varied(&edit::OF_LOADS))? {
-            let load = load::read(&node, inputs)?;
-            loads.push(Written {
-                node,
-                load,
-                is_resolved,
-            });
-        }
-    }
-    Ok(loads)
-}
-
-/// Checks that there is at least one load, and no load twice.
-fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
-    if loads.is_empty() {
-        return Err(ScenarioError::new(
-            &Place::File,
-            "nothing is left to run: exclude leaves out every load",
-        ));
-    }
-    if let Some(double) = (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
-        let message = format!(
-            "load {} of {} is the same as an earlier one: give each value once, and do not vary a key that each phase sets itself",
-            double + 1,
-            loads.len()
-        );
-        return Err(ScenarioError::new(&Place::File, message));
-    }
-    Ok(())
-}
-
-/// The tables of loads: the file itself, or each entry of `loads` merged into the file. Entries of `loads` are
-/// resolved.
-fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
-    let Some(node) = edit::remove(&mut root, "loads") else {
-        return Ok(vec![(root, false)]);
-    };
-    let Value::List(list) = node.value else {
-        let message = format!("loads: a list is expected, this is {}", node.kind());
-        return Err(ScenarioError::new(&node.place, message));
-    };
-    if list.len() > edit::MAX_COMBINATIONS || list.len() * root.weight() > edit::MAX_WEIGHT {
-        let message = format!("loads: {} are more than one scenario can have", list.len());
-        return Err(ScenarioError::new(&node.place, message));
-    }
-    let mut all = Vec::with_capacity(list.len());
-    for entry in list {
-        let mut one = root.clone();
-        let kind = entry.kind();
-        let Value::Table(entries) = entry.value else {
-            return Err(ScenarioError::new(
-                &entry.place,
-                format!("loads: a table is expected, this is {kind}"),
-            ));
-        };
-        // An error is told at the line of the entry, not at the top of the file.
-        one.place = entry.place;
-        for (key, node) in entries {
-            edit::set(&mut one, &key.name, node)?;
-        }
-        all.push((one, true));
-    }
-    Ok(all)
-}
-
-/// Adds the implied phases: devices connect first, and close last.
-fn complete(phases: &mut Vec<Phase>) {
-    let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
-    // Devices that were never connected would send nothing, without an error.
-    if !phases.iter().any(connects) {
-        phases.insert(
-            0,
-            Phase::Connect {
-                who: Who::All,
-                rate: None,
-            },
-        );
-    }
-    let ends = |phase: &Phase| matches!(phase, Phase::Close { .. } | Phase::Handshakes { .. });
-    if !phases.last().is_some_and(ends) {
-        phases.push(Phase::Close { rate: None });
     }
 }
 

@@ -4,6 +4,7 @@ use wirecost_proto::ByteSize;
 
 use super::*;
 use crate::options::compare::{Engine, Medium, Schedule, SharedLink};
+use crate::options::load::Phase;
 use crate::plan;
 
 fn read(text: &str) -> Result<Scenario, ScenarioError> {

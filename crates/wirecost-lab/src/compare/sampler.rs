@@ -27,6 +27,8 @@
 //! the connection ends -> Down (or Settling without an interval) -> Connecting -> Ready -> Sending
 //! ```
 
+mod connection;
+mod messages;
 mod notes;
 mod timing;
 
@@ -34,7 +36,6 @@ use std::collections::VecDeque;
 
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
-use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
 pub use notes::{CutShort, End, Mark, Notes, Reconnect};
@@ -142,10 +143,6 @@ impl Sampler {
         &self.notes
     }
 
-    fn all_sent(&self) -> bool {
-        self.notes.messages.len() as u64 >= self.timing.messages + u64::from(self.timing.warm_up)
-    }
-
     fn settle(&mut self, since: Instant, then: Next) {
         self.state = State::Settling { since, then };
     }
@@ -162,165 +159,8 @@ impl Sampler {
         self.settle(now, Next::Finish);
     }
 
-    /// The end of messages without an answer is unknown once their connection is gone, unless they are sent again.
-    fn end_open_messages(&mut self, now: Instant) {
-        for (message, mark) in (0..).zip(&mut self.notes.messages) {
-            if mark.end.is_none() && !self.unanswered.contains(&message) {
-                mark.end = self.timing.answered.then_some((now, End::Unknown));
-            }
-        }
-    }
-
-    /// A message has met the end of its connection, which is reported next.
-    fn not_answered(&mut self, message: u64, now: Instant) {
-        if self.timing.reconnects && self.is_open(message) {
-            self.unanswered.push_back(message);
-        } else {
-            self.end_message(message, now, End::Unknown);
-        }
-    }
-
-    /// The connection has ended. If the device may reconnect, it waits until the next message is due. A connect that
-    /// fails ends the sample.
-    fn lost(&mut self, why: String, now: Instant) {
-        let was_open = self.notes.ready.is_some() && !matches!(self.state, State::Connecting { .. });
-        // A server that refuses the first connect would be tried for ever, and the sample would have no figures anyway.
-        if !self.timing.reconnects || !was_open {
-            return self.break_off(CutShort::Said(why), now);
-        }
-        // The loss of a connection that ends anyway is its close.
-        if self.closing || self.broken || self.is_down() {
-            return;
-        }
-        self.end_open_messages(now);
-        if !self.unanswered.is_empty() {
-            self.state = State::Again { intended: now };
-            return;
-        }
-        let first = self.notes.messages.get(self.timing.first_measured());
-        match (self.all_sent(), self.timing.interval, first) {
-            // There is nothing left for which to reconnect.
-            (true, ..) => {
-                self.closing = true;
-                self.settle(now, Next::Finish);
-            }
-            (false, Some(_), Some(first)) => {
-                self.state = State::Down {
-                    first: first.intended,
-                }
-            }
-            (false, ..) => self.settle(now, Next::Connect),
-        }
-    }
-
-    /// Whether the device has no connection and waits to make the next one.
-    const fn is_down(&self) -> bool {
-        matches!(
-            self.state,
-            State::Down { .. }
-                | State::Again { .. }
-                | State::Settling {
-                    then: Next::Connect,
-                    ..
-                }
-        )
-    }
-
-    /// Leaves the connection, because the server does not know the device any more. The next one is made for the message that is
-    /// due since `intended`.
-    fn leave(&mut self, intended: Instant, now: Instant) -> Step<Command> {
-        self.end_open_messages(now);
-        self.state = State::Again { intended };
-        Step::Abort { reset: false }
-    }
-
-    /// Whether the server knows the device no more, and the device makes its session anew.
-    fn is_forgotten(&self, context: Context) -> bool {
-        self.timing.reconnects && self.timing.is_forgotten(context.link_busy_until, context.now)
-    }
-
-    /// When the next message is due, with an interval.
-    fn due(&self, first: Instant) -> Instant {
-        let sent = (self.notes.messages.len() - self.timing.first_measured()) as u32;
-        first + self.timing.interval.unwrap_or_default() * sent
-    }
-
-    fn end_message(&mut self, message: u64, now: Instant, end: End) {
-        let index = usize::try_from(message).unwrap_or(usize::MAX);
-        if let Some(mark) = self.notes.messages.get_mut(index) {
-            mark.end.get_or_insert((now, end));
-        }
-        if self.is_answered() && matches!(self.state, State::AwaitAnswer { .. } | State::Draining { .. }) {
-            self.settle(now, self.next_step());
-        }
-    }
-
-    fn is_open(&self, message: u64) -> bool {
-        let mark = usize::try_from(message)
-            .ok()
-            .and_then(|index| self.notes.messages.get(index));
-        mark.is_some_and(|mark| mark.end.is_none())
-    }
-
-    fn is_answered(&self) -> bool {
-        !self.timing.answered || self.notes.messages.iter().all(|mark| mark.end.is_some())
-    }
-
     fn next_step(&self) -> Next {
         if self.all_sent() { Next::Close } else { Next::Send }
-    }
-
-    /// Sends the first message again that met the end of its connection. Its times count from the first time.
-    fn send_again(&mut self, message: u64, context: Context) -> Step<Command> {
-        let (connection, index) = (self.notes.reconnects.len(), message as usize);
-        if let Some(mark) = self.notes.messages.get_mut(index) {
-            mark.transmitted_before = context.transmitted;
-            mark.connection = connection;
-        }
-        if self.unanswered.is_empty() {
-            self.await_end(message, Instant::START, context.now);
-        }
-        Step::Command(Command::Send { message })
-    }
-
-    fn send(&mut self, intended: Instant, context: Context) -> Step<Command> {
-        if let Some(message) = self.unanswered.pop_front() {
-            return self.send_again(message, context);
-        }
-        let message = self.notes.messages.len() as u64;
-        self.notes.messages.push(Mark {
-            intended,
-            actual: context.now,
-            sent: None,
-            end: None,
-            cpu: context.cpu,
-            transmitted_before: context.transmitted,
-            connection: self.notes.reconnects.len(),
-        });
-        self.await_end(message, intended, context.now);
-        Step::Command(Command::Send { message })
-    }
-
-    /// What the device does after it has sent a message, at `now`.
-    fn await_end(&mut self, message: u64, intended: Instant, now: Instant) {
-        let streaming = self.timing.interval.is_some() && message >= self.timing.first_measured() as u64;
-        self.state = match (streaming, self.all_sent()) {
-            (true, false) => State::Streaming {
-                first: self.first_measured(intended),
-            },
-            // Twice the time-out: an answer that comes after the time-out makes its message late and not lost, so it must have time to come.
-            (true, true) => State::Draining {
-                until: now + self.timing.timeout * 2,
-            },
-            (false, _) => State::AwaitAnswer {
-                until: now + self.timing.timeout * 2,
-            },
-        };
-    }
-
-    fn first_measured(&self, intended: Instant) -> Instant {
-        let first = self.notes.messages.get(self.timing.first_measured());
-        first.map_or(intended, |mark| mark.intended)
     }
 
     /// When the next step may begin: in a life at once, otherwise when the device's link will have been quiet for the settle time.
@@ -366,107 +206,6 @@ impl Sampler {
         }
     }
 
-    fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
-        let started = context.now;
-        self.is_ahead = false;
-        // Figures of the connect are those of the first one; later ones are the price of connections that do not last.
-        if self.notes.connect_started.is_some() {
-            self.notes.reconnects.push(Reconnect {
-                intended,
-                started,
-                ready: None,
-            });
-        // The connection that only fetches a ticket is none that is measured.
-        } else if !self.before_ticket {
-            self.notes.connect_started = Some((intended, started));
-            self.notes.cpu_before_connect = context.cpu;
-        }
-        self.state = State::Connecting {
-            until: context.now + self.timing.connect_timeout,
-        };
-        Step::Connect
-    }
-
-    /// The client may send one message before the connect is over.
-    fn may_send(&mut self, now: Instant) {
-        let is_connecting = matches!(self.state, State::Connecting { .. });
-        if !is_connecting || self.before_ticket || !self.timing.sends_at_once() {
-            return;
-        }
-        self.is_ahead = true;
-        let again = self.notes.reconnects.last();
-        self.state = State::Ready {
-            at: again.map_or(now, |again| again.intended),
-        };
-    }
-
-    /// The connect is over, behind which a message has left.
-    fn ready_behind(&mut self, now: Instant) {
-        match self.notes.reconnects.last_mut() {
-            Some(again) => again.ready = Some(now),
-            None => self.notes.ready = Some(now),
-        }
-        let has_left = self.notes.messages.last().is_some_and(|mark| mark.sent.is_some());
-        if !self.timing.answered && has_left && matches!(self.state, State::AwaitAnswer { .. }) {
-            self.settle(now, self.next_step());
-        }
-    }
-
-    /// The client may send. The next step depends on the purpose of the connection.
-    fn ready(&mut self, now: Instant) {
-        if std::mem::take(&mut self.is_ahead) {
-            return self.ready_behind(now);
-        }
-        if !matches!(self.state, State::Connecting { .. }) {
-            return;
-        }
-        if self.before_ticket {
-            // A ticket may follow the handshake (RFC 8446, section 4.6.1): the settle gives it time to arrive.
-            return self.settle(now, Next::CloseFirst);
-        }
-        if let Some(again) = self.notes.reconnects.last_mut() {
-            again.ready = Some(now);
-            self.state = State::Ready { at: again.intended };
-            return;
-        }
-        self.notes.ready = Some(now);
-        if self.timing.sends_at_once() {
-            self.state = State::Ready { at: now };
-        } else {
-            self.settle(now, Next::Send);
-        }
-    }
-
-    /// A connection that does not start as configured measures something else.
-    fn established(&mut self, start: Start, now: Instant) {
-        if self.before_ticket {
-            return;
-        }
-        let asked = self.timing.start;
-        let again = !self.notes.reconnects.is_empty();
-        if !again {
-            self.notes.start = Some(start);
-        }
-        if start != asked {
-            let why = CutShort::OtherStart {
-                asked,
-                again,
-                granted: start,
-            };
-            // A full handshake in the place of a resumed one would be counted as the cost of resumption.
-            self.break_off(why, now);
-        }
-    }
-
-    /// The server has closed. This is expected if it does so after its answer, and for the connection that got the
-    /// ticket.
-    fn closed(&mut self, now: Instant) {
-        let answered = self.timing.server_closes && self.all_sent() && self.is_answered();
-        if !self.is_down() && !answered {
-            self.lost("the server closed the connection".into(), now);
-        }
-    }
-
     /// Whether the next or the awaited step needs a connection that accepts bytes.
     const fn needs_room(&self) -> bool {
         !matches!(
@@ -491,14 +230,6 @@ impl Sampler {
         }
         self.break_off(CutShort::NoRoom(self.timing.timeout), context.now);
         Step::Wait(Some(context.now))
-    }
-
-    /// Gives up messages without an answer within twice the time-out.
-    fn give_up(&mut self, now: Instant) {
-        for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
-            mark.end = Some((now, End::Unknown));
-        }
-        self.settle(now, self.next_step());
     }
 }
 

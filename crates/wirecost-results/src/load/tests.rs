@@ -1,6 +1,7 @@
 use wirecost_stats::Histogram;
 
 use super::*;
+use crate::figures::{Deliveries, Interval};
 
 fn second(second: u32, warm_up: bool, response_times: &[u64]) -> Interval {
     let mut interval = Interval::new(0, second, warm_up);

@@ -4,6 +4,7 @@ mod steps;
 
 use std::time::Duration;
 
+use wirecost_security::Start;
 use wirecost_stack::Client;
 
 use super::*;
