@@ -18,7 +18,7 @@ use crate::number;
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]
-pub enum Content<'a> {
+pub enum Pictured<'a> {
     /// The report of a capture, as `wirecost pcap --json` writes it.
     Capture(&'a Value),
     /// The results of a comparison; samples and packets may be missing.
@@ -27,7 +27,7 @@ pub enum Content<'a> {
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Table {
+pub struct OwnTable {
     /// What it shows.
     pub caption: String,
     /// Its heads.
@@ -40,7 +40,7 @@ pub struct Table {
 
 /// What a command tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Part {
+pub struct OwnPart {
     /// Its heading.
     pub heading: &'static str,
     /// Why it tells nothing; empty otherwise.
@@ -52,7 +52,7 @@ pub struct Part {
     /// What the tables are of.
     pub about: String,
     /// The tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<OwnTable>,
     /// What to know about the figures.
     pub notes: Vec<String>,
     /// Bytes of a reading by layer, in the order of [`Layer::ALL`], each with a name; drawn unless it is empty.
@@ -65,7 +65,7 @@ pub struct Part {
 #[derive(Serialize)]
 struct PartView<'a> {
     #[serde(flatten)]
-    part: &'a Part,
+    part: &'a OwnPart,
     drawn: Vec<(&'static str, Shown)>,
 }
 
@@ -88,10 +88,10 @@ struct View<'a> {
 ///
 /// # Errors
 /// The template does not fit the content, which is a fault of this crate.
-pub fn fragment(content: Content<'_>, alarms: &[String], parts: &[Part]) -> Result<String, ReportError> {
+pub fn fragment(content: Pictured<'_>, alarms: &[String], parts: &[OwnPart]) -> Result<String, ReportError> {
     let (report, run) = match content {
-        Content::Capture(report) => (Some(report), None),
-        Content::Run(results) => (None, Some(crate::html::Part::from_results(results))),
+        Pictured::Capture(report) => (Some(report), None),
+        Pictured::Run(results) => (None, Some(crate::html::Part::from_results(results))),
     };
     let conclusion = match (report, &run) {
         (Some(report), _) => vec![crate::link::conclusion(report)],
@@ -143,7 +143,7 @@ fn causes_of(report: &Value) -> Shown {
 }
 
 /// The bytes of a reading by layer; `None` where there are none.
-fn layers(part: &Part) -> Option<Shown> {
+fn layers(part: &OwnPart) -> Option<Shown> {
     if part.layers.is_empty() {
         return None;
     }

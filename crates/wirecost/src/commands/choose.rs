@@ -43,7 +43,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
 use quantum::Added;
-pub use rows::Recorded;
+pub(in crate::commands) use rows::Recorded;
 use rows::Row;
 use verified::{Verified, verify};
 

@@ -13,13 +13,13 @@ pub struct Told {
     /// What the tables are of.
     pub heading: String,
     /// The tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<ToldTable>,
     /// What to know about the figures.
     pub notes: Vec<String>,
 }
 
 /// A table.
-pub struct Table {
+pub struct ToldTable {
     /// What it shows; empty for what the heading says already.
     pub caption: &'static str,
     /// Its columns and rows.
@@ -35,7 +35,7 @@ impl Told {
         let mut text: String = answers.map(|answer| paragraph(answer, width) + "\n").collect();
         text.push_str(&paragraph(&self.heading, width));
         text.push('\n');
-        for Table {
+        for ToldTable {
             caption,
             listing,
             note,

@@ -22,7 +22,7 @@ pub enum Unread {
 
 /// The content of a request. It ends where the length that the request says ends.
 #[derive(Debug)]
-pub struct Body<'a> {
+pub struct Uploaded<'a> {
     stream: &'a TcpStream,
     /// What came with the head.
     begun: &'a [u8],
@@ -37,7 +37,7 @@ impl Request {
     ///
     /// # Errors
     /// The request does not say how long it is, or says more than `most`: nothing of it is read then.
-    pub fn body(&self, most: u64) -> Result<Body<'_>, Unread> {
+    pub fn body(&self, most: u64) -> Result<Uploaded<'_>, Unread> {
         // Chunks have no length that could be refused before they are read.
         let length = self.field("content-length").parse().ok();
         let length = length.filter(|_| self.field("transfer-encoding").is_empty());
@@ -46,7 +46,7 @@ impl Request {
             return Err(Unread::TooLarge(length));
         }
         let begun = usize::try_from(length).map_or(self.begun.len(), |all| all.min(self.begun.len()));
-        Ok(Body {
+        Ok(Uploaded {
             stream: &self.stream,
             begun: &self.begun[..begun],
             left: length,
@@ -70,7 +70,7 @@ impl Request {
     }
 }
 
-impl Body<'_> {
+impl Uploaded<'_> {
     /// Lets a peer that asks before it sends (`Expect: 100-continue`, RFC 9110, section 10.1.1) send.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Body<'_> {
     }
 }
 
-impl Read for Body<'_> {
+impl Read for Uploaded<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
         if wanted == 0 {

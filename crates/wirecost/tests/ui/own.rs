@@ -1,24 +1,27 @@
 //! A reader's own run or capture on the page: what it shows, what it refuses, and what it leaves behind.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use wirecost_proto::shown::grouped;
 
 use crate::Ui;
-use crate::common::{WIRECOST, said, signal, wirecost};
+use crate::browser::text;
+use crate::common::browser::Browser;
+use crate::common::{WIRECOST, ended, eventually, said, signal, wirecost};
 
 /// A device without battery and tariff: with them, tables are wider than the output of a command.
 const STATE: &str = "v=1&size=64B&every=15min&link=lte-m&device=nrf9160-lte-m&stacks=coap-con%2Boscore,http3";
 
 /// A comparison with its capture, in a folder `meter`.
-pub(crate) fn folder() -> &'static Path {
+fn folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let home = FOLDER.get_or_init(|| {
         let home = TempDir::new().expect("a folder");
@@ -45,7 +48,7 @@ pub(crate) fn folder() -> &'static Path {
     home.path()
 }
 
-pub(crate) fn capture() -> std::path::PathBuf {
+fn capture() -> PathBuf {
     folder().join("meter/capture/sim.pcapng")
 }
 
@@ -149,12 +152,13 @@ fn a_capture_is_shown_with_the_figures_of_the_command_lines() {
     let all = &report["total"]["all"];
     for layer in ["ip", "transport", "security", "application", "payload", "wire"] {
         for way in ["up", "down"] {
-            let bytes = all[way][layer].as_u64().expect("a number");
+            let bytes = grouped(all[way][layer].as_u64().expect("a number"));
             assert!(page.contains(&format!(" {bytes} ")), "{layer} {way}: {bytes}");
         }
     }
     let again = all["up"]["acknowledgement"].as_u64().expect("a number")
         + all["down"]["acknowledgement"].as_u64().expect("a number");
+    let again = grouped(again);
     assert!(page.contains(&format!("{again} B acknowledge")), "{page}");
 
     let commands = commands(part);
@@ -173,10 +177,10 @@ fn a_capture_is_shown_with_the_figures_of_the_command_lines() {
         &format!("-q --out {}", folder().join("what-if").display()),
     );
     for text in [cost, what_if] {
-        assert!(!text.contains("--json has"), "{text}");
+        assert!(!text.contains("columns hidden"), "{text}");
         has_lines(&page, &text);
     }
-    // By layer, by cause, and by layer of each stack.
+    // By cause, and by layer of each stack; by layer of the capture are bars in a table.
     assert_eq!(part.matches("<figure>").count(), 2);
 }
 
@@ -199,7 +203,7 @@ fn a_summary_is_shown_with_the_account_of_its_folder() {
     // At another interval the folder has nothing recorded either, and both simulate.
     let cost = printed(
         folder(),
-        "wirecost cost meter --device nrf9160-lte-m --interval 15min --keep-alive 60s",
+        "wirecost cost meter --device nrf9160-lte-m --keep-alive 60s",
         "",
     );
     let row = cost
@@ -335,9 +339,20 @@ fn files_that_stall_end_and_keep_two_places_at_most() {
         stream.read_to_string(&mut response).expect("an answer");
         told(&response)
     };
-    let (first, second) = (stalling("a"), stalling("b"));
-    let (third, own) = (stalling("c"), stalling("a"));
-    let (status, told) = end(third);
+    let (mut first, mut second) = (stalling("a"), stalling("b"));
+    let mut others = || {
+        // They stall as long as nothing comes.
+        for stream in [&mut first, &mut second] {
+            stream.write_all(&[0]).expect("an open connection");
+        }
+        ui.send("notes.txt", b"hello", STATE)
+    };
+    let mut answer = others();
+    // Until both have their places, the third has one.
+    while answer.0 == "400" {
+        answer = others();
+    }
+    let (status, told) = answer;
     assert_eq!(
         (status.as_str(), &told["error"]),
         (
@@ -345,7 +360,10 @@ fn files_that_stall_end_and_keep_two_places_at_most() {
             &Value::from("others read two files, which are as many as are read at once")
         )
     );
-    let (status, told) = end(own);
+    for stream in [&mut first, &mut second] {
+        stream.write_all(&[0]).expect("an open connection");
+    }
+    let (status, told) = end(stalling("a"));
     assert_eq!(
         (status.as_str(), &told["error"]),
         ("429", &Value::from("this page reads another file already"))
@@ -391,10 +409,11 @@ fn a_folder_is_opened_in_the_page_and_in_the_browser() {
         .env("PATH", path)
         .env("DISPLAY", ":0");
     let ui = Ui::from_command(command.stdout(Stdio::null()));
-    crate::common::eventually("the browser is told", || {
+    eventually("the browser is told", || {
         fs::read_to_string(&told_to).is_ok_and(|text| text == ui.url)
     });
     let (status, told) = ui.json(&format!("/api/own?client=test&{STATE}"));
+    drop(ui);
     assert_eq!((status.as_str(), &told["name"]), ("200", &Value::from("meter")));
     let part = told["part"].as_str().expect("a part");
     let commands = commands(part);
@@ -405,9 +424,9 @@ fn a_folder_is_opened_in_the_page_and_in_the_browser() {
         Ui::start().json(&format!("/api/own?client=test&{STATE}")).1,
         Value::Null
     );
+    without_a_screen_the_address_is_said();
 }
 
-#[test]
 fn without_a_screen_the_address_is_said() {
     let mut command = wirecost(folder());
     command
@@ -425,10 +444,68 @@ fn without_a_screen_the_address_is_said() {
         std::io::BufRead::read_line(&mut stderr, line).expect("a line");
     }
     signal(child.id(), "INT");
-    assert_eq!(crate::common::ended(child).code, Some(0));
+    assert_eq!(ended(child).code, Some(0));
     let url = lines[0]
         .strip_prefix("the page is at ")
         .expect("an address")
         .trim();
     assert_eq!(lines[1].trim(), format!("open {url} in a browser"));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_file_is_chosen_or_dropped_and_shown_in_place() {
+    let ui = Ui::start();
+    let mut browser = Browser::start();
+    browser.open(&format!("{}?{STATE}", ui.url), 420);
+    eventually("the page has its controls", || {
+        browser.value("document.querySelectorAll('#controls input').length > 10") == true
+    });
+    let root = browser.call("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
+    let input = browser.call(
+        "DOM.querySelector",
+        json!({"nodeId": root, "selector": "#own-file"}),
+    );
+    let files = json!({"files": [capture()], "nodeId": input["nodeId"]});
+    browser.call("DOM.setFileInputFiles", files);
+    eventually("the capture is shown", || {
+        text(&mut browser, "own-title") == "Your own: sim.pcapng"
+    });
+    eventually("it has the focus", || {
+        browser.value("document.activeElement.id") == "own-title"
+    });
+    assert_eq!(
+        browser.value("document.querySelectorAll('#own-part figure').length"),
+        2
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('#own-part pre.command').length"),
+        2
+    );
+    let beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(browser.value(beyond), 0);
+
+    let drop = |browser: &mut Browser, content: &str, name: &str| {
+        browser.value(&format!(
+            "{{ const data = new DataTransfer(); data.items.add(new File([{content}], '{name}')); \
+             document.body.dispatchEvent(new DragEvent('drop', {{dataTransfer: data, bubbles: true, cancelable: true}})); }}"
+        ));
+    };
+    drop(&mut browser, "'hello, no capture'", "notes.txt");
+    eventually("what is none is said", || {
+        text(&mut browser, "own-error").starts_with("notes.txt cannot be read: ")
+    });
+    drop(&mut browser, "new Uint8Array(100000001)", "big.pcap");
+    eventually("what is too large is said", || {
+        text(&mut browser, "own-error") == "big.pcap has 101 MB, and this page reads 100 MB"
+    });
+    let summary = fs::read_to_string(folder().join("meter/summary.json")).expect("a summary");
+    drop(&mut browser, &Value::from(summary).to_string(), "summary.json");
+    eventually("the summary is shown", || {
+        text(&mut browser, "own-title") == "Your own: summary.json"
+    });
+    // The browser logs the statuses of the refusals itself.
+    let logged = browser.console();
+    let is_refusal = |line: &String| line.contains("400 (Bad Request)") || line.contains(" 413 ");
+    assert!(logged.iter().all(is_refusal), "{logged:?}");
 }

@@ -19,7 +19,7 @@ use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
-use crate::commands::told::{Table, Told};
+use crate::commands::told::{Told, ToldTable};
 
 /// A share of the energy, by the heading of its column.
 type Share = (&'static str, fn(&Purposes) -> f64);
@@ -65,7 +65,7 @@ pub fn told(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, outco
     let rows = each
         .clone()
         .map(|(traffic, outcome)| row((arguments.fleet, terms), (source, traffic, alike), outcome));
-    let figures = Table {
+    let figures = ToldTable {
         caption: "",
         listing: Listing {
             heads: heads(arguments.fleet.per.name(), terms, has_times(source)),
@@ -73,7 +73,7 @@ pub fn told(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, outco
         },
         note: "",
     };
-    let shares = terms.device.map(|_| Table {
+    let shares = terms.device.map(|_| ToldTable {
         caption: "where the energy goes*",
         listing: Listing {
             heads: share_heads(),

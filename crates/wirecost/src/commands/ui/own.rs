@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use wirecost_proto::peer_text::visible;
-use wirecost_report::own::{Content as Shown, Part, fragment};
+use wirecost_report::own::{OwnPart, Pictured, fragment};
 use wirecost_results::RunFolder;
 
 use self::file::Content;
@@ -26,7 +26,7 @@ use super::answer::Request as Asks;
 use super::{Refusal, json};
 use crate::exit::Failure;
 use crate::http::Request;
-use crate::http::body::{Body, Unread};
+use crate::http::body::{Unread, Uploaded};
 
 /// Where the page sends a file, and asks for the folder.
 pub(super) const PATH: &str = "/api/own";
@@ -159,12 +159,12 @@ fn word(name: &str) -> String {
     }
 }
 
-fn body<'a>(file: &File, request: &'a Request) -> Result<Body<'a>, Refused> {
+fn body<'a>(file: &File, request: &'a Request) -> Result<Uploaded<'a>, Refused> {
     let too_large = |bytes: u64| {
         let text = format!(
             "{} has {} MB, and this page reads {} MB",
             file.name,
-            bytes / 1_000_000,
+            bytes.div_ceil(1_000_000),
             MOST / 1_000_000
         );
         let failure =
@@ -223,16 +223,16 @@ fn of_content(content: &Content, asked: &Asked<'_>) -> Result<Told, Refused> {
             let parts = [asked.account_of_capture(capture), asked.what_if(capture)];
             told(
                 asked,
-                Shown::Capture(&report),
+                Pictured::Capture(&report),
                 &capture.alarms(asked.source),
                 &parts,
             )
         }
         Content::Comparison(results) => {
             let parts = [asked.account_of_summary(&results.summary)];
-            told(asked, Shown::Run(results), &[], &parts)
+            told(asked, Pictured::Run(results), &[], &parts)
         }
-        Content::Link(value) => told(asked, Shown::Capture(&value["report"]), &[], &[]),
+        Content::Link(value) => told(asked, Pictured::Capture(&value["report"]), &[], &[]),
     }
 }
 
@@ -241,10 +241,15 @@ fn of_folder(path: &Path, asked: &Asked<'_>) -> Result<Told, Refused> {
         .read()
         .map_err(|error| wrong(error.into()))?;
     let parts = [asked.account_of_folder()];
-    told(asked, Shown::Run(&results), &[], &parts)
+    told(asked, Pictured::Run(&results), &[], &parts)
 }
 
-fn told(asked: &Asked<'_>, shown: Shown<'_>, alarms: &[String], parts: &[Part]) -> Result<Told, Refused> {
+fn told(
+    asked: &Asked<'_>,
+    shown: Pictured<'_>,
+    alarms: &[String],
+    parts: &[OwnPart],
+) -> Result<Told, Refused> {
     let part = fragment(shown, alarms, parts);
     let part = part.map_err(|error| ("500 Internal Server Error", Failure::internal(error)))?;
     Ok(Told {

@@ -13,7 +13,7 @@ use super::rows::Cost;
 use crate::commands::cost::sure::{sure, too_weak};
 use crate::commands::cost::table::{modelled_by, number, of_times, priced_by, time};
 use crate::commands::cost::{bill, outcome};
-use crate::commands::told::{Table, Told};
+use crate::commands::told::{Told, ToldTable};
 
 /// Today's bytes beside those of each stack, and the same by layer.
 pub fn told(answer: &Answer<'_>) -> Told {
@@ -33,7 +33,7 @@ pub fn told(answer: &Answer<'_>) -> Told {
         heads: heads(answer.terms),
         rows: lines,
     };
-    let table = |caption, listing| Table {
+    let table = |caption, listing| ToldTable {
         caption,
         listing,
         note: "",

@@ -68,7 +68,7 @@ impl Content {
         if length > MOST_JSON {
             let text = format!(
                 "{name} has {} MB, and this page reads a summary of {} MB",
-                length / 1_000_000,
+                length.div_ceil(1_000_000),
                 MOST_JSON / 1_000_000
             );
             return Err(Failure::usage(text).with_hint("open its folder: wirecost report FOLDER --open"));
@@ -180,7 +180,7 @@ mod tests {
         let large = Content::read("a.json", MOST_JSON + 1, "{}".as_bytes()).err();
         assert_eq!(
             large.map(|failure| failure.to_string()).as_deref(),
-            Some("a.json has 16 MB, and this page reads a summary of 16 MB")
+            Some("a.json has 17 MB, and this page reads a summary of 16 MB")
         );
     }
 }

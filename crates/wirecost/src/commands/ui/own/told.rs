@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use wirecost_lab::compare::simulated::{CellResult, simulate};
-use wirecost_report::own::{Part, Table};
+use wirecost_report::own::{OwnPart, OwnTable};
 use wirecost_results::{Cell, Summary};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::Plan;
@@ -17,7 +17,7 @@ use crate::commands::command_line::quoted;
 use crate::commands::cost::traffic::Source;
 use crate::commands::cost::{self, capture, table};
 use crate::commands::job::at_once;
-use crate::commands::told::{self, Told};
+use crate::commands::told::{Told, ToldTable};
 use crate::commands::ui::asked::{self, too_large};
 use crate::commands::ui::state::{self, State};
 use crate::commands::what_if::{self, today::Today};
@@ -40,7 +40,7 @@ pub(super) struct Asked<'a> {
 
 impl Asked<'_> {
     /// The account of a capture.
-    pub(super) fn account_of_capture(&self, capture: &Capture) -> Part {
+    pub(super) fn account_of_capture(&self, capture: &Capture) -> OwnPart {
         self.account(|arguments, device| {
             capture::timed(&arguments.source, &capture.sightings)?;
             let packets = (&capture.reading, &capture.sightings);
@@ -49,12 +49,12 @@ impl Asked<'_> {
     }
 
     /// The account of a folder.
-    pub(super) fn account_of_folder(&self) -> Part {
+    pub(super) fn account_of_folder(&self) -> OwnPart {
         self.account(Source::read)
     }
 
     /// The account of a comparison of which the summary alone is there: its lives are simulated.
-    pub(super) fn account_of_summary(&self, summary: &Summary) -> Part {
+    pub(super) fn account_of_summary(&self, summary: &Summary) -> OwnPart {
         let part = self.account(|arguments, device| {
             let text = serde_json::to_string(&summary.scenario).map_err(Failure::internal)?;
             let run = cost::lives::options_in(&text, &arguments.source)?;
@@ -65,7 +65,7 @@ impl Asked<'_> {
             source.lived_again(arguments, &run, device, &stop)?;
             source.with_rows(arguments)
         });
-        Part {
+        OwnPart {
             // That of the folder, which may have recorded the lives of its devices.
             command: String::new(),
             ..part
@@ -75,7 +75,7 @@ impl Asked<'_> {
     fn account(
         &self,
         read: impl FnOnce(&CostArguments, Option<&wirecost_energy::Device>) -> Result<Source, Failure>,
-    ) -> Part {
+    ) -> OwnPart {
         let words = self.words("cost", &[]);
         let told = || {
             let arguments = match state::parsed(&words)? {
@@ -96,7 +96,7 @@ impl Asked<'_> {
     }
 
     /// The readings of a capture over other stacks.
-    pub(super) fn what_if(&self, capture: &Capture) -> Part {
+    pub(super) fn what_if(&self, capture: &Capture) -> OwnPart {
         let named = self.state.stacks();
         let stacks: Vec<&str> = match named.is_empty() {
             true => choose::STACKS.to_vec(),
@@ -178,33 +178,34 @@ impl Asked<'_> {
 type Layered = (Told, Vec<(String, [f64; 5])>);
 
 /// A part of the page.
-fn part(heading: &'static str, words: &[String], told: Result<Layered, Failure>) -> Part {
+fn part(heading: &'static str, words: &[String], told: Result<Layered, Failure>) -> OwnPart {
     let command = quoted(words.iter().cloned());
     let (told, layers) = match told {
         Ok(told) => told,
         Err(failure) => {
-            return Part {
+            return OwnPart {
                 heading,
                 refused: failure.to_string(),
                 hint: failure.hint().unwrap_or_default().to_owned(),
-                ..Part::default()
+                ..OwnPart::default()
             };
         }
     };
-    let table = |told::Table {
+    let table = |ToldTable {
                      caption,
                      listing,
                      note,
-                 }| Table {
+                 }| OwnTable {
         caption: match caption {
-            "" => "Figures".to_owned(),
+            // A region of a page needs a name that no other has.
+            "" => heading.to_owned(),
             caption => caption.to_owned(),
         },
         heads: listing.heads.iter().map(|head| head.text().to_owned()).collect(),
         rows: listing.rows,
         note: note.to_owned(),
     };
-    Part {
+    OwnPart {
         heading,
         answers: told.answers,
         about: told.heading,
@@ -212,6 +213,6 @@ fn part(heading: &'static str, words: &[String], told: Result<Layered, Failure>)
         notes: told.notes,
         layers,
         command,
-        ..Part::default()
+        ..OwnPart::default()
     }
 }
