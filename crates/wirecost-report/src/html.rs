@@ -111,6 +111,41 @@ fn beside(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+/// What a part of another page shows of a comparison.
+#[derive(Serialize)]
+pub(crate) struct Part {
+    /// The question, and what the figures say of it.
+    pub(crate) asked: String,
+    pub(crate) conclusion: Vec<String>,
+    conditions: Vec<(&'static str, String)>,
+    cards: Vec<Card>,
+    groups: Vec<GroupView>,
+    /// The text that says which groups are drawn, if not all are.
+    drawn: Option<String>,
+    tables: Vec<Grid>,
+}
+
+impl Part {
+    pub(crate) fn from_results(results: &Results) -> Self {
+        let summary = &results.summary;
+        let all = Group::all(summary);
+        let selection = Selection::from_groups(&all);
+        let samples = Samples::from_rows(&results.samples);
+        let drawn = selection.drawn.iter();
+        Self {
+            asked: asked(results),
+            conclusion: conclusion::sentences(summary, Per::Message, pays_off(summary)),
+            conditions: conditions(summary),
+            cards: cards::all(&all),
+            groups: drawn
+                .map(|group| GroupView::from_group(group, summary, &samples))
+                .collect(),
+            tables: tables(&all),
+            drawn: selection.words,
+        }
+    }
+}
+
 /// The templates that all pages share: their head, figures, and tables that scroll where they do not fit.
 ///
 /// # Errors
@@ -274,12 +309,14 @@ fn asked(results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    const TEMPLATES: [(&str, &str); 6] = [
+    const TEMPLATES: [(&str, &str); 8] = [
+        ("capture.html", include_str!("../templates/capture.html")),
         ("choice.html", include_str!("../templates/choice.html")),
         ("figure.html", include_str!("../templates/figure.html")),
         ("link.html", include_str!("../templates/link.html")),
         ("load.html", include_str!("../templates/load.html")),
         ("nbiot.html", include_str!("../templates/nbiot.html")),
+        ("own.html", include_str!("../templates/own.html")),
         ("report.html", include_str!("../templates/report.html")),
     ];
 

@@ -9,6 +9,7 @@
 //! - [`link`]: the same for a program's run
 //! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells; [`sequence`]: one device over
 //!   the air
+//! - [`own`]: a reader's own run or capture, as a part of the page of `wirecost ui`
 //! - [`standalone`]: the figures of a page as files of their own
 //!
 //! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
@@ -44,6 +45,7 @@ pub mod load;
 mod names;
 pub mod nbiot;
 pub mod number;
+pub mod own;
 pub mod per;
 mod readings;
 pub mod residual;

@@ -4,6 +4,7 @@
 //! The figures are those of `link.json`; the packets are in the capture. There is no ladder, because reading a capture
 //! does not keep single packets.
 
+use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
@@ -18,36 +19,49 @@ use crate::{ReportError, number};
 /// # Errors
 /// The summary is of another version, or the template does not fit it, which is a fault of this crate.
 pub fn report(summary: &Value) -> Result<String, ReportError> {
-    let mut environment = crate::html::environment()?;
-    environment.add_filter("grouped", number::grouped);
+    let mut environment = environment()?;
     environment.add_template("link.html", include_str!("../templates/link.html"))?;
-    let total = &summary["report"]["total"];
-    let sections = ["connect", "message", "keep_alive", "close"].map(|name| &total[name]);
-    let ways = sections
-        .iter()
-        .flat_map(|section| [&section["up"], &section["down"]]);
     let link = LinkText::deserialize(&summary["link"]).map_err(ReportError::Link)?;
     let page = Page {
         css: crate::html::STYLE,
+        own: STYLE,
         summary,
         link: words(&link),
         conclusion: conclusion(&summary["report"]),
         layers: Layer::ALL.map(Layer::name),
-        largest: ways
-            .filter_map(|way| way["wire"].as_u64())
-            .max()
-            .unwrap_or(0)
-            // Bars are shares of it: a run without a packet must not divide by zero.
-            .max(1),
+        largest: largest(&summary["report"]),
         seconds: format!("{:.3}", summary["duration_ns"].as_f64().unwrap_or_default() / 1e9),
     };
     Ok(environment.get_template("link.html")?.render(Serde(&page))?)
+}
+
+/// The style of the tables of a capture, beside that of all pages.
+pub const STYLE: &str = include_str!("../templates/capture.css");
+
+/// The templates of the tables of a capture.
+pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = crate::html::environment()?;
+    environment.add_filter("grouped", number::grouped);
+    environment.add_template("capture.html", include_str!("../templates/capture.html"))?;
+    Ok(environment)
+}
+
+/// IP bytes of the longest bar of a capture's report.
+pub(crate) fn largest(report: &Value) -> u64 {
+    let sections = ["connect", "message", "keep_alive", "close"].map(|name| &report["total"][name]);
+    let ways = sections
+        .iter()
+        .flat_map(|section| [&section["up"], &section["down"]]);
+    let largest = ways.filter_map(|way| way["wire"].as_u64()).max();
+    // Bars are shares of it: a capture without a packet must not divide by zero.
+    largest.unwrap_or(0).max(1)
 }
 
 /// The data of the template.
 #[derive(Serialize)]
 struct Page<'a> {
     css: &'static str,
+    own: &'static str,
     summary: &'a Value,
     /// The link as text.
     link: String,
@@ -71,7 +85,7 @@ fn words(link: &LinkText) -> String {
 }
 
 /// The bytes of all connections in one sentence, with the largest server.
-fn conclusion(report: &Value) -> String {
+pub(crate) fn conclusion(report: &Value) -> String {
     let bytes = |section: &Value, way: &str| section["all"][way]["wire"].as_u64().unwrap_or_default();
     let both = |section: &Value| bytes(section, "up") + bytes(section, "down");
     let total = &report["total"];

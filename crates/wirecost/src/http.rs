@@ -1,8 +1,10 @@
 //! The little of HTTP/1.1 (RFC 9112) that the program answers itself: one request of a connection, in bounded time and memory.
 //!
+//! - `body`: the content of a request, as a stream
 //! - `door`: who may ask
 //! - `page`: a page that brings its style and script, and may load nothing else
 
+pub mod body;
 pub mod door;
 pub mod page;
 
@@ -99,7 +101,10 @@ pub fn address(text: &str) -> Result<SocketAddr, AddressError> {
 #[derive(Debug)]
 pub struct Request {
     stream: TcpStream,
+    /// Up to its empty line.
     head: String,
+    /// What was read behind it.
+    begun: Vec<u8>,
 }
 
 impl Request {
@@ -117,8 +122,10 @@ impl Request {
                 read => head.extend_from_slice(&chunk[..read]),
             }
         }
+        let end = head.windows(4).position(|end| end == b"\r\n\r\n");
+        let begun = end.map_or_else(Vec::new, |end| head.split_off(end + 4));
         let head = String::from_utf8_lossy(&head).into_owned();
-        Ok(Self { stream, head })
+        Ok(Self { stream, head, begun })
     }
 
     /// The method; empty where the peer has sent no request.
@@ -147,8 +154,7 @@ impl Request {
 
     /// The value of a field; empty without one, and if there are several (RFC 9112, section 3.2, for `Host`).
     pub fn field(&self, name: &str) -> &str {
-        // What follows the empty line is content.
-        let fields = self.head.lines().skip(1).take_while(|line| !line.is_empty());
+        let fields = self.head.lines().skip(1);
         let fields = fields.filter_map(|line| line.split_once(':'));
         let mut values = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name));
         match (values.next(), values.next()) {

@@ -4,6 +4,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod break_even;
+pub(crate) mod causes;
 pub(crate) mod curves;
 
 use wirecost_results::Summary;
@@ -20,6 +21,7 @@ pub(super) const CHARTS: &[Chart<Drawn>] = &[
     break_even::TIME,
     curves::LATENCY,
     curves::TAIL,
+    causes::CAUSES,
 ];
 
 /// A group of cells whose figures are drawn.

@@ -38,8 +38,11 @@ pub struct PcapArguments {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A figure's file needs neither the page nor its style sheet. For PDF, print the report in a browser, or convert a \
-    figure: rsvg-convert -f pdf -o 01.pdf 01-NAME.svg.\n\n\
-    wirecost report runs/TIME --figures figures"
+    figure: rsvg-convert -f pdf -o 01.pdf 01-NAME.svg. \
+    With --open, Ctrl-C ends the page.\n\n\
+    wirecost report runs/TIME --figures figures\n\
+    wirecost report runs/TIME --open\n\n\
+    Exit codes: 0 written, or ended by Ctrl-C, 1 output could not be written, 2 usage, 10 the page cannot listen."
 )]
 pub struct ReportArguments {
     /// Results folder
@@ -49,6 +52,10 @@ pub struct ReportArguments {
     /// Also write each figure of the report to DIR, as an SVG file of its own
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
+
+    /// Open the run in a browser: the page of wirecost ui with the folder in it, until Ctrl-C
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `wirecost merge`.

@@ -43,11 +43,12 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
 use quantum::Added;
+pub(in crate::commands) use rows::Recorded;
 use rows::Row;
 use verified::{Verified, verify};
 
 /// The stacks of a choice unless the user names some: each protocol with its usual security.
-const STACKS: [&str; 9] = [
+pub const STACKS: [&str; 9] = [
     "amqp-unsettled+tls1.3",
     "coap-con+dtls1.2-psk",
     "coap-con+dtls1.3",

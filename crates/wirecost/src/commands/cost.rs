@@ -27,6 +27,7 @@ use wirecost_scenario::tariff;
 use crate::arguments::CostArguments;
 use crate::exit::{self, Failure};
 use crate::output;
+use files::Prices;
 use measured::Measured;
 use traffic::Source;
 
@@ -61,24 +62,14 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
             .with_hint("write how long the server resumes or keeps a session, e.g. 1d"));
     }
     current::check(arguments)?;
-    let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
-    let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
+    let prices = prices(arguments)?;
+    let device = prices.device.as_ref();
     // After device and tariff: reading a capture, or simulating lives, takes longest.
-    let source = Source::read(arguments, device.as_ref())?;
-    let measured = Measured::read(arguments, device.as_ref(), &source)?;
+    let source = Source::read(arguments, device)?;
+    let measured = Measured::read(arguments, device, &source)?;
     let machine = machine::read(arguments);
-    let terms = Terms {
-        device: device.as_ref(),
-        tariff: tariff.as_ref(),
-        battery: files::battery(&arguments.battery)?,
-        beside,
-        fleet: arguments.fleet.fleet(),
-    };
-    let figures = source
-        .traffic
-        .iter()
-        .map(|traffic| tariff::figures(&terms, traffic))
-        .collect::<Vec<Figures>>();
+    let terms = prices.terms();
+    let figures = figures(&terms, &source);
     output::table_or_json(
         arguments.json.as_deref(),
         || {
@@ -90,12 +81,12 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         || {
             let beside = measured.as_ref().map_or_else(String::new, Measured::table);
             let machine = machine.as_ref().map(|energy| machine::text(energy, &figures));
-            table::table(arguments, &terms, &source, &figures, output::width())
+            table::told(arguments, &terms, &source, &figures).draw(output::width())
                 + &beside
                 + &machine.unwrap_or_default()
         },
     )?;
-    current::draw(arguments, device.as_ref(), &source, &figures)?;
+    current::draw(arguments, device, &source, &figures)?;
     let Some(fault) = &source.fault else {
         // Only at the end: what could be read has been printed.
         return source.unread.map_or(Ok(ExitCode::from(exit::OK)), Err);
@@ -104,4 +95,20 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     output::note(format_args!("error: {shown}: {fault}"));
     output::note("hint: the packets before it are priced; the rest of the file is not");
     Ok(ExitCode::from(exit::INVALID))
+}
+
+/// The account of each row.
+pub fn figures(terms: &Terms<'_>, source: &Source) -> Vec<Figures> {
+    let traffic = source.traffic.iter();
+    traffic.map(|traffic| tariff::figures(terms, traffic)).collect()
+}
+
+/// What energy and money are computed by.
+pub fn prices(arguments: &CostArguments) -> Result<Prices, Failure> {
+    Prices::read(
+        (arguments.device.as_deref(), &arguments.network),
+        &arguments.battery,
+        arguments.tariff.as_deref(),
+        arguments.fleet,
+    )
 }

@@ -57,5 +57,6 @@ pub mod serve;
 pub mod store;
 pub mod study;
 pub mod thresholds;
+pub mod told;
 pub mod ui;
 pub mod what_if;

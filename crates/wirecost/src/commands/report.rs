@@ -1,7 +1,8 @@
 //! `wirecost report`: rebuilds the report of a results folder.
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use wirecost_files::Input;
 use wirecost_files::output::{PUBLIC, own_folder, write_own};
@@ -9,6 +10,7 @@ use wirecost_report::ReportError;
 use wirecost_report::standalone::{self, Figure};
 use wirecost_results::{ResultsError, RunFolder};
 
+use super::ui;
 use crate::arguments::ReportArguments;
 use crate::exit::{self, Failure};
 use crate::output;
@@ -42,7 +44,34 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     if let Some(out) = &arguments.figures {
         figures(&main, out)?;
     }
-    Ok(ExitCode::from(exit::OK))
+    if !arguments.open {
+        return Ok(ExitCode::from(exit::OK));
+    }
+    if is_nbiot || wirecost_report::load::is_load(&folder) {
+        // Their pages have all that there is of them.
+        opened(main.as_os_str());
+        return Ok(ExitCode::from(exit::OK));
+    }
+    // A port that is free: another page may be at the usual one.
+    ui::serve(([127, 0, 0, 1], 0).into(), Some(arguments.run.clone()), |url| {
+        opened(OsStr::new(url));
+    })
+}
+
+/// Shows an address or a file in the reader's browser, where there is a desktop that has one.
+fn opened(what: &OsStr) {
+    let screens = ["DISPLAY", "WAYLAND_DISPLAY"].map(std::env::var_os);
+    let has_screen = screens.iter().flatten().any(|name| !name.is_empty());
+    let mut opener = Command::new("xdg-open");
+    opener
+        .arg(what)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // Without a screen it may start a browser of the terminal, which would have no keyboard.
+    if !has_screen || opener.spawn().is_err() {
+        output::note(format_args!("open {} in a browser", Path::new(what).display()));
+    }
 }
 
 /// Writes each figure of a report to a folder.

@@ -8,16 +8,19 @@
 //! - `asked`: a question with its cells, within bounds
 //! - `simulations`, `cache`: what is simulated for whom, and what is kept
 //! - `answer`: what the page is told
+//! - `own`: the reader's own run or capture
 
 mod answer;
 mod asked;
 mod cache;
 mod controls;
+mod own;
 mod simulations;
 mod state;
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -29,6 +32,7 @@ use wirecost_live::signals::Interrupt;
 use self::answer::{Request as Asks, Told};
 use self::asked::Asked;
 use self::controls::Control;
+use self::own::Places;
 use self::simulations::{NOBODY, Simulations};
 use self::state::State;
 use super::job::at_once;
@@ -47,14 +51,19 @@ const CONNECTIONS: usize = 64;
 /// What is refused where another address leads here.
 const PLACE: &str = "the page is at the address that wirecost ui names\n";
 
-/// The style of a part of `choice.html`, and that of the controls.
-const STYLE: &[&str] = &[wirecost_report::choice::STYLE, include_str!("ui/page.css")];
+/// The styles of a part of `choice.html` and of a capture, and that of the controls.
+const STYLE: &[&str] = &[
+    wirecost_report::choice::STYLE,
+    wirecost_report::link::STYLE,
+    include_str!("ui/page.css"),
+    include_str!("ui/own.css"),
+];
 
 const PAGE: Page = Page {
     title: "wirecost ui",
     markup: include_str!("ui/page.html"),
     style: STYLE,
-    script: include_str!("ui/page.js"),
+    script: concat!(include_str!("ui/own.js"), include_str!("ui/page.js")),
     // A figure of the chart kit says how wide it may become.
     allowed: "style-src-attr 'unsafe-inline'; ",
 };
@@ -63,12 +72,23 @@ const PAGE: Page = Page {
 struct Server {
     door: Door,
     simulations: Arc<Simulations>,
+    /// The folder that the page shows from the beginning.
+    opened: Option<PathBuf>,
+    places: Places,
 }
 
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &UiArguments) -> Result<ExitCode, Failure> {
+    serve(arguments.listen, None, |_| {})
+}
+
+/// Serves the page until the program is interrupted, with a folder that it shows from the beginning; `ready` gets its URL.
+pub fn serve(
+    address: SocketAddr,
+    opened: Option<PathBuf>,
+    ready: impl FnOnce(&str),
+) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
-    let address = arguments.listen;
     let refused = |error: io::Error| {
         Failure::cannot_listen(format_args!("{address}: {error}"), error.kind(), "--listen")
     };
@@ -77,11 +97,11 @@ pub fn run(arguments: &UiArguments) -> Result<ExitCode, Failure> {
     let server = Server {
         door: Door::guarded(address, PLACE).map_err(Failure::internal)?,
         simulations: Arc::default(),
+        opened,
+        places: Places::default(),
     };
-    output::note(format_args!(
-        "the page is at http://{address}/{}",
-        server.door.key()
-    ));
+    let url = format!("http://{address}/{}", server.door.key());
+    output::note(format_args!("the page is at {url}"));
     if address.ip().is_unspecified() {
         output::note("put an address of this machine in place of the one above: names are refused");
     }
@@ -89,6 +109,7 @@ pub fn run(arguments: &UiArguments) -> Result<ExitCode, Failure> {
         output::note("others on the network reach it, and need the whole link; it is not encrypted");
     }
     start(server, listener).map_err(Failure::internal)?;
+    ready(&url);
     while !interrupt.is_set() {
         thread::sleep(PAUSE);
     }
@@ -138,12 +159,14 @@ impl Server {
                 Ok(told) => json(request, "200 OK", &told),
                 Err(failure) => json(request, "400 Bad Request", &Refusal::from_failure(&failure)),
             },
+            ("GET", own::PATH) => own::folder(self.opened.as_deref(), &self.places, request),
+            ("POST", own::PATH) => own::sent(&self.places, request),
             ("GET" | "HEAD", _) => request.answer(&Response::plain("404 Not Found", "the page is at /\n")),
             _ => request.answer(&Response {
                 fields: "Allow: GET, HEAD\r\n",
                 ..Response::plain(
                     "405 Method Not Allowed",
-                    "this server takes no uploads: only GET and HEAD are answered\n",
+                    "this server takes nothing here: only GET and HEAD are answered\n",
                 )
             }),
         }

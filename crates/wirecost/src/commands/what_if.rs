@@ -4,20 +4,25 @@ mod rows;
 mod table;
 pub mod today;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use wirecost_account::Terms;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::ByteSize;
+use wirecost_results::Cell;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::handshake::Handshake;
 use wirecost_scenario::options::life::{DEVICES_UNDER_LOSS, MOST_READINGS};
 
-use super::cost::files;
+use super::choose::Recorded;
+use super::cost::files::Prices;
+use super::cost::lives;
 use super::folder::of_command;
 use super::link_flags::links;
+use super::told::Told;
 use super::{choose, keep_alive_seconds};
 use crate::arguments::WhatIfArguments;
 use crate::exit::{self, Failure};
@@ -35,19 +40,59 @@ struct Answer<'a> {
     devices: u32,
 }
 
+impl<'a> Answer<'a> {
+    /// The answer by the cells of the comparison with their packets.
+    fn new<'c>(
+        today: Today,
+        terms: &'a Terms<'a>,
+        (options, cells, recorded): (&Options, impl IntoIterator<Item = &'c Cell>, &Recorded<'_>),
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            cost: rows::of_today(&today, terms)?,
+            rows: rows::rows(&today, cells, recorded, terms)?,
+            today,
+            terms,
+            devices: options.samples,
+        })
+    }
+}
+
+/// What energy and money are computed by.
+pub fn prices(arguments: &WhatIfArguments) -> Result<Prices, Failure> {
+    Prices::read(
+        (arguments.device.as_deref(), &arguments.network),
+        &arguments.battery,
+        arguments.tariff.as_deref(),
+        arguments.fleet,
+    )
+}
+
+/// What the readings of a device cost over each stack of a comparison that somebody else has simulated, and the bytes of a reading by
+/// layer of today and of each row.
+pub fn told<'c>(
+    today: Today,
+    terms: &Terms<'_>,
+    simulated: (&Options, impl IntoIterator<Item = &'c Cell>, &Recorded<'_>),
+) -> Result<(Told, Vec<(String, [f64; 5])>), Failure> {
+    let answer = Answer::new(today, terms, simulated)?;
+    let rows = answer.rows.iter();
+    let layers = rows.filter_map(|row| {
+        Some((
+            format!("{} {}", row.stack, row.way),
+            row.cost.as_ref().ok()?.layers,
+        ))
+    });
+    let today = ("today".to_owned(), answer.cost.layers);
+    let layers = [today].into_iter().chain(layers).collect();
+    Ok((table::told(&answer), layers))
+}
+
 /// Runs the command.
 pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
     output::check_files(&[("--json", arguments.json.as_deref())])?;
-    let (device, beside) = files::device_in(arguments.device.as_deref(), &arguments.network)?;
-    let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
-    let terms = Terms {
-        device: device.as_ref(),
-        tariff: tariff.as_ref(),
-        battery: files::battery(&arguments.battery)?,
-        beside,
-        fleet: arguments.fleet.fleet(),
-    };
-    let today = Today::read(arguments, device.as_ref())?;
+    let prices = prices(arguments)?;
+    let terms = prices.terms();
+    let today = Today::read(arguments, terms.device)?;
     let options = options(arguments, &today)?;
     let interrupt = Interrupt::install()?;
     let out = of_command(arguments.out.as_deref(), "what-if")?;
@@ -60,19 +105,14 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
         ));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
-    let answer = Answer {
-        cost: rows::of_today(&today, &terms)?,
-        rows: rows::rows(&today, &summary, &folder, &terms)?,
-        today,
-        terms: &terms,
-        devices: options.samples,
-    };
+    let recorded = |cell: &Cell| lives::recorded(&folder, cell).map(Cow::Owned);
+    let answer = Answer::new(today, &terms, (&options, &summary.cells, &recorded))?;
     let json = table::json(&answer);
     folder.write_json("what-if.json", &json)?;
     output::table_or_json(
         arguments.json.as_deref(),
         || serde_json::to_string_pretty(&json),
-        || table::table(&answer, output::width()),
+        || table::told(&answer).draw(output::width()),
     )?;
     if !arguments.quiet {
         output::note(format_args!("evidence: {}/report.html", out.display()));
@@ -82,7 +122,7 @@ pub fn run(arguments: &WhatIfArguments) -> Result<ExitCode, Failure> {
 }
 
 /// The comparison that is simulated: a connection for each reading, and one that is kept as long as in the capture.
-fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failure> {
+pub fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failure> {
     let links = links(&arguments.link)?;
     let [link] = links.as_slice() else {
         return Err(Failure::usage("what-if takes one link")

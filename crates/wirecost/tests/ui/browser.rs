@@ -20,7 +20,7 @@ fn is_done(browser: &mut Browser) -> bool {
         .is_some_and(|text| text.ends_with("ways simulated."))
 }
 
-fn text(browser: &mut Browser, id: &str) -> String {
+pub(crate) fn text(browser: &mut Browser, id: &str) -> String {
     let value = browser.value(&format!("document.getElementById('{id}').textContent"));
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -3,12 +3,14 @@
 mod browser;
 #[path = "../common/mod.rs"]
 mod common;
+mod own;
 mod server;
 mod states;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,7 +24,7 @@ struct Ui {
     /// The address that it has printed, with what follows it.
     url: String,
     address: SocketAddr,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Ui {
@@ -34,6 +36,13 @@ impl Ui {
         let home = TempDir::new().expect("a folder");
         let mut command = wirecost(home.path());
         let command = command.args(["ui", "--listen", listen]).stdout(Stdio::null());
+        let mut ui = Self::from_command(command);
+        ui.home = home;
+        ui
+    }
+
+    /// A page that another command line serves.
+    fn from_command(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("wirecost ui");
         let mut stderr = BufReader::new(child.stderr.take().expect("stderr"));
         let mut line = String::new();
@@ -56,8 +65,13 @@ impl Ui {
             child: Some(child),
             url,
             address,
-            _home: home,
+            home: TempDir::new().expect("a folder"),
         }
+    }
+
+    /// The folder in which it runs.
+    fn home(&self) -> &Path {
+        self.home.path()
     }
 
     /// A connection with a request on it.

@@ -45,7 +45,7 @@ fn requests_that_are_none_of_the_page_are_refused_in_a_sentence() {
             // What is too large is refused before it is read.
             "POST /api/choose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2000000000\r\n\r\n",
             "405",
-            "this server takes no uploads: only GET and HEAD are answered",
+            "this server takes nothing here: only GET and HEAD are answered",
         ),
         (
             &long,

@@ -109,7 +109,7 @@ impl Row {
 }
 
 /// The packets of a cell's devices, where they are known.
-pub(super) type Recorded<'a> = dyn Fn(&Cell) -> Option<Cow<'a, CellTraffic>> + 'a;
+pub(in crate::commands) type Recorded<'a> = dyn Fn(&Cell) -> Option<Cow<'a, CellTraffic>> + 'a;
 
 /// A row for each cell of the comparison.
 pub fn rows<'c>(

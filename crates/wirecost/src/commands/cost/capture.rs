@@ -33,26 +33,38 @@ pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(wirecost_dissect::Re
     let source = captures::source(path).map_err(|error| unreadable(path, error))?;
     let keys = key_log.unwrap_or(Path::new(""));
     let key_log = captures::key_log(key_log).map_err(|error| unreadable(keys, error))?;
-    let (reading, sightings) = wirecost_dissect::observe(source, &key_log).map_err(|error| {
+    let capture = wirecost_dissect::observe(source, &key_log).map_err(|error| {
         Failure::usage(format!("{}: {error}", captures::name(path)))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
     })?;
-    // Simple packet blocks of pcapng have no time.
-    if sightings.untimed() > 0 {
-        let untimed = counted(sightings.untimed(), "packet");
-        return Err(
-            Failure::usage(format!("{}: {untimed} without a time", captures::name(path)))
-                .with_hint("capture with times: energy depends on when a packet is sent"),
-        );
+    timed(path, &capture.1)?;
+    Ok(capture)
+}
+
+/// Refuses packets without a time, as in simple packet blocks of pcapng.
+pub fn timed(path: &Path, sightings: &Sightings) -> Result<(), Failure> {
+    if sightings.untimed() == 0 {
+        return Ok(());
     }
-    Ok((reading, sightings))
+    let untimed = counted(sightings.untimed(), "packet");
+    let text = format!("{}: {untimed} without a time", captures::name(path));
+    Err(Failure::usage(text).with_hint("capture with times: energy depends on when a packet is sent"))
 }
 
 /// Reads the devices of the capture that the command line names.
 pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
     let (reading, sightings) = open(&arguments.source, arguments.keylog.as_deref())?;
+    of_packets(arguments, device, (&reading, &sightings))
+}
+
+/// The devices of a capture that was read.
+pub fn of_packets(
+    arguments: &CostArguments,
+    device: Option<&Device>,
+    (reading, sightings): (&wirecost_dissect::Reading, &Sightings),
+) -> Result<Source, Failure> {
     let mut source = Source {
-        fault: reading.fault.map(|fault| fault.to_string()),
+        fault: reading.fault.as_ref().map(ToString::to_string),
         unread: captures::mostly_unread(&arguments.source, &reading.report),
         ..Source::default()
     };
@@ -76,7 +88,7 @@ pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source
             counted(undescribed, "byte")
         ));
     }
-    devices(arguments, device, (&reading.report, &sightings), &mut source)?;
+    devices(arguments, device, (&reading.report, sightings), &mut source)?;
     // Where something could be priced it is shown first, and the failure told behind it.
     match source.unread.take_if(|_| source.traffic.is_empty()) {
         Some(failure) => Err(failure),

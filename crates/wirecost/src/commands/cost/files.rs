@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wirecost_account::Terms;
 use wirecost_cost::Tariff;
 use wirecost_energy::evidence::{self, Beside};
 use wirecost_energy::network::Impossible;
@@ -11,8 +12,51 @@ use wirecost_proto::Probability;
 use wirecost_scenario::catalog::Catalog;
 use wirecost_scenario::{ScenarioError, battery, device, measurement, tariff};
 
-use crate::arguments::{BatteryArguments, NetworkArguments};
+use crate::arguments::{BatteryArguments, FleetArguments, NetworkArguments};
 use crate::exit::Failure;
+
+/// What energy and money are computed by.
+pub struct Prices {
+    /// The device with what its network sets.
+    pub device: Option<Device>,
+    tariff: Option<Tariff>,
+    battery: Option<Battery>,
+    beside: Option<Beside>,
+    fleet: FleetArguments,
+}
+
+impl Prices {
+    /// Reads the files of these options.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the network sets what the device does not have.
+    pub fn read(
+        (device, network): (Option<&str>, &NetworkArguments),
+        battery: &BatteryArguments,
+        tariff: Option<&str>,
+        fleet: FleetArguments,
+    ) -> Result<Self, Failure> {
+        let (device, beside) = device_in(device, network)?;
+        Ok(Self {
+            device,
+            beside,
+            tariff: tariff.map(self::tariff).transpose()?,
+            battery: self::battery(battery)?,
+            fleet,
+        })
+    }
+
+    /// The terms of an account.
+    pub fn terms(&self) -> Terms<'_> {
+        Terms {
+            device: self.device.as_ref(),
+            tariff: self.tariff.as_ref(),
+            battery: self.battery,
+            beside: self.beside,
+            fleet: self.fleet.fleet(),
+        }
+    }
+}
 
 /// The device of `--device`.
 pub fn device(name: &str) -> Result<Device, Failure> {

@@ -1,6 +1,7 @@
 //! The lives of a comparison's devices: those that the run recorded, or the same simulated at the interval that is asked for.
 
 use std::num::NonZero;
+use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -50,33 +51,36 @@ pub fn unknown_names(stack: &str) -> Failure {
 
 /// What the run of a folder was asked to do.
 pub fn options_of(folder: &RunFolder) -> Result<Options, Failure> {
-    let unreadable = |why: &dyn std::fmt::Display| {
-        Failure::usage(format!(
-            "{}: its scenario cannot be read: {why}",
-            folder.path().display()
-        ))
-        .with_hint("run the comparison again with this version, then price its folder")
-    };
     let text = folder
         .read_text("scenario.resolved.yaml")
-        .map_err(|error| unreadable(&error))?;
-    let scenario =
-        // A resolved scenario has the content of its files in it: it names none that could be absent here.
-        Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).map_err(|error| unreadable(&error))?;
-    match scenario.work {
+        .map_err(|error| unreadable(folder.path(), &error))?;
+    options_in(&text, folder.path())
+}
+
+/// What a resolved scenario says; `shown` is the folder or the file that has it.
+pub fn options_in(text: &str, shown: &Path) -> Result<Options, Failure> {
+    // A resolved scenario has the content of its files in it: it names none that could be absent here.
+    let scenario = Scenario::read(text, Edits::default(), ScenarioInputs::NONE);
+    match scenario.map_err(|error| unreadable(shown, &error))?.work {
         Work::Comparison(options) => Ok(*options),
         Work::Loads(_) | Work::Nbiot(_) | Work::Program(_) => {
-            Err(unreadable(&"it is not that of a comparison"))
+            Err(unreadable(shown, &"it is not that of a comparison"))
         }
     }
 }
 
-/// Simulates the lives of a run's devices, and adds a row for each way to use a connection.
+fn unreadable(shown: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(format!("{}: its scenario cannot be read: {why}", shown.display()))
+        .with_hint("run the comparison again with this version, then price its folder")
+}
+
+/// Simulates the lives of a run's devices, and adds a row for each way to use a connection, unless `stop` says to end before.
 pub fn simulated(
     run: &Options,
     asked: &Asked,
     device: Option<&Device>,
     source: &mut Source,
+    stop: &dyn Fn() -> bool,
 ) -> Result<(), Failure> {
     let options = run.lives(asked);
     // The NAT of the question may be another one than that of the run, and has to be one that the links of the run can have.
@@ -86,7 +90,7 @@ pub fn simulated(
         .validate()
         .map_err(|refusal| crate::arguments::of_flags("cost", &refusal))?;
     let plan = Plan::new(&options);
-    let cells = played(&options, &plan)?;
+    let cells = played(&options, &plan, stop)?;
     let lives = Lives {
         asked,
         device,
@@ -104,14 +108,21 @@ pub fn simulated(
 }
 
 /// Every cell of a plan, in its order.
-fn played(options: &Options, plan: &Plan) -> Result<Vec<CellResult>, Failure> {
+fn played(options: &Options, plan: &Plan, stop: &dyn Fn() -> bool) -> Result<Vec<CellResult>, Failure> {
     let indices: Vec<usize> = (0..plan.cells.len()).collect();
     let jobs = available_parallelism().map_or(1, NonZero::get);
     let mut results = Vec::new();
     let mut take = |result| results.push(result);
-    simulate(options, plan, &indices, jobs, &mut take, &|| false)
+    simulate(options, plan, &indices, jobs, &mut take, stop)
         .map_err(|error| Failure::internal(format_args!("a life cannot be simulated: {error}")))?;
-    Ok(results)
+    // A plan without all of its cells would have rows of other ways.
+    match results.len() == indices.len() {
+        true => Ok(results),
+        false => Err(
+            Failure::usage("the lives of these devices take too long to simulate")
+                .with_hint("ask wirecost cost on the command line, which has no such limit"),
+        ),
+    }
 }
 
 /// Simulated lives.

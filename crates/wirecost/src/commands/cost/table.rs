@@ -1,4 +1,4 @@
-//! The figures for a terminal. Every line ends with a line end; what is modelled has a star.
+//! The figures as texts; what is modelled has a star.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
 use wirecost_report::terminal::listing::{Head, Listing};
-use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
 use super::answer::answer;
@@ -20,9 +19,7 @@ use super::labels::{alike, own_label};
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
-
-/// What has the columns that do not fit.
-const ELSEWHERE: &str = "--json";
+use crate::commands::told::{Told, ToldTable};
 
 /// A share of the energy, by the heading of its column.
 type Share = (&'static str, fn(&Purposes) -> f64);
@@ -60,47 +57,38 @@ fn part(all: &Purposes, part: Part) -> f64 {
     all.of_part(part).joules
 }
 
-/// The answer, the figures, where the energy goes, and what they are modelled by, in `width` columns.
-pub fn table(
-    arguments: &CostArguments,
-    terms: &Terms<'_>,
-    source: &Source,
-    outcomes: &[Figures],
-    width: usize,
-) -> String {
+/// The answer, the figures, where the energy goes, and what they are modelled by.
+pub fn told(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, outcomes: &[Figures]) -> Told {
     let alike = alike(&source.traffic);
     let best = answer((arguments.fleet, terms), &source.traffic, outcomes, alike);
-    let mut text = with_best(terms, best).map_or_else(String::new, |answer| paragraph(&answer, width) + "\n");
-    text.push_str(&paragraph(&heading(arguments, source, alike), width));
-    text.push('\n');
     let each = source.traffic.iter().zip(outcomes);
     let rows = each
         .clone()
         .map(|(traffic, outcome)| row((arguments.fleet, terms), (source, traffic, alike), outcome));
-    let figures = Listing {
-        heads: heads(arguments.fleet.per.name(), terms, has_times(source)),
-        rows: rows.collect(),
+    let figures = ToldTable {
+        caption: "",
+        listing: Listing {
+            heads: heads(arguments.fleet.per.name(), terms, has_times(source)),
+            rows: rows.collect(),
+        },
+        note: "",
     };
-    text.push_str(&figures.draw(width, ELSEWHERE));
-    if terms.device.is_some() {
-        text.push_str("\nwhere the energy goes*\n");
-        let shares = Listing {
+    let shares = terms.device.map(|_| ToldTable {
+        caption: "where the energy goes*",
+        listing: Listing {
             heads: share_heads(),
             rows: each
                 .map(|(traffic, outcome)| shares((traffic, alike), outcome))
                 .collect(),
-        };
-        text.push_str(&shares.draw(width, ELSEWHERE));
-        text.push_str(&paragraph(
-            "The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.",
-            width,
-        ));
+        },
+        note: "The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.",
+    });
+    Told {
+        answers: with_best(terms, best).into_iter().collect(),
+        heading: heading(arguments, source, alike),
+        tables: [figures].into_iter().chain(shares).collect(),
+        notes: footer((arguments.fleet, terms), source, outcomes),
     }
-    text.push('\n');
-    for note in footer((arguments.fleet, terms), source, outcomes) {
-        text.push_str(&paragraph(&note, width));
-    }
-    text
 }
 
 fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {

@@ -60,15 +60,44 @@ impl Source {
             refuse_sessions(arguments, OTHER_SOURCE)?;
             capture::read(arguments, device)?
         };
-        if source.traffic.is_empty() {
-            let shown = arguments.source.display();
-            return Err(
-                Failure::usage(format!("{shown} has no packets of a device")).with_hint(
-                    "give a capture with TCP or UDP packets, or the folder of a comparison whose cells were run",
-                ),
-            );
+        source.with_rows(arguments)
+    }
+
+    /// Refuses a source without a row.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn with_rows(self, arguments: &CostArguments) -> Result<Self, Failure> {
+        if !self.traffic.is_empty() {
+            return Ok(self);
         }
-        Ok(source)
+        let shown = arguments.source.display();
+        Err(
+            Failure::usage(format!("{shown} has no packets of a device")).with_hint(
+                "give a capture with TCP or UDP packets, or the folder of a comparison whose cells were run",
+            ),
+        )
+    }
+
+    /// Adds the lives of a run's devices at the interval that is asked for, simulated, unless `stop` says to end before.
+    pub fn lived_again(
+        &mut self,
+        arguments: &CostArguments,
+        run: &Options,
+        device: Option<&Device>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        let of_run = run.schedules.iter().find_map(|schedule| schedule.interval);
+        let asked = Asked {
+            interval: arguments.interval.or(of_run).unwrap_or(INTERVAL),
+            keep_alive: arguments.keep_alive.map(keep_alive_seconds).transpose()?,
+            translator: arguments.translator,
+            session: arguments.session_lifetime,
+        };
+        lives::simulated(run, &asked, device, self, stop)?;
+        self.notes.push(simulated_note(arguments, run, &asked));
+        session_note(arguments, self);
+        Ok(())
     }
 
     /// Adds a row of which `packets` gives those of one device in time.
@@ -164,7 +193,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     if is_as_run(arguments, &seen) {
         as_run(&folder, &seen, device, &mut source)?;
     } else {
-        as_lived(arguments, &folder, device, &mut source)?;
+        source.lived_again(arguments, &lives::options_of(&folder)?, device, &|| false)?;
     }
     if device.is_some() && has_cell {
         source.notes.push(lives::TIMES_OF_CELL.to_owned());
@@ -203,27 +232,6 @@ fn as_run(
         let lives = lives::cycles(&recorded, cell, device)?;
         source.add_cell(life::of_mean_device(label, cell, &lives, device), cell, &recorded);
     }
-    Ok(())
-}
-
-/// The lives of the run's devices at the interval that is asked for, simulated.
-fn as_lived(
-    arguments: &CostArguments,
-    folder: &RunFolder,
-    device: Option<&Device>,
-    source: &mut Source,
-) -> Result<(), Failure> {
-    let run = lives::options_of(folder)?;
-    let of_run = run.schedules.iter().find_map(|schedule| schedule.interval);
-    let asked = Asked {
-        interval: arguments.interval.or(of_run).unwrap_or(INTERVAL),
-        keep_alive: arguments.keep_alive.map(keep_alive_seconds).transpose()?,
-        translator: arguments.translator,
-        session: arguments.session_lifetime,
-    };
-    lives::simulated(&run, &asked, device, source)?;
-    source.notes.push(simulated_note(arguments, &run, &asked));
-    session_note(arguments, source);
     Ok(())
 }
 

@@ -58,6 +58,12 @@ impl Request {
         Ok(request)
     }
 
+    /// The first value of a key, which is no option.
+    pub(super) fn take(&mut self, key: &str) -> Option<String> {
+        let place = self.pairs.iter().position(|(other, _)| other == key)?;
+        Some(self.pairs.remove(place).1)
+    }
+
     /// The state that is asked about.
     ///
     /// # Errors

@@ -3,7 +3,9 @@
 use std::fmt::Arguments;
 use std::sync::Arc;
 
+use wirecost_proto::ByteSize;
 use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::plan::{Plan, identity};
 
 use crate::arguments::ChooseArguments;
@@ -86,19 +88,8 @@ impl Asked {
                 "{cells} stacks and ways, and this page simulates {MOST_CELLS}"
             )));
         }
-        for comparison in &self.comparisons {
-            let devices = comparison.options.samples;
-            let sent =
-                |bytes: u64, messages: u64| bytes.saturating_mul(messages).saturating_mul(devices.into());
-            let payloads = comparison.plan.cells.iter();
-            let payloads = payloads.map(|cell| sent(cell.payload.len() as u64, cell.schedule.messages));
-            if let Some(most) = payloads.max().filter(|most| *most > MOST_PAYLOAD) {
-                return Err(too_large(format_args!(
-                    "{} MB of payload in a way, and this page simulates {} MB",
-                    most / 1_000_000,
-                    MOST_PAYLOAD / 1_000_000
-                )));
-            }
+        for Comparison { options, plan, .. } in &self.comparisons {
+            bounded_payload(options, plan)?;
         }
         Ok(())
     }
@@ -127,6 +118,57 @@ impl Asked {
             });
         }
         None
+    }
+}
+
+/// Refuses a plan that would send more than a page simulates.
+pub(super) fn bounded_payload(options: &Options, plan: &Plan) -> Result<(), Failure> {
+    let devices = options.samples;
+    let sent = |bytes: u64, messages: u64| bytes.saturating_mul(messages).saturating_mul(devices.into());
+    let payloads = plan.cells.iter();
+    let payloads = payloads.map(|cell| sent(cell.payload.len() as u64, cell.schedule.messages));
+    match payloads.max().filter(|most| *most > MOST_PAYLOAD) {
+        None => Ok(()),
+        Some(most) => Err(too_large(format_args!(
+            "{} MB of payload in a way, and this page simulates {} MB",
+            most / 1_000_000,
+            MOST_PAYLOAD / 1_000_000
+        ))),
+    }
+}
+
+/// Refuses a comparison of a stranger's file that would make more than a page simulates, before anything is made of it.
+pub(super) fn bounded_run(options: &Options) -> Result<(), Failure> {
+    let (sizes, batches): (&[ByteSize], &[u32]) = match &options.contents {
+        Contents::Sizes(sizes) => (sizes, &[]),
+        Contents::Readings(lists) => (&[], &lists.readings),
+    };
+    if let Some(size) = sizes.iter().find(|size| size.bytes() > MOST_SIZE) {
+        return Err(too_large(format_args!(
+            "{size} for a reading, and this page sends at most {} kB",
+            MOST_SIZE / 1_000
+        )));
+    }
+    if let Some(most) = batches.iter().max().filter(|most| **most > MOST_READINGS) {
+        return Err(too_large(format_args!(
+            "{most} readings in a message, and this page sends at most {MOST_READINGS}"
+        )));
+    }
+    // A connection each, and one that is kept.
+    let ways = options.schedules.len().max(2);
+    let lists = [
+        options.stacks.len(),
+        options.starts.len(),
+        options.contents.count(),
+        options.links.len(),
+        ways,
+    ];
+    let cells = lists.into_iter().fold(1, usize::saturating_mul);
+    match cells > MOST_CELLS {
+        true => Err(too_large(format_args!(
+            "{cells} stacks and ways, and this page simulates {MOST_CELLS}"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -166,7 +208,7 @@ fn bounded(arguments: &ChooseArguments) -> Result<(), Failure> {
     }
 }
 
-fn too_large(what: Arguments<'_>) -> Failure {
+pub(super) fn too_large(what: Arguments<'_>) -> Failure {
     Failure::usage(format_args!("this question has {what}"))
         .with_hint("ask less here, or ask it on the command line, which has no such limit")
 }

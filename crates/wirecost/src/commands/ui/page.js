@@ -286,6 +286,7 @@ async function begin() {
   addEventListener("popstate", () => { set(location.search.slice(1) || first); soon(0); });
   // A link of another version, or with what is no option, is told so: it is asked as it is.
   ask(own || first);
+  beginOwn();
 }
 
 begin().catch(refuse);

@@ -3,7 +3,7 @@
 use wirecost_stack::url::percent_decoded;
 
 use super::controls::{self, Control};
-use crate::arguments::{Arguments, ChooseArguments, Command, refusal};
+use crate::arguments::{Arguments, ChooseArguments, Command, program, refusal};
 use crate::commands::command_line::quoted;
 use crate::exit::Failure;
 
@@ -92,6 +92,44 @@ impl State {
         words
     }
 
+    /// The words of those options that another command has as well, but for some.
+    pub(super) fn shared(&self, command: &str, without: &[&str]) -> Vec<String> {
+        let program = program();
+        let Some(command) = program.find_subcommand(command) else {
+            return Vec::new();
+        };
+        let has = |key: &str| {
+            command
+                .get_arguments()
+                .any(|option| option.get_long() == Some(key))
+        };
+        let shared = self
+            .0
+            .iter()
+            .filter(|(key, _)| has(key) && !without.contains(&key.as_str()));
+        let is_flag = |key: &str| {
+            controls::all()
+                .iter()
+                .any(|control| control.key == key && control.is_flag())
+        };
+        shared
+            .flat_map(|(key, value)| {
+                let value = (!is_flag(key)).then(|| value.clone());
+                [format!("--{key}")].into_iter().chain(value)
+            })
+            .collect()
+    }
+
+    /// The stacks; none where the usual ones are meant.
+    pub(super) fn stacks(&self) -> Vec<&str> {
+        let stacks = self.0.iter().filter(|(key, _)| {
+            let control = controls::all().iter().find(|control| control.key == *key);
+            control.is_some_and(Control::is_positional)
+        });
+        let words = stacks.flat_map(|(_, value)| value.split([',', ' ']));
+        words.filter(|word| !word.is_empty()).collect()
+    }
+
     /// The command line that asks the same.
     pub(super) fn command(&self) -> String {
         quoted(self.words().into_iter())
@@ -109,18 +147,30 @@ impl State {
     /// # Errors
     /// What the command line refuses, too.
     pub(super) fn arguments(&self) -> Result<ChooseArguments, Failure> {
-        let words: Vec<String> = ["wirecost".to_owned()].into_iter().chain(self.words()).collect();
-        let arguments = Arguments::from_words(&words).map_err(|error| {
-            refusal(&error, &words)
-                .unwrap_or_else(|| Failure::internal("the options of choose cannot be read"))
-        })?;
-        match arguments.command {
+        match parsed(&self.words())? {
             Command::Choose(arguments) => Ok(*arguments),
             _ => Err(Failure::internal(
                 "the options of choose are those of another command",
             )),
         }
     }
+}
+
+/// What a command line says whose words behind the program's name these are.
+///
+/// # Errors
+/// What the command line refuses.
+pub(super) fn parsed(words: &[String]) -> Result<Command, Failure> {
+    let words: Vec<String> = ["wirecost"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(words.iter().cloned())
+        .collect();
+    let arguments = Arguments::from_words(&words).map_err(|error| {
+        refusal(&error, &words)
+            .unwrap_or_else(|| Failure::internal("the options of this page cannot be read"))
+    })?;
+    Ok(arguments.command)
 }
 
 /// Refuses what must not become a word of a command line.

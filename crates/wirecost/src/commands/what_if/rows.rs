@@ -3,11 +3,12 @@
 use wirecost_account::{Cycle, Figures, Terms, Traffic, Way, life};
 use wirecost_energy::Device;
 use wirecost_proto::Layer;
+use wirecost_results::Cell;
 use wirecost_results::summary::{Bytes, Count};
-use wirecost_results::{Cell, RunFolder, Summary};
 use wirecost_scenario::tariff;
 
 use super::today::Today;
+use crate::commands::choose::Recorded;
 use crate::commands::cost::lives;
 use crate::exit::Failure;
 
@@ -48,14 +49,14 @@ pub fn of_today(today: &Today, terms: &Terms<'_>) -> Result<Cost, Failure> {
 
 /// A row for each stack and way: the lives of all sizes, each as often as its readings. Without a connection both ways are the same,
 /// and the one with more readings stands.
-pub fn rows(
+pub fn rows<'c>(
     today: &Today,
-    summary: &Summary,
-    folder: &RunFolder,
+    simulated: impl IntoIterator<Item = &'c Cell>,
+    recorded: &Recorded<'_>,
     terms: &Terms<'_>,
 ) -> Result<Vec<Row>, Failure> {
     let mut cells: Vec<(String, &Cell)> = Vec::new();
-    for cell in &summary.cells {
+    for cell in simulated {
         let way = Way::from_cell(cell).to_string();
         let is_twin = |(other_way, other): &(String, &Cell)| {
             (&other.stack, other.payload_bytes, other_way) == (&cell.stack, cell.payload_bytes, &way)
@@ -70,7 +71,7 @@ pub fn rows(
     for (way, cell) in cells {
         let readings = today.sizes.iter().find(|(size, _)| *size == cell.payload_bytes);
         let share = readings.map_or(0.0, |(_, readings)| *readings as f64 / today.readings as f64);
-        let part = part(cell, share, folder, terms.device)?;
+        let part = part(cell, share, recorded, terms.device)?;
         let same = mixes
             .iter_mut()
             .find(|(stack, other, _)| *stack == cell.stack && *other == way);
@@ -105,11 +106,11 @@ struct Mix {
 fn part(
     cell: &Cell,
     share: f64,
-    folder: &RunFolder,
+    recorded: &Recorded<'_>,
     device: Option<&Device>,
 ) -> Result<Result<Mix, String>, Failure> {
     let messages = cell.message.as_ref().map_or(0, |message| message.samples);
-    let recorded = lives::recorded(folder, cell).filter(|_| messages > 0);
+    let recorded = recorded(cell).filter(|_| messages > 0);
     let Some(recorded) = recorded else {
         let why = cell.not_run.clone();
         return Ok(Err(why.unwrap_or_else(|| "the device did not finish".to_owned())));

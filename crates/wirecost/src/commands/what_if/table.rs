@@ -1,4 +1,4 @@
-//! The figures for a terminal, and as JSON.
+//! The figures as texts, and as JSON.
 
 use serde_json::{Map, Value, json};
 use wirecost_account::{Fleet, Terms};
@@ -7,19 +7,16 @@ use wirecost_proto::Layer;
 use wirecost_proto::shown::amount;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal::listing::{Head, Listing};
-use wirecost_report::terminal::paragraph;
 
 use super::Answer;
 use super::rows::Cost;
 use crate::commands::cost::sure::{sure, too_weak};
 use crate::commands::cost::table::{modelled_by, number, of_times, priced_by, time};
 use crate::commands::cost::{bill, outcome};
+use crate::commands::told::{Told, ToldTable};
 
-/// What has the columns that do not fit.
-const ELSEWHERE: &str = "--json";
-
-/// Today's bytes beside those of each stack, and the same by layer, in `width` columns.
-pub fn table(answer: &Answer<'_>, width: usize) -> String {
+/// Today's bytes beside those of each stack, and the same by layer.
+pub fn told(answer: &Answer<'_>) -> Told {
     let Answer {
         today, cost, rows, ..
     } = answer;
@@ -27,16 +24,6 @@ pub fn table(answer: &Answer<'_>, width: usize) -> String {
         [(size, _)] => format!("{size} B"),
         _ => format!("{} B in the median", today.size),
     };
-    let asked = format!(
-        "{} of {} in {}: {sizes} every {}",
-        counted(today.readings, "reading"),
-        today.device,
-        counted(today.connects, "connection"),
-        time(today.every)
-    );
-    let answers = too_weak(answer.terms).into_iter().chain(sure(answer.terms));
-    let answers: String = answers.map(|answer| paragraph(&answer, width) + "\n").collect();
-    let mut text = answers + &paragraph(&asked, width) + "\n";
     let mut lines = vec![line(answer, ["today", "as captured"], cost)];
     lines.extend(rows.iter().map(|row| match &row.cost {
         Ok(cost) => line(answer, [&row.stack, &row.way], cost),
@@ -46,14 +33,32 @@ pub fn table(answer: &Answer<'_>, width: usize) -> String {
         heads: heads(answer.terms),
         rows: lines,
     };
-    text.push_str(&all.draw(width, ELSEWHERE));
-    text.push_str("\nbytes per reading by layer, and their difference from today's\n");
-    text.push_str(&by_layer(answer).draw(width, ELSEWHERE));
-    text.push('\n');
-    for note in notes(answer) {
-        text.push_str(&paragraph(&note, width));
+    let table = |caption, listing| ToldTable {
+        caption,
+        listing,
+        note: "",
+    };
+    Told {
+        answers: too_weak(answer.terms)
+            .into_iter()
+            .chain(sure(answer.terms))
+            .collect(),
+        heading: format!(
+            "{} of {} in {}: {sizes} every {}",
+            counted(today.readings, "reading"),
+            today.device,
+            counted(today.connects, "connection"),
+            time(today.every)
+        ),
+        tables: vec![
+            table("", all),
+            table(
+                "bytes per reading by layer, and their difference from today's",
+                by_layer(answer),
+            ),
+        ],
+        notes: notes(answer),
     }
-    text
 }
 
 fn heads(terms: &Terms<'_>) -> Vec<Head> {

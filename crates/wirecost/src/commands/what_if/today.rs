@@ -53,16 +53,25 @@ pub struct Today {
 impl Today {
     /// Finds the readings of a device in the capture.
     pub fn read(arguments: &WhatIfArguments, priced: Option<&Device>) -> Result<Self, Failure> {
-        let shown = captures::name(&arguments.capture);
         let (reading, sightings) = capture::open(&arguments.capture, arguments.keylog.as_deref())?;
+        Self::of_packets(arguments, priced, (&reading, &sightings))
+    }
+
+    /// Finds them in a capture that was read.
+    pub fn of_packets(
+        arguments: &WhatIfArguments,
+        priced: Option<&Device>,
+        (reading, sightings): (&wirecost_dissect::Reading, &Sightings),
+    ) -> Result<Self, Failure> {
+        let shown = captures::name(&arguments.capture);
         // The answer compares bytes per reading: a cut-off end would make today cheaper than it is.
         if let Some(fault) = &reading.fault {
             return Err(Failure::usage(format!("{shown}: {fault}"))
                 .with_hint("give a whole capture: the bytes of each reading are needed"));
         }
         let unread = || captures::mostly_unread(&arguments.capture, &reading.report);
-        let device = device(&sightings, arguments.client).ok_or_else(|| match arguments.client {
-            Some(client) => no_client(&shown, client, &sightings),
+        let device = device(sightings, arguments.client).ok_or_else(|| match arguments.client {
+            Some(client) => no_client(&shown, client, sightings),
             // If most packets could not be read, that is why there is no device.
             None => unread().unwrap_or_else(|| none(&shown, "packets of a device".to_owned())),
         })?;
@@ -77,7 +86,7 @@ impl Today {
         let sizes: Vec<u64> = seen.iter().map(|(_, size)| *size).collect();
         let size = readings::median(sizes).ok_or_else(|| no_readings(&shown, device, &found))?;
         let every = every(arguments, device, &seen)?;
-        notes.extend(others(&sightings, device));
+        notes.extend(others(sightings, device));
         notes.extend(of_sizes(&seen, size));
         if readings::is_irregular(&seen, every) {
             notes.push(format!(
@@ -86,7 +95,7 @@ impl Today {
             ));
         }
         let count = seen.len() as u64;
-        let (traffic, _) = capture::traffic((&sightings, device), seen.len(), Some(every), priced);
+        let (traffic, _) = capture::traffic((sightings, device), seen.len(), Some(every), priced);
         Ok(Self {
             device,
             traffic,
