@@ -25,7 +25,7 @@ pub(super) struct Control {
     kind: Kind,
     /// The values that it can have; empty where there are others.
     values: Vec<Value>,
-    /// Names that its value may have, among others.
+    /// Names that its value may have several of, among others.
     names: Vec<String>,
     /// What a value is: `TIME`.
     value: String,
@@ -79,36 +79,49 @@ impl Control {
             return None;
         }
         let is_flag = matches!(argument.get_action(), ArgAction::SetTrue);
-        let possible = argument.get_possible_values();
         let value = argument.get_value_names().and_then(<[_]>::first);
         let default = argument.get_default_values().first();
+        let names = names_of(COMMAND, argument).unwrap_or_default();
+        // A page takes no file and one link: what has names is one of them. Only of stacks there are several.
+        let is_one_name = key != STACKS && !names.is_empty();
+        let (names, only) = match is_one_name {
+            true => (Vec::new(), names),
+            false => (names, Vec::new()),
+        };
+        let values = values(argument, only);
         Some(Self {
             key: key.to_owned(),
             heading,
             help: text(argument.get_help()),
-            kind: match (is_flag, possible.is_empty()) {
+            kind: match (is_flag, values.is_empty()) {
                 (true, _) => Kind::Flag,
                 (false, false) => Kind::Choice,
                 (false, true) => Kind::Text,
             },
-            values: possible
-                .iter()
-                .filter(|_| !is_flag)
-                .map(|value| Value {
-                    name: value.get_name().to_owned(),
-                    help: text(value.get_help()),
-                })
-                .collect(),
-            names: names_of(COMMAND, argument).unwrap_or_default(),
+            values: if is_flag { Vec::new() } else { values },
+            names,
             takes_file: value.is_some_and(|name| name.contains("FILE")),
             value: value.map_or_else(String::new, ToString::to_string),
             default: default
                 .filter(|_| !is_flag)
                 .map_or_else(String::new, |value| value.to_string_lossy().into_owned()),
-            is_many: argument.get_value_delimiter().is_some(),
+            is_many: argument.get_value_delimiter().is_some() && !is_one_name,
             is_further: argument.is_hide_short_help_set(),
         })
     }
+}
+
+/// The values that an option declares, and names.
+fn values(argument: &Arg, names: Vec<String>) -> Vec<Value> {
+    let declared = argument.get_possible_values().into_iter().map(|value| Value {
+        name: value.get_name().to_owned(),
+        help: text(value.get_help()),
+    });
+    let names = names.into_iter().map(|name| Value {
+        name,
+        help: String::new(),
+    });
+    declared.chain(names).collect()
 }
 
 fn text(help: Option<&clap::builder::StyledStr>) -> String {
@@ -175,7 +188,9 @@ mod tests {
             (delivery.default.as_str(), delivery.kind),
             ("at-least-once", Kind::Choice)
         );
-        assert!(find("rai").is_flag() && find("link").names.contains(&"lte-m".to_owned()));
+        let link = find("link");
+        assert!(find("rai").is_flag() && link.values.iter().any(|value| value.name == "lte-m"));
+        assert!(link.kind == Kind::Choice && !link.is_many);
         for key in ["link", "device", "tariff", "chemistry", "chain"] {
             assert!(find(key).takes_file, "{key}");
         }

@@ -1,10 +1,17 @@
 "use strict";
 // Moves controls, asks, and puts in place what it is told. Every figure, text and picture is made by wirecost.
 const at = (id) => document.getElementById(id);
-// The steps of the sliders beside these fields; any other value can be typed.
+// The steps of the sliders beside these fields; any other value can be typed. An empty one is a field without a value.
 const STEPS = {
   size: ["1B", "4B", "8B", "16B", "32B", "48B", "64B", "100B", "128B", "200B", "256B", "512B", "1kB", "2kB", "5kB", "10kB", "20kB"],
   every: ["10s", "30s", "1min", "2min", "5min", "10min", "15min", "30min", "1h", "2h", "4h", "6h", "12h", "1d"],
+  rtt: ["", "5ms", "10ms", "25ms", "50ms", "100ms", "200ms", "400ms", "600ms", "1s", "2s"],
+  loss: ["", "0.1%", "0.5%", "1%", "2%", "5%", "10%"],
+  within: ["", "100ms", "200ms", "300ms", "500ms", "1s", "2s", "5s", "10s", "30s", "1min", "5min"],
+  "battery-years": ["", "1", "2", "3", "4", "5", "6", "8", "10"],
+  "monthly-bytes": ["", "100kB", "200kB", "500kB", "1MB", "2MB", "5MB", "10MB", "20MB", "50MB"],
+  battery: ["", "230mAh@3V", "1400mAh@3.6V", "2400mAh@3.6V", "3000mAh@3V", "8500mAh@3.6V", "19000mAh@3.6V"],
+  devices: ["1", "10", "100", "1000", "10000", "100000", "1000000"],
 };
 // A pause in typing or dragging after which the question is asked, in ms.
 const PAUSE = 120;
@@ -48,7 +55,7 @@ function several(control) {
 
 function choice(control) {
   const options = control.values.map((value) => new Option(value.help ? `${value.name}: ${value.help}` : value.name, value.name));
-  const select = element("select", { id: `c-${control.key}` }, ...(control.default ? [] : [new Option("", "")]), ...options);
+  const select = element("select", { id: `c-${control.key}` }, ...(control.default ? [] : [new Option("not set", "")]), ...options);
   const read = () => (select.value === control.default ? "" : select.value);
   return { node: labelled(control, select), described: select, read, write: (value) => { select.value = value || control.default; } };
 }
@@ -67,7 +74,7 @@ function text(control) {
     if (!slider) return;
     const place = steps.indexOf(input.value || control.default);
     if (place >= 0) slider.value = place;
-    slider.setAttribute("aria-valuetext", input.value || control.default);
+    slider.setAttribute("aria-valuetext", input.value || control.default || "not set");
   };
   if (slider) {
     slider.addEventListener("input", () => { input.value = steps[slider.value]; follow(); });
@@ -225,6 +232,15 @@ function unfold(number) {
   return button;
 }
 
+// Closes the account; the button that has opened it gets the focus back.
+async function close() {
+  const number = row;
+  row = 0;
+  at("account").hidden = true;
+  at("answer").querySelector(`[data-row="${number}"]`)?.focus();
+  await ask(query());
+}
+
 function account(told) {
   at("account").hidden = !told;
   if (!told) return;
@@ -280,7 +296,7 @@ async function begin() {
   set(own || first);
   at("controls").addEventListener("input", () => soon(PAUSE));
   at("controls").addEventListener("submit", (event) => { event.preventDefault(); soon(0); });
-  at("account-close").addEventListener("click", () => { row = 0; ask(query()); });
+  at("account-close").addEventListener("click", close);
   at("make-files").addEventListener("click", makeFiles);
   for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button));
   addEventListener("popstate", () => { set(location.search.slice(1) || first); soon(0); });

@@ -305,3 +305,61 @@ fn why(ended: Option<Result<(), SimulationError>>, is_late: bool) -> Option<Arc<
         Some(Ok(())) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::{self, State as Link};
+    use super::*;
+
+    fn asked(more: &str) -> Arc<Asked> {
+        let query = format!("v=1&every=1h&count=1&{more}");
+        let link = Link::read(&state::pairs(&query)).expect("a state");
+        Arc::new(Asked::new(link.arguments().expect("arguments")).expect("a question"))
+    }
+
+    #[test]
+    fn those_who_ask_are_served_in_turns_whoever_asked_first_or_for_more() {
+        let (long, short) = (
+            asked("size=1B&stacks=udp,coap-con,mqtt-qos1"),
+            asked("size=2B&stacks=udp"),
+        );
+        let begun = asked("size=3B&stacks=udp");
+        let mut state = State::default();
+        state.ask(NOBODY, &begun);
+        state.ask("long", &long);
+        state.ask("short", &short);
+        let jobs = std::iter::from_fn(|| state.next()).map(|job| job.asked);
+        let jobs: Vec<Arc<Asked>> = jobs.collect();
+        let expected = [&long, &short, &long, &long, &begun];
+        let is_expected = jobs
+            .iter()
+            .zip(expected)
+            .all(|(job, asked)| Arc::ptr_eq(job, asked));
+        assert!(jobs.len() == 5 && is_expected);
+    }
+
+    #[test]
+    fn another_question_stops_what_nobody_else_waits_for() {
+        let (first, other) = (asked("size=1B&stacks=udp"), asked("size=2B&stacks=udp"));
+        let mut state = State::default();
+        state.ask("a", &first);
+        state.ask("b", &first);
+        let job = state.next().expect("a job");
+        state.ask("a", &other);
+        assert!(state.is_wanted(&job.keys));
+        state.ask("b", &other);
+        assert!(!state.is_wanted(&job.keys));
+    }
+
+    #[test]
+    fn the_one_who_was_silent_for_longest_makes_room_for_another() {
+        let question = asked("stacks=udp");
+        let mut state = State::default();
+        for number in 0..=CLIENTS {
+            state.ask(&number.to_string(), &question);
+        }
+        let names = state.clients.iter().map(|client| client.name.as_str());
+        assert_eq!(names.clone().count(), CLIENTS);
+        assert!(!names.clone().any(|name| name == "0") && names.clone().any(|name| name == "1"));
+    }
+}
