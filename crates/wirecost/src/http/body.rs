@@ -39,9 +39,11 @@ impl Request {
     /// The request does not say how long it is, or says more than `most`: nothing of it is read then.
     pub fn body(&self, most: u64) -> Result<Uploaded<'_>, Unread> {
         // Chunks have no length that could be refused before they are read.
-        let length = self.field("content-length").parse().ok();
-        let length = length.filter(|_| self.field("transfer-encoding").is_empty());
-        let length: u64 = length.ok_or(Unread::NoLength)?;
+        let length = self.field("content-length");
+        let is_number = length.bytes().all(|digit| digit.is_ascii_digit());
+        let is_known = is_number && self.field("transfer-encoding").is_empty();
+        let length = length.parse::<u64>().ok().filter(|_| is_known);
+        let length = length.ok_or(Unread::NoLength)?;
         if length > most {
             return Err(Unread::TooLarge(length));
         }
@@ -159,6 +161,7 @@ mod tests {
         for (fields, unread) in [
             ("Accept: x", Unread::NoLength),
             ("Content-Length: -1", Unread::NoLength),
+            ("Content-Length: +1", Unread::NoLength),
             ("Content-Length: 1\r\nContent-Length: 2", Unread::NoLength),
             (
                 "Content-Length: 1\r\nTransfer-Encoding: chunked",
