@@ -5,60 +5,22 @@ use std::time::Duration;
 use wirecost_account::reading_time::{ReadingTime, Statistic};
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
+use wirecost_energy::Device;
 use wirecost_energy::evidence::Beside;
-use wirecost_energy::{Device, Part, Purposes};
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
-use wirecost_proto::{Cause, Layer, Phase};
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_report::terminal::paragraph;
 use wirecost_scenario::tariff::accepted;
 
 use super::answer::answer;
+use super::attach;
 use super::bill;
 use super::labels::{alike, own_label};
+use super::shares::{self, ELSEWHERE};
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
-
-/// What has the columns that do not fit.
-const ELSEWHERE: &str = "--json";
-
-/// A share of the energy, by the heading of its column.
-type Share = (&'static str, fn(&Purposes) -> f64);
-
-/// Shares that sum to 100 %.
-const PARTS: [Share; 6] = [
-    ("security", |all| part(all, Part::Layer(Layer::Security))),
-    ("other bytes", |all| {
-        let others = [Layer::Ip, Layer::Transport, Layer::Application, Layer::Payload];
-        let sum: f64 = others
-            .into_iter()
-            .map(|layer| part(all, Part::Layer(layer)))
-            .sum();
-        sum + part(all, Part::Compute)
-    }),
-    ("link", |all| part(all, Part::Link)),
-    ("wake", |all| part(all, Part::Wake)),
-    ("tail", |all| part(all, Part::Tail)),
-    ("rest", |all| part(all, Part::Rest)),
-];
-
-/// Shares with their tails and wake-ups, which are also in the parts.
-const WHOLES: [Share; 3] = [
-    ("connect", |all| all.of_phase(Phase::Connect).joules),
-    ("keep-alive", |all| all.of_phase(Phase::KeepAlive).joules),
-    ("acknowledgement", |all| {
-        all.of_cause(Cause::Acknowledgement).joules
-    }),
-];
-
-/// The shares that times in each state tell apart: bytes of layers and causes of packets are in `link`.
-const OF_TIMES: [&str; 5] = ["link", "wake", "tail", "rest", "keep-alive"];
-
-fn part(all: &Purposes, part: Part) -> f64 {
-    all.of_part(part).joules
-}
 
 /// The answer, the figures, where the energy goes, and what they are modelled by, in `width` columns.
 pub fn table(
@@ -74,27 +36,16 @@ pub fn table(
     text.push_str(&paragraph(&heading(arguments, source, alike), width));
     text.push('\n');
     let each = source.traffic.iter().zip(outcomes);
-    let rows = each
-        .clone()
-        .map(|(traffic, outcome)| row((arguments.fleet, terms), (source, traffic, alike), outcome));
+    let rows =
+        each.map(|(traffic, outcome)| row((arguments.fleet, terms), (source, traffic, alike), outcome));
     let figures = Listing {
         heads: heads(arguments.fleet.per.name(), terms, has_times(source)),
         rows: rows.collect(),
     };
     text.push_str(&figures.draw(width, ELSEWHERE));
-    if terms.device.is_some() {
-        text.push_str("\nwhere the energy goes*\n");
-        let shares = Listing {
-            heads: share_heads(),
-            rows: each
-                .map(|(traffic, outcome)| shares((traffic, alike), outcome))
-                .collect(),
-        };
-        text.push_str(&shares.draw(width, ELSEWHERE));
-        text.push_str(&paragraph(
-            "The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.",
-            width,
-        ));
+    if let Some(device) = terms.device {
+        let each = source.traffic.iter().zip(outcomes);
+        text.push_str(&shares::table(device, each, alike, width));
     }
     text.push('\n');
     for note in footer((arguments.fleet, terms), source, outcomes) {
@@ -168,17 +119,6 @@ fn heads(per: &str, terms: &Terms<'_>, has_times: bool) -> Vec<Head> {
     heads
 }
 
-/// The columns of the shares. Those of single causes give way first.
-fn share_heads() -> Vec<Head> {
-    let parts = PARTS.iter().map(|(name, _)| Head::figure(*name).hidden_at(1));
-    let wholes = WHOLES.iter().map(|(name, _)| Head::figure(*name).hidden_at(0));
-    [Head::name("traffic"), Head::name("repeated")]
-        .into_iter()
-        .chain(parts)
-        .chain(wholes)
-        .collect()
-}
-
 fn row(
     (fleet, terms): (FleetArguments, &Terms<'_>),
     (source, traffic, alike): (&Source, &Traffic, &str),
@@ -220,23 +160,6 @@ fn row(
     row
 }
 
-fn shares((traffic, alike): (&Traffic, &str), outcome: &Figures) -> Vec<String> {
-    let mut row = vec![own_label(traffic, alike), traffic.way.to_string()];
-    if let Some(power) = &outcome.power {
-        let whole = power.total().joules;
-        let share = |(name, of): &Share| {
-            let is_known = traffic.way != Way::InCells || OF_TIMES.contains(name);
-            if whole > 0.0 && is_known {
-                format!("{:.1} %", of(power) / whole * 100.0)
-            } else {
-                "-".to_owned()
-            }
-        };
-        row.extend(PARTS.iter().chain(&WHOLES).map(share));
-    }
-    row
-}
-
 fn footer(
     (fleet, terms): (FleetArguments, &Terms<'_>),
     source: &Source,
@@ -252,6 +175,7 @@ fn footer(
         };
         notes.push(modelled_by(device, what));
         notes.extend(charges(device, source, outcomes));
+        notes.extend(attach::words(device, None));
     }
     if let Some(tariff) = terms.tariff {
         notes.push(priced_by(tariff));
