@@ -302,6 +302,7 @@ def choose(
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -348,6 +349,7 @@ def cost(
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -362,7 +364,7 @@ def cost(
     per: Values | None = None,  # Time that bytes and money are of [default: month]
     client: Values | None = None,  # Only this device of a capture, by its address
     keylog: Values | None = None,  # Secrets of the capture's connections, in the format of SSLKEYLOGFILE
-    meter: Values | None = None,  # Power meter's CSV file of the same time as the capture: measured energy beside the model
+    meter: Values | None = None,  # Power meter's file of the same time as the capture: measured energy beside the model
     volts: Values | None = None,  # Voltage of the supply, for a meter's file without one, e.g. 3.3V
     marker: Values | None = None,  # Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
     marker_rise: Values | None = None,  # The device's first wake-up begins where the measured current first rises this much above the rest [default: 20mA]
@@ -389,6 +391,7 @@ def what_if(
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
+    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l

@@ -139,6 +139,7 @@ pub const fn name(segment: &Segment) -> &'static str {
     match (segment.part, segment.state) {
         (Part::Wake, _) => "wake-up",
         (Part::Rest, _) => "rest",
+        (Part::Attach, _) => "attach",
         (Part::Tail, State::Idle) => "reachable",
         (Part::Tail, _) => "connected",
         (Part::Layer(_) | Part::Link | Part::Compute, state) => state.name(),

@@ -53,6 +53,7 @@ fn device() -> Device {
         }),
         tails: vec![tail(State::Listen, 0.05, 5), tail(State::Idle, 0.01, 5)],
         updates: None,
+        attach: None,
         window_listen: None,
         cdrx_listen: None,
         transmitter: None,

@@ -62,13 +62,15 @@ pub enum Part {
     Tail,
     /// The processor.
     Compute,
+    /// Searching for a network that was lost, and attaching to it.
+    Attach,
     /// Nothing: sleep, with its paging.
     Rest,
 }
 
 impl Part {
     /// Every part, in the order of tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Layer(Layer::Ip),
         Self::Layer(Layer::Transport),
         Self::Layer(Layer::Security),
@@ -78,6 +80,7 @@ impl Part {
         Self::Wake,
         Self::Tail,
         Self::Compute,
+        Self::Attach,
         Self::Rest,
     ];
 
@@ -89,12 +92,13 @@ impl Part {
             Self::Wake => "wake",
             Self::Tail => "tail",
             Self::Compute => "compute",
+            Self::Attach => "attach",
             Self::Rest => "rest",
         }
     }
 }
 
-/// What some energy was for. Rest belongs to no phase; everything else belongs to that of the packet which caused it.
+/// What some energy was for. Rest and attaches belong to no phase; everything else belongs to that of the packet which caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Purpose {
     /// The part.

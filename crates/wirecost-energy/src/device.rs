@@ -63,6 +63,26 @@ pub struct Wake {
     pub level: Level,
 }
 
+/// How long a device searches where the user does not say it. Assumed: 2 s with a known cell and up to 3 minutes without one were seen,
+/// and this is near their geometric mean (docs/models/energy.md).
+pub const SEARCH: Duration = Duration::from_secs(20);
+
+/// How often a device loses its network, and how long it searches for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkLoss {
+    /// The time from one attach to the next.
+    pub every: Duration,
+    /// How long the receiver searches for a cell; `None` where the user does not say it: [`SEARCH`].
+    pub search: Option<Duration>,
+}
+
+impl NetworkLoss {
+    /// How long the device searches.
+    pub fn search(&self) -> Duration {
+        self.search.unwrap_or(SEARCH)
+    }
+}
+
 /// What the current of sending depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmitter {
@@ -117,6 +137,8 @@ pub struct Device {
     pub tails: Vec<Tail>,
     /// How often it reports its tracking area while it rests (T3412); `None` where it does not. An update is a wake-up.
     pub updates: Option<Duration>,
+    /// How often it loses its network and attaches anew; `None` where it never does.
+    pub attach: Option<NetworkLoss>,
     /// How long it listens in a paging window of eDRX of 2.56 s; `None` where that is not known.
     pub window_listen: Option<Duration>,
     /// How long it listens in a cycle of discontinuous reception while connected; `None` where that is not known.
@@ -169,11 +191,14 @@ impl Device {
         highest(self.levels)
     }
 
-    /// The highest power that lasts longer than a packet, in watts: of the wake-up, of a tail that the device has, or of its rest.
+    /// The highest power that lasts longer than a packet, in watts: of the wake-up, of the search of a network, of a tail that the device has,
+    /// or of its rest.
     pub(crate) fn lasting_watts(&self) -> f64 {
         let tails = self.tails.iter().filter(|tail| !tail.time.is_zero());
         let wake = self.wake.map(|wake| wake.level);
-        highest(tails.map(|tail| tail.level).chain(wake).chain([self.floor()]))
+        let search = self.attach.map(|_| self.level(State::Listen));
+        let longer = wake.into_iter().chain(search).chain([self.floor()]);
+        highest(tails.map(|tail| tail.level).chain(longer))
     }
 
     /// How long the tails last after the last packet.

@@ -1,7 +1,7 @@
 //! Energy of a device, modelled from what it does on its link, and read from a power meter's file; see docs/models/energy.md.
 //!
 //! - [`device`]: [`Device`]: power states, tails, wake-up, radio
-//! - [`network`]: timers, paging and beacons that are set on a device
+//! - [`network`]: timers, paging, beacons and attaches that are set on a device
 //! - [`radio`]: [`Radio`]: how long a packet is on the air: Wi-Fi, Ethernet, cellular, NB-IoT
 //! - [`meter`]: [`Meter`]: observes a device and adds up its states
 //! - [`account`]: [`Account`]: time and energy by state, energy by part, phase and cause

@@ -1,5 +1,6 @@
 //! What a network or an access point sets on a device: timers, paging and beacons, in place of those of its file.
 
+mod attach;
 mod connected;
 mod coverage;
 
@@ -8,10 +9,11 @@ use core::time::Duration;
 
 use wirecost_proto::shown;
 
+pub use attach::Attached;
 pub use connected::ConnectedDrx;
 pub use coverage::loss_of_level;
 
-use crate::device::{Device, Level, Paging, State, Tail, Transmitter};
+use crate::device::{Device, Level, NetworkLoss, Paging, State, Tail, Transmitter};
 use crate::radio::Radio;
 use crate::timers::Timer;
 use coverage::Covered;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub coupling_loss: Option<f64>,
     /// Discontinuous reception while connected; without it the file's power of the connected state counts.
     pub cdrx: Option<ConnectedDrx>,
+    /// How often the device loses its network and attaches anew; without it, never.
+    pub attach: Option<NetworkLoss>,
 }
 
 /// A setting that a device or a network cannot have.
@@ -69,6 +73,13 @@ pub enum Impossible {
         /// How long it listens each time.
         listen: Duration,
         /// The time from one to the next.
+        every: Duration,
+    },
+    /// An attach takes at least as long as the time to the next one.
+    Attaching {
+        /// From the search to the end of the tails.
+        takes: Duration,
+        /// The time from one attach to the next.
         every: Duration,
     },
     /// The device file says nothing that this setting changes.
@@ -97,6 +108,10 @@ impl fmt::Display for Impossible {
                     "the device listens {listen} each time, and so not every {every}"
                 )
             }
+            Self::Attaching { takes, every } => {
+                let [takes, every] = [takes, every].map(|time| exact(*time));
+                write!(f, "an attach takes {takes}, and so comes not every {every}")
+            }
             Self::Unreachable(loss) => write!(
                 f,
                 "no transport format of NB-IoT reaches over a coupling loss of {loss} dB"
@@ -114,6 +129,10 @@ impl Device {
     /// No network has a time, or the device has nothing that a setting changes.
     pub fn set(mut self, settings: &Settings) -> Result<Self, Impossible> {
         let mut words = settings.words();
+        if settings.attach.is_some() {
+            // Before C-DRX divides it: a device with two connected states is one of another network than that of the messages.
+            self.connected()?;
+        }
         if settings.inactivity.is_some() || settings.rai {
             let index = self.connected()?;
             let time = settings.inactivity.unwrap_or(self.tails[index].time);
@@ -150,6 +169,9 @@ impl Device {
         }
         if let Some(loss_db) = settings.coupling_loss {
             words.push(self.cover(loss_db, settings.tx_power)?);
+        }
+        if let Some(loss) = settings.attach {
+            self.lose_network(loss)?;
         }
         if !words.is_empty() {
             self.title = format!("{}; set: {}", self.title, words.join(", "));
@@ -304,6 +326,7 @@ impl Settings {
             self.dtim.map(|dtim| format!("DTIM {dtim}")),
             self.tx_power.map(|dbm| format!("{dbm} dBm")),
             self.cdrx.map(|cdrx| cdrx.words()),
+            self.attach.map(|loss| attach::words(&loss)),
         ]
         .into_iter()
         .flatten()

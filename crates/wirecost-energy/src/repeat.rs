@@ -16,7 +16,7 @@ pub struct Repeated<'a> {
 
 /// The mean power of a device by purpose, in watts. Between its traffic it rests.
 ///
-/// `P = sum(E / T) + floor max(0, 1 - sum(t / T))` over its traffic, with energy E and time t of each, repeated every T. Each has
+/// `P = sum(E / T) + floor max(0, 1 - sum(t / T))` over its traffic and its attaches, with energy E and time t of each, repeated every T. Each has
 /// its own wake-up and its tails in full. So the figure is an upper bound where traffic overlaps, and no longer interval gives
 /// more of it: no state has less power than the floor. The bound is at most the highest power that the device has; where it is
 /// that, the purposes keep their proportions.
@@ -29,10 +29,13 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
         }
         busy += repeated.account.total_nanos() as f64 / 1e9 / repeated.every;
     }
-    let rest = Purpose {
-        part: Part::Rest,
-        packet: None,
-    };
+    let of_no_packet = |part| Purpose { part, packet: None };
+    if let Some((attach, attached)) = device.attach.zip(device.attached()) {
+        let each = attach.every.as_secs_f64();
+        power.add(of_no_packet(Part::Attach), attached.energy().scaled(1.0 / each));
+        busy += attached.time.as_secs_f64() / each;
+    }
+    let rest = of_no_packet(Part::Rest);
     let updates = updates_a_second(device, traffic);
     let mut left = (1.0 - busy).max(0.0);
     for (_, level, time) in device.update() {
@@ -104,6 +107,7 @@ mod tests {
                 time: Duration::from_millis(tail_ms),
             }],
             updates: None,
+            attach: None,
             window_listen: None,
             cdrx_listen: None,
             transmitter: None,

@@ -247,6 +247,15 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// A trace of samples that are an interval apart.
+    pub(crate) const fn even(samples: Vec<Sample>, interval: f64) -> Self {
+        Self {
+            samples,
+            interval,
+            longest_step: interval,
+        }
+    }
+
     /// The samples in the order of time, as the meter wrote them.
     pub fn samples(&self) -> &[Sample] {
         &self.samples

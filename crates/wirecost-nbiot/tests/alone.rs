@@ -1,9 +1,10 @@
-//! A report of a device that is alone in a quiet cell: the closed form beside the network.
+//! A report of a device that is alone in a quiet cell, answered or not: the closed form beside the network.
 
 use std::time::Duration;
 
 use wirecost_nbiot::config::ReleaseAssistance;
-use wirecost_nbiot::network::alone::Alone;
+use wirecost_nbiot::network::AirEvent;
+use wirecost_nbiot::network::alone::{Alone, DownlinkAnswer};
 use wirecost_nbiot::subframe::Subframe;
 use wirecost_nbiot::{Config, Gains, Network, Packet, StateTimes, UeFacts};
 use wirecost_proto::Direction;
@@ -28,26 +29,54 @@ fn joules(states: &StateTimes) -> f64 {
         .sum()
 }
 
-/// What a report that begins at `from` takes in a network without other devices.
-fn in_network(network: &mut Network, loss_db: f64, bytes: u32, from: Subframe) -> UeFacts {
+/// What a report that begins at `from` takes in a network without other devices, with the answer to it.
+fn in_network(
+    network: &mut Network,
+    loss_db: f64,
+    bytes: u32,
+    answer: Option<DownlinkAnswer>,
+    from: Subframe,
+) -> UeFacts {
     let at = from.instant();
     let ue = network.arrive_with(from.index(), Gains::fixed(&[-loss_db]), at);
     network.offer(ue, Direction::Up, Packet { token: 1, bytes }, at);
-    while let Some(next) = network.next_event() {
-        network.advance(next, &mut |_| {});
+    let mut due = None;
+    loop {
+        if let (Some((bytes, when)), next) = (due, network.next_event())
+            && next.is_none_or(|next| when <= next)
+        {
+            due = None;
+            network.offer(ue, Direction::Down, Packet { token: 2, bytes }, when);
+        }
+        let Some(next) = network.next_event() else {
+            break;
+        };
+        network.advance(next, &mut |event| {
+            if let AirEvent::Delivered {
+                direction: Direction::Up,
+                at,
+                ..
+            } = event
+            {
+                due = answer.map(|answer| (answer.bytes, at + answer.after));
+            }
+        });
     }
     network.remove(ue, at + LONGEST).expect("the device")
 }
 
-/// Energy of reports in the network and in closed form, in mJ, over begins and sizes.
-fn both(config: &Config, loss_db: f64) -> (f64, f64) {
+/// Energy of reports in the network and in closed form, in mJ, over begins and sizes. Each answer is as large as its report.
+fn both(config: &Config, loss_db: f64, answered_after: Option<Duration>) -> (f64, f64) {
     let mut network = Network::new(config, 1).expect("a network");
     let mut alone = Alone::new(config).expect("a network").expect("the flow resume");
     let mut sums = (0.0, 0.0);
-    for nth in 0..24 {
+    // Of what is answered there are more cases, and a report and its answer take longer.
+    let reports = if answered_after.is_some() { 8 } else { 24 };
+    for nth in 0..reports {
         let bytes = [30, 58, 200, 1_000][nth as usize % 4];
         let from = Subframe::new(nth * (LONGEST.as_millis() as u64 + 517));
-        let facts = in_network(&mut network, loss_db, bytes, from);
+        let answer = answered_after.map(|after| DownlinkAnswer { bytes, after });
+        let facts = in_network(&mut network, loss_db, bytes, answer, from);
         assert_eq!(
             (
                 facts.preambles,
@@ -55,10 +84,16 @@ fn both(config: &Config, loss_db: f64) -> (f64, f64) {
                 facts.rlc_retransmissions
             ),
             (1, 0, 0),
-            "nothing fails at {loss_db} dB"
+            "nothing fails at {loss_db} dB, answered after {answered_after:?}"
         );
         sums.0 += joules(&facts.states) * 1e3;
-        sums.1 += joules(&alone.report(loss_db, bytes, from).states) * 1e3;
+        let closed = match answer {
+            Some(answer) => alone
+                .exchange(loss_db, bytes, answer, from)
+                .expect("an answer within the connection"),
+            None => alone.report(loss_db, bytes, from),
+        };
+        sums.1 += joules(&closed.states) * 1e3;
     }
     sums
 }
@@ -76,7 +111,7 @@ fn cell_and_closed_form_are_within_1_percent_in_a_quiet_cell() {
         ("inactivity 10 s", patient),
     ] {
         for loss_db in [100.0, 120.0, 140.0, 150.0, 155.0] {
-            let (cell, closed) = both(&config, loss_db);
+            let (cell, closed) = both(&config, loss_db, None);
             let off = closed / cell - 1.0;
             assert!(
                 off.abs() < 0.01,
@@ -84,6 +119,50 @@ fn cell_and_closed_form_are_within_1_percent_in_a_quiet_cell() {
             );
         }
     }
+}
+
+#[test]
+fn an_answered_report_is_within_1_percent_in_a_quiet_cell() {
+    let quiet = Config::quiet_cell();
+    let mut assisted = quiet.clone();
+    assisted.rrc.release_assistance = ReleaseAssistance::OneDownlink;
+    let mut patient = quiet.clone();
+    patient.rrc.inactivity_ms = 10_000;
+    for (name, config, longest_ms) in [
+        ("quiet", quiet, 900),
+        ("release after the answer", assisted, 900),
+        ("inactivity 10 s", patient, 3_000),
+    ] {
+        for loss_db in [100.0, 155.0] {
+            for after_ms in [0, 500, longest_ms] {
+                let (cell, closed) = both(&config, loss_db, Some(Duration::from_millis(after_ms)));
+                let off = closed / cell - 1.0;
+                assert!(
+                    off.abs() < 0.01,
+                    "{name}, {loss_db} dB, answered after {after_ms} ms: {cell} mJ in the cell, {closed} mJ in closed form"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_the_connection_does_not_wait_for_has_no_closed_form() {
+    let mut config = Config::quiet_cell();
+    let exchange = |config: &Config, after| {
+        let mut alone = Alone::new(config).expect("a network").expect("the flow resume");
+        let answer = DownlinkAnswer { bytes: 40, after };
+        alone.exchange(120.0, 100, answer, Subframe::new(0))
+    };
+    let inactivity = Duration::from_millis(config.rrc.inactivity_ms.into());
+    assert_eq!(exchange(&config, inactivity), None);
+    assert!(exchange(&config, inactivity - Duration::from_millis(1)).is_some());
+    config.rrc.release_assistance = ReleaseAssistance::NoFurtherData;
+    assert_eq!(
+        exchange(&config, Duration::ZERO),
+        None,
+        "released with the report"
+    );
 }
 
 #[test]

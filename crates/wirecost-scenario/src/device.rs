@@ -79,6 +79,7 @@ pub fn read(name: &str, file: &str) -> Result<Device, ScenarioError> {
         wake: reader.wake(&table)?,
         tails: reader.tails(&table, &levels)?,
         updates: None,
+        attach: None,
         window_listen: reader
             .figures
             .one(&table, ("", "window_listen"), time)?

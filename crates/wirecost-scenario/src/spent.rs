@@ -83,7 +83,7 @@ const fn group(part: Part) -> &'static str {
     match part {
         Part::Rest => IDLE_DRAW,
         Part::Tail => TAILS,
-        Part::Wake => "wake-up",
+        Part::Wake | Part::Attach => "wake-up",
         Part::Compute => "processor",
         Part::Layer(_) | Part::Link => "time on the air",
     }

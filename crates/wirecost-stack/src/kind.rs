@@ -256,6 +256,14 @@ impl Stack {
         self.is_answered() || is_body
     }
 
+    /// Whether a message of `payload_bytes` on a connection that is there, or without one, is a single packet of CoAP, UDP or MQTT-SN, with
+    /// one packet at most that answers it.
+    pub const fn is_one_exchange(self, payload_bytes: usize) -> bool {
+        let is_coap = matches!(self.application, Application::CoapNon | Application::CoapCon);
+        let is_datagram = matches!(self.application, Application::Udp | Application::MqttSn(..=1));
+        is_datagram || (is_coap && payload_bytes <= COAP_BLOCK_BYTES)
+    }
+
     /// Whether the client must connect before it may send, where its connections have this start.
     pub const fn has_connect(self, start: Start) -> bool {
         let greets = matches!(self.application, Application::MqttSn(0..)) || start.is_edhoc();

@@ -26,6 +26,7 @@ fn modem() -> Device {
             time: Duration::from_secs(10),
         }],
         updates: None,
+        attach: None,
         window_listen: None,
         cdrx_listen: None,
         transmitter: None,

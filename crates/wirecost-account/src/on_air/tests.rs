@@ -27,6 +27,7 @@ fn device() -> Device {
         wake: None,
         tails: Vec::new(),
         updates: None,
+        attach: None,
         window_listen: None,
         cdrx_listen: None,
         transmitter: None,

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::trace::{MAX_GAP_INTERVALS, Sample};
+use crate::trace::{Fault, MAX_GAP_INTERVALS, Sample, Trace};
 
 /// The most bins of a trace. A longer one has wider bins.
 pub const MOST: usize = 1 << 23;
@@ -103,6 +103,13 @@ impl Ceiling {
     }
 }
 
+/// Where a meter's range cut the current of samples off, if it did.
+pub fn clipped(samples: &[Sample]) -> Option<Clipped> {
+    let mut ceiling = Ceiling::default();
+    samples.iter().for_each(|sample| ceiling.add(sample));
+    ceiling.clipped()
+}
+
 impl Binner {
     /// Adds the next sample. Times never go back.
     pub fn add(&mut self, sample: Sample) {
@@ -195,6 +202,35 @@ impl Binner {
 }
 
 impl TraceBins {
+    /// The trace with a sample in the middle of each bin.
+    ///
+    /// # Errors
+    /// A gap, of which a bin has nothing, or fewer than two bins.
+    pub fn trace(&self) -> Result<Trace, Fault> {
+        let is_missing = |watts: &f32| !watts.is_finite();
+        if let Some(first) = self.watts.iter().position(is_missing) {
+            let missing = self.watts[first..].iter().take_while(|watts| is_missing(watts));
+            let intervals = (missing.count() + 1) as f64;
+            return Err(Fault::GapAt {
+                from: self.time(first),
+                seconds: intervals * self.width,
+                intervals,
+            });
+        }
+        if self.len() < 2 {
+            return Err(Fault::NoTime);
+        }
+        let samples = self.watts.iter().enumerate().map(|(index, watts)| {
+            let watts = f64::from(*watts);
+            Sample {
+                seconds: self.time(index) + self.width / 2.0,
+                amperes: watts / self.volts,
+                watts,
+            }
+        });
+        Ok(Trace::even(samples.collect(), self.width))
+    }
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.watts.len()
@@ -344,6 +380,30 @@ mod tests {
             amperes: watts / 2.0,
             watts,
         }
+    }
+
+    #[test]
+    fn bins_are_samples_in_their_middles_and_a_gap_is_none() {
+        let bins = |missing: std::ops::Range<u32>| {
+            let mut binner = Binner::default();
+            for index in (0..100_u32).filter(|index| !missing.contains(index)) {
+                binner.add(Sample {
+                    seconds: f64::from(index) * 0.1,
+                    amperes: 0.01,
+                    watts: 0.033,
+                });
+            }
+            binner.finish().expect("samples")
+        };
+        let trace = bins(0..0).trace().expect("whole");
+        assert!((trace.joules(trace.start(), trace.end()).expect("covered") - 9.9 * 0.033).abs() < 1e-6);
+        assert!((trace.samples()[7].amperes - 0.01).abs() < 1e-9);
+        assert!((trace.samples()[7].seconds - 0.7).abs() < 1e-9);
+        let refused = bins(50..70).trace().expect_err("a gap");
+        assert_eq!(
+            refused.to_string(),
+            "a gap of 2.100000 s from 4.950000 s on: 21 sample intervals"
+        );
     }
 
     #[test]

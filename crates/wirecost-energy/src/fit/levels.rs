@@ -67,7 +67,8 @@ fn told_apart(device: &Device) -> Device {
 /// What a segment of such a device is.
 const fn find_fits(segment: &Segment) -> Fits {
     match segment.part {
-        Part::Wake => Fits::Wake,
+        // A trace of a device in its network has no attach.
+        Part::Wake | Part::Attach => Fits::Wake,
         Part::Rest => Fits::Rest,
         Part::Tail => Fits::Tail(segment.watts as usize),
         Part::Layer(_) | Part::Link | Part::Compute => Fits::State(segment.state),

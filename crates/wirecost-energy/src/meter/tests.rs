@@ -38,6 +38,7 @@ fn device() -> Device {
             },
         ],
         updates: None,
+        attach: None,
         window_listen: None,
         cdrx_listen: None,
         transmitter: None,

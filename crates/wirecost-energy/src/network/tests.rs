@@ -4,6 +4,7 @@ use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
 use super::*;
 use crate::account::Account;
+use crate::battery::{Battery, Chemistry};
 use crate::device::{Level, Wake};
 use crate::meter::Meter;
 use crate::radio::Cellular;
@@ -38,6 +39,7 @@ pub(crate) fn modem() -> Device {
         }),
         tails: vec![tail(State::Listen, 0.05, 10), tail(State::Idle, 5e-3, 8)],
         updates: None,
+        attach: None,
         window_listen: Some(Duration::from_millis(75)),
         cdrx_listen: Some(Duration::from_millis(20)),
         transmitter: None,
@@ -279,10 +281,15 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_time_between_updates_never_takes_more_power(steps in 1..31_u64, more in 0..31_u64, every in 30.0..1e6_f64) {
+    fn a_longer_time_between_updates_never_takes_more_power_and_never_shortens_a_life(
+        steps in 1..31_u64, more in 0..31_u64, every in 30.0..1e6_f64,
+    ) {
         let of = |steps: u64| with(Settings { tau: Some(seconds(600 * steps)), ..Settings::default() });
         let longer = (steps + more).min(31);
-        prop_assert!(watts(&of(longer), every) <= watts(&of(steps), every) * (1.0 + 1e-12));
+        let [long, short] = [longer, steps].map(|steps| watts(&of(steps), every));
+        prop_assert!(long <= short * (1.0 + 1e-12));
+        let battery = Battery { joules: 31_104.0, volts: 3.6, chemistry: Chemistry::default() };
+        prop_assert!(battery.years(long) >= battery.years(short) * (1.0 - 1e-12));
     }
 
     #[test]

@@ -57,6 +57,15 @@ pub enum Fault {
         /// Seconds of this one.
         to: f64,
     },
+    /// Samples are missing from a time on, in a file without lines.
+    GapAt {
+        /// When they begin to be missing, in seconds of the trace.
+        from: f64,
+        /// The time from the sample before to the next one, in seconds.
+        seconds: f64,
+        /// The same in intervals of the samples.
+        intervals: f64,
+    },
     /// Samples are missing before this line.
     Gap {
         /// The time from the sample before to this one, in seconds.
@@ -91,6 +100,14 @@ impl fmt::Display for Fault {
             Self::NotANumber(quantity, text) => write!(f, "{} {text:?} is not a number", quantity.name()),
             Self::OutOfRange(quantity, text) => write!(f, "{} {text:?} is out of range", quantity.name()),
             Self::TimeGoesBack { from, to } => write!(f, "the time goes back from {from} s to {to} s"),
+            Self::GapAt {
+                from,
+                seconds,
+                intervals,
+            } => write!(
+                f,
+                "a gap of {seconds:.6} s from {from:.6} s on: {intervals:.0} sample intervals"
+            ),
             Self::Gap { seconds, intervals } => write!(
                 f,
                 "a gap of {seconds:.6} s before this sample: {intervals:.0} sample intervals"

@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use wirecost_energy::{Account, Device, InCell, Part, State};
-use wirecost_nbiot::network::alone::Alone;
+use wirecost_nbiot::network::alone::{Alone, DownlinkAnswer};
 use wirecost_nbiot::subframe::{PER_SFN_CYCLE, Subframe};
 use wirecost_nbiot::{Config, StateTimes};
 use wirecost_proto::calendar::{DAY_SECONDS, YEAR_SECONDS};
 use wirecost_proto::{Cause, Phase};
 use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
+
+/// Delay of the internet between the cells and the servers, each way (study nbiot, section 2.2).
+pub(super) const INTERNET: Duration = Duration::from_millis(4);
 
 /// The device file whose powers a run in the cells is given.
 pub const DEVICE: &str = "nbiot-tr45820";
@@ -114,16 +117,25 @@ impl Lifetime<'_> {
         }
     }
 
-    /// Mean times of reports of one packet of `bytes` that nothing answers, where each of the devices with these path gains in dB is alone
-    /// in its cell and nothing fails: the closed form beside which a loaded cell stands. `None` without a device, and where connections
-    /// have other steps.
-    pub fn alone(&self, gains_db: &[f64], bytes: u32) -> Option<DeviceMeans> {
+    /// Mean times of reports of one packet of `bytes`, answered by one of `answer_bytes` if any, where each of the devices with these path
+    /// gains in dB is alone in its cell and nothing fails: the closed form beside which a loaded cell stands. `None` without a device, and
+    /// where connections have other steps.
+    pub fn alone(&self, gains_db: &[f64], bytes: u32, answer_bytes: Option<u32>) -> Option<DeviceMeans> {
+        // Servers answer at once.
+        let answer = answer_bytes.map(|bytes| DownlinkAnswer {
+            bytes,
+            after: 2 * INTERNET,
+        });
         let mut alone = Alone::new(self.config).ok().flatten()?;
         let mut sum = StateTimes::default();
         for (nth, gain) in gains_db.iter().enumerate() {
             // Reports begin at any time of a cycle of the system frame number.
             let from = Subframe::new(nth as u64 * BEGIN_STEP % PER_SFN_CYCLE);
-            let states = alone.report(-gain, bytes, from).states;
+            let states = match answer {
+                Some(answer) => alone.exchange(-gain, bytes, answer, from)?,
+                None => alone.report(-gain, bytes, from),
+            }
+            .states;
             sum.transmit += states.transmit;
             sum.receive += states.receive;
             sum.monitor += states.monitor;

@@ -18,6 +18,7 @@ use wirecost_sim::{Cells, Decision};
 
 use super::NbiotError;
 use super::device::{Maker, PATIENCE};
+use super::energy::INTERNET;
 use super::figures::{Leaver, RunCounter};
 use wirecost_scenario::options::nbiot::DEADLINE;
 
@@ -25,8 +26,6 @@ use super::Options;
 use super::recorded::{Recorded, Recorder};
 use super::way::{Device, Task};
 
-/// Delay of the internet between the cells and the servers, each way (study nbiot, section 2.2).
-const INTERNET: Duration = Duration::from_millis(4);
 /// The number of the first device that keeps its connection alive; those of reports count from 0.
 const FIRST_KEEP_ALIVE: HostIndex = 1 << 31;
 /// The number of the first device that reports in the warm-up: those of the window count from 0 at every load, so that the first ones

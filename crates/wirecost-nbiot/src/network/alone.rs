@@ -1,11 +1,14 @@
-//! A device that is alone in its cell where nothing fails: what an uplink report takes, step by step.
+//! A device that is alone in its cell where nothing fails: what an uplink report takes, and one that a server answers, step by step.
 //!
 //! No event queue and no draw: each step begins where the one before ends. Places on the carrier, transport formats and bytes are those
 //! of the network, whose calendars are empty here.
 //!
 //! ```text
 //! wait, preamble | Msg2, Msg3 | Msg4, HARQ-ACK | Msg5 and data ... | status, HARQ-ACK | inactivity | release, HARQ-ACK | status
+//!                                             answered: | status | answer ..., HARQ-ACK | status |
 //! ```
+//!
+//! An answer that is there when the status report is sent goes with it.
 
 use std::time::Duration;
 
@@ -63,6 +66,31 @@ impl Alone {
         steps.taken(from)
     }
 
+    /// What a report of `bytes` of IP takes that begins at `from` and is answered by a packet, from the begin of random access to the return
+    /// to idle. `None` where the connection ends before the answer comes, or where the device asks for the grant of its status report.
+    pub fn exchange(
+        &mut self,
+        loss_db: f64,
+        bytes: u32,
+        answer: DownlinkAnswer,
+        from: Subframe,
+    ) -> Option<AloneTimes> {
+        let config = &self.network.config;
+        let is_kept = config.rrc.release_assistance != ReleaseAssistance::NoFurtherData
+            && answer.after < Duration::from_millis(config.rrc.inactivity_ms.into());
+        if !is_kept || !config.mac.ul_grant_after_dl {
+            return None;
+        }
+        let mut steps = Steps::new(&mut self.network, loss_db, from);
+        steps.access();
+        let connected = steps.now;
+        steps.uplink(bytes);
+        let active = steps.answer(answer);
+        let asks_for_release = steps.network.config.rrc.release_assistance == ReleaseAssistance::OneDownlink;
+        steps.end((!asks_for_release).then_some((connected, active)));
+        Some(steps.taken(from))
+    }
+
     /// What the way into a connection takes that begins at `from`: to the end of the HARQ-ACK of Msg4.
     pub fn access(&mut self, loss_db: f64, from: Subframe) -> AloneTimes {
         let mut steps = Steps::new(&mut self.network, loss_db, from);
@@ -79,6 +107,15 @@ impl Alone {
     pub fn mean_access(&mut self, loss_db: f64) -> AloneTimes {
         mean(|from| self.access(loss_db, from))
     }
+}
+
+/// A packet that answers a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DownlinkAnswer {
+    /// Bytes of IP.
+    pub bytes: u32,
+    /// The time from the end of the report's last block until the cell has it.
+    pub after: Duration,
 }
 
 fn mean(mut of: impl FnMut(Subframe) -> AloneTimes) -> AloneTimes {
@@ -159,13 +196,27 @@ impl<'a> Steps<'a> {
 
     /// Msg5 with the packet, the status report, the release.
     fn data(&mut self, bytes: u32) {
-        let (rrc, overheads) = (self.network.config.rrc, self.network.overheads);
         let connected = self.now;
+        self.uplink(bytes);
+        let status = self.network.overheads.status_bytes(0);
+        match self.network.config.rrc.release_assistance {
+            ReleaseAssistance::NoFurtherData => {
+                let release = self.release_bytes();
+                self.receive(status + release);
+                self.released();
+            }
+            ReleaseAssistance::None | ReleaseAssistance::OneDownlink => {
+                let active = self.receive(status);
+                self.end(Some((connected, active)));
+            }
+        }
+    }
+
+    /// Msg5 with the packet, in as many blocks as they take.
+    fn uplink(&mut self, bytes: u32) {
+        let (rrc, overheads) = (self.network.config.rrc, self.network.overheads);
         let mut sender = Sender::default();
-        sender.push(
-            Payload::Packet { token: 0 },
-            bytes + self.network.config.pdcp.drb_header_bytes,
-        );
+        self.push_packet(&mut sender, bytes);
         sender.push(
             Payload::Control(Control::Msg5),
             self.network.control_bytes(Control::Msg5),
@@ -179,24 +230,63 @@ impl<'a> Steps<'a> {
             sender.build(&overheads, room - if is_last { 0 } else { bsr_bytes }, true);
             granted = sender.needed_bytes(&overheads, true);
         }
-        let status = overheads.status_bytes(0);
+    }
+
+    /// Queues an IP packet.
+    fn push_packet(&self, sender: &mut Sender, bytes: u32) {
+        let header = self.network.config.pdcp.drb_header_bytes;
+        sender.push(Payload::Packet { token: 0 }, bytes + header);
+    }
+
+    /// The status report for the packet that was sent, the answer, and the device's status report for it; when the last of them ends.
+    fn answer(&mut self, answer: DownlinkAnswer) -> Subframe {
+        let overheads = self.network.overheads;
+        let mut status = overheads.status_bytes(0);
+        let mut sender = Sender::default();
+        self.push_packet(&mut sender, answer.bytes);
+        let arrives = Subframe::at_or_after(self.now.instant() + answer.after);
+        if self.search_space() < arrives {
+            // The cell does not wait for the answer.
+            self.receive(status);
+            status = 0;
+            self.monitors = self.monitors.max(arrives);
+        }
+        while sender.has_data(true) {
+            let bytes = status + sender.needed_bytes(&overheads, true);
+            let format = self.network.adaptation.npdsch(8 * bytes, self.down_db);
+            let room = u32::from(format.bits / 8);
+            self.receive(bytes);
+            sender.build(&overheads, room.saturating_sub(status), true);
+            status = 0;
+        }
+        let grant = self.network.config.mac.ul_grant_bytes;
+        self.grant(grant);
+        self.now
+    }
+
+    /// The release: at once, or after the inactivity time of a connection with its begin and its last block.
+    fn end(&mut self, inactive: Option<(Subframe, Subframe)>) {
+        if let Some((connected, active)) = inactive {
+            self.wait(connected, active);
+        }
+        let release = self.release_bytes();
+        self.receive(release);
+        self.released();
+    }
+
+    /// Bytes of a block with the release.
+    fn release_bytes(&self) -> u32 {
         let mut release = Sender::default();
         release.push(
             Payload::Control(Control::Release),
             self.network.control_bytes(Control::Release),
         );
-        let release = release.needed_bytes(&overheads, false);
-        match rrc.release_assistance {
-            ReleaseAssistance::NoFurtherData => {
-                self.receive(status + release);
-            }
-            ReleaseAssistance::None | ReleaseAssistance::OneDownlink => {
-                let active = self.receive(status);
-                self.wait(connected, active);
-                self.receive(release);
-            }
-        }
-        if rrc.status_after_release {
+        release.needed_bytes(&self.network.overheads, false)
+    }
+
+    /// What the device sends after its release.
+    fn released(&mut self) {
+        if self.network.config.rrc.status_after_release {
             let grant = self.network.config.mac.ul_grant_bytes;
             self.grant(grant);
         }
@@ -213,10 +303,15 @@ impl<'a> Steps<'a> {
         self.monitors = self.monitors.max(look);
     }
 
+    /// The next search space that the device monitors.
+    fn search_space(&self) -> Subframe {
+        self.network.levels[self.level].space.next(self.monitors)
+    }
+
     /// A DCI in the next search space.
     fn dci(&mut self) -> Interval {
         let space = self.network.levels[self.level].space;
-        let at = space.next(self.monitors);
+        let at = self.search_space();
         let repetitions = self.network.adaptation.npdcch(&space, self.down_db);
         let place = self.network.place_dci(0, self.level, at, repetitions);
         let interval = place.map_or(Interval::new(at, at), |place| place.interval);

@@ -21,8 +21,8 @@ use super::{BatteryArguments, FleetArguments, NetworkArguments};
     each reading, and a persistent one for a day.\n\n\
     wirecost devices and wirecost tariffs list the names, and write one to start from. A name with a dot or a slash is a file.\n\n\
     cost --fit TRACE --capture CAPTURE --device BASE > mine.yaml makes a device file from a power meter.\n\n\
-    --meter and --fit read CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
-    units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
+    --meter and --fit read .ppk2, .jls (version 2), and CSV of Nordic PPK2, Otii Arc, Joulescope and others whose first line names columns \
+    and units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \
     14 the capture ends inside a packet (the figures cover the packets before it), or most of it cannot be read."
 )]
@@ -76,7 +76,7 @@ pub struct CostArguments {
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
 
-    /// Power meter's CSV file of the same time as the capture: measured energy beside the model
+    /// Power meter's file of the same time as the capture: measured energy beside the model
     #[arg(long, value_name = "FILE", requires = "device")]
     pub meter: Option<PathBuf>,
 
@@ -93,7 +93,7 @@ pub struct CostArguments {
     pub marker_rise: f64,
 
     /// Power meter's file of the same time as --capture: print the file of --device with the powers and times of the trace in place of its
-    /// own. Reads what --meter reads, with gaps, .ppk2 files, and .jls files of version 2
+    /// own. Reads what --meter reads, with gaps
     #[arg(long, value_name = "TRACE", requires_all = ["device", "capture"], conflicts_with_all = ["meter", "check", "battery", "tariff", "interval", "json"])]
     pub fit: Option<PathBuf>,
 

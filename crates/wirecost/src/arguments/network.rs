@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use wirecost_energy::device::NetworkLoss;
 use wirecost_energy::network::{ConnectedDrx, Settings, loss_of_level};
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::electric;
@@ -42,6 +43,10 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = connected_drx)]
     pub cdrx: Option<ConnectedDrx>,
 
+    /// How often it loses its network: every=30d,search=1min [default: never]
+    #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = attach)]
+    pub attach: Option<NetworkLoss>,
+
     /// Every how many beacons it listens [default: the device's]
     #[arg(long, value_name = "N", requires = "device", value_parser = clap::value_parser!(u32).range(1..=255))]
     pub dtim: Option<u32>,
@@ -68,6 +73,7 @@ impl NetworkArguments {
             tx_power: self.tx_power,
             coupling_loss: self.coverage,
             cdrx: self.cdrx,
+            attach: self.attach,
         }
     }
 
@@ -83,6 +89,7 @@ impl NetworkArguments {
             ("--inactivity", self.inactivity.is_some()),
             ("--coverage", self.coverage.is_some()),
             ("--cdrx", self.cdrx.is_some()),
+            ("--attach", self.attach.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
@@ -131,6 +138,27 @@ fn connected_drx(text: &str) -> Result<ConnectedDrx, String> {
         inactivity: inactivity.unwrap_or_default(),
         short,
         long: long.ok_or("give the long cycle, e.g. long=320ms")?,
+    })
+}
+
+fn attach(text: &str) -> Result<NetworkLoss, String> {
+    let (mut every, mut search) = (None, None);
+    for part in text.split(',') {
+        let wrong = || format!("{part:?} is no time of an attach: write every=30d,search=1min");
+        let (name, time) = part.split_once('=').ok_or_else(wrong)?;
+        let slot = match name.trim() {
+            "every" => &mut every,
+            "search" => &mut search,
+            _ => return Err(wrong()),
+        };
+        let time = parse_duration(time).map_err(|error| error.to_string())?;
+        if slot.replace(time).is_some() {
+            return Err(format!("{name} is given twice"));
+        }
+    }
+    Ok(NetworkLoss {
+        every: every.ok_or("say how often, e.g. every=30d")?,
+        search,
     })
 }
 
@@ -207,6 +235,27 @@ mod tests {
             "on=2ms",
         ] {
             assert!(connected_drx(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_attach_says_how_often_and_may_say_how_long_the_search_is() {
+        let day = Duration::from_secs(86_400);
+        let both = NetworkLoss {
+            every: 30 * day,
+            search: Some(Duration::from_secs(60)),
+        };
+        assert_eq!(attach("every=30d,search=1min"), Ok(both));
+        assert_eq!(attach("every=1d").map(|one| one.search), Ok(None));
+        for wrong in [
+            "30d",
+            "search=1min",
+            "every=1",
+            "every=1d,every=2d",
+            "each=1d",
+            "",
+        ] {
+            assert!(attach(wrong).is_err(), "{wrong}");
         }
     }
 

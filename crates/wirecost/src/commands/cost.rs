@@ -1,6 +1,7 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
 mod answer;
+pub mod attach;
 pub mod bill;
 pub mod capture;
 mod cells;
@@ -15,6 +16,8 @@ mod machine;
 mod measured;
 mod measurements;
 pub mod outcome;
+mod recording;
+mod shares;
 pub mod sure;
 pub mod table;
 pub mod traffic;

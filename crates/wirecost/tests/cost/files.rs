@@ -228,6 +228,57 @@ fn what_the_network_sets_changes_the_energy_and_impossible_times_are_refused() {
 }
 
 #[test]
+fn attaches_have_a_share_of_their_own_and_none_without_the_option() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let row = |more: &str| {
+        let arguments = format!("run --device nrf9160-nb-iot --interval 1h {more}");
+        crate::rows(home.path(), &arguments)[0].clone()
+    };
+    let part =
+        |row: &serde_json::Value, name: &str| crate::number(&row["mean_power_w"]["part"][name]["mean"]);
+    let [kept, often, rare] =
+        ["", "--attach every=1d", "--attach every=30d"].map(|more| part(&row(more), "attach"));
+    assert_eq!(kept, 0.0);
+    assert!((often / rare / 30.0 - 1.0).abs() < 1e-9, "{often} {rare}");
+    let long = part(&row("--attach every=1d,search=3min"), "attach");
+    // 160 s more of listening at 15 mA and 3.7 V a day.
+    assert!(((long - often) * 86_400.0 / (160.0 * 0.015 * 3.7) - 1.0).abs() < 1e-6);
+    let text = cost(
+        home.path(),
+        "run --device nrf9160-nb-iot --interval 1h --attach every=30d",
+    );
+    let text = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "attach every 30 d after a search of 20 s (assumed)",
+        "attach* every 30 d: ",
+        " mC of a search of 20 s, assumed, ",
+        "The first seven sum to 100 %",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let without = cost(home.path(), "run --device nrf9160-nb-iot --interval 1h").stdout;
+    assert!(!without.contains("attach"), "{without}");
+    for (asked, message) in [
+        (
+            "nrf9160-nb-iot --attach every=20s",
+            "nrf9160-nb-iot: an attach takes ",
+        ),
+        (
+            "esp32s3-wifi --attach every=30d",
+            "esp32s3-wifi: the device has no connection that is kept for some time",
+        ),
+        (
+            "raspberry-pi-2b-3g --attach every=30d",
+            "raspberry-pi-2b-3g: the device has no single state in which it is connected",
+        ),
+        ("nrf9160-nb-iot --attach 30d", "write every=30d,search=1min"),
+    ] {
+        assert_refused(&cost(home.path(), &format!("run --device {asked}")), message);
+    }
+}
+
+#[test]
 fn coverage_and_connected_drx_change_the_energy_and_what_cannot_be_is_refused() {
     let home = open_folder();
     crate::compared(home.path());

@@ -88,6 +88,77 @@ fn a_meter_file_made_from_the_model_leaves_no_residual() {
     }
 }
 
+/// A session of the Power Profiler app at 10,000 samples a second: a ZIP of two stored files.
+fn session(microamperes: &[f32]) -> Vec<u8> {
+    let frames: Vec<u8> = microamperes
+        .iter()
+        .flat_map(|current| {
+            let [a, b, c, d] = current.to_le_bytes();
+            [a, b, c, d, 0, 0]
+        })
+        .collect();
+    let metadata = br#"{"metadata":{"samplesPerSecond":10000},"formatVersion":2}"#;
+    let mut file = Vec::new();
+    for (name, content) in [("session.raw", &frames[..]), ("metadata.json", metadata)] {
+        file.extend(b"PK\x03\x04");
+        file.extend([20, 0, 0, 0, 0, 0]);
+        file.extend([0; 8]);
+        let size = u32::try_from(content.len()).expect("a short file").to_le_bytes();
+        file.extend([size, size].concat());
+        file.extend(u16::try_from(name.len()).expect("a short name").to_le_bytes());
+        file.extend([0, 0]);
+        file.extend(name.as_bytes());
+        file.extend(content);
+    }
+    file
+}
+
+#[test]
+fn a_session_of_the_power_profiler_app_is_read_as_its_export_is() {
+    let home = open_folder();
+    captured(home.path());
+    let text = modelled_file(home.path());
+    let points: Vec<(f64, f64)> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let (time, current) = line.split_once(',').expect("two values");
+            (
+                time.parse().expect("a number"),
+                current.parse().expect("a number"),
+            )
+        })
+        .collect();
+    let (last, _) = points.last().expect("a sample");
+    // The export has a sample at each end of a power: the one at or after a time has the power of that time.
+    let samples: Vec<f32> = (0..(last * 10.0) as u32)
+        .map(|index| {
+            let millis = f64::from(index) / 10.0;
+            points[points.partition_point(|(time, _)| *time < millis)].1 as f32
+        })
+        .collect();
+    std::fs::write(home.path().join("ppk.ppk2"), session(&samples)).expect("a file");
+    let arguments = format!("{CAPTURE} --device nrf9160-lte-m --meter ppk.ppk2 --volts 3.7V --json -");
+    let said = cost(home.path(), &arguments);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let meter = serde_json::from_str::<Value>(&said.stdout).expect("JSON")["meter"].clone();
+    // The sample at a change of power is of one of both: 0.1 ms of waking up are some of the energy of 4 s of rest.
+    for (key, most) in [("joules", 0.01), ("idle_watts", 0.05)] {
+        let figure = &meter["figures"][key];
+        let share = number(&figure["residual_of_measured"]).abs();
+        assert!(share < most, "{key}: {figure}");
+    }
+    // A gap of 2 ms in the rest: the energy in it was not measured.
+    let mut gap = samples;
+    gap[100..120].fill(f32::NAN);
+    std::fs::write(home.path().join("gap.ppk2"), session(&gap)).expect("a file");
+    let arguments = format!("{CAPTURE} --device nrf9160-lte-m --meter gap.ppk2 --volts 3.7V");
+    assert_refused(
+        &cost(home.path(), &arguments),
+        "gap.ppk2: a gap of 0.002100 s from 0.00995",
+    );
+}
+
 #[test]
 fn a_current_that_the_model_lacks_is_the_residual() {
     let home = open_folder();
@@ -122,6 +193,14 @@ fn a_wrong_meter_file_is_refused_with_its_line() {
     write("unit.csv", "Timestamp(ms),Current\n0,0\n");
     write("short.csv", "time (s),current (A)\n0,0\n0.1,0.1\n0.2,0\n0.3,0\n");
     write("flat.csv", "time (s),current (A)\n0,0\n1,0.001\n");
+    let noisy: String = (0..400_u32)
+        .map(|row| match row % 100 {
+            0..20 => format!("{row},0.05\n"),
+            other => format!("{row},{}\n", f64::from(other * 7 % 11) * 1e-4),
+        })
+        .collect();
+    write("clipped.csv", &format!("time (s),current (A)\n{noisy}"));
+    write("first.jls", &"\u{0}".repeat(40));
     write("late.csv", "time (s),current (A)\n0,0.1\n1,0\n");
     let volts = "--volts 3.7V";
     for (arguments, message) in [
@@ -152,6 +231,11 @@ fn a_wrong_meter_file_is_refused_with_its_line() {
             format!("late.csv {volts}"),
             "late.csv begins more than 20 mA above its rest",
         ),
+        (
+            format!("clipped.csv {volts}"),
+            "clipped.csv: the current stays at exactly 50 mA, its highest, 4 times",
+        ),
+        (format!("first.jls {volts}"), "first.jls: is no .jls file"),
         (format!("nowhere.csv {volts}"), "cannot read nowhere.csv"),
     ] {
         let arguments = format!("{CAPTURE} --device nrf9160-lte-m --meter {arguments}");

@@ -1,5 +1,6 @@
 //! What the figures and their order rest on, named beside them.
 
+use wirecost_energy::{Radio, State};
 use wirecost_scenario::certificates::profile;
 
 use super::Inputs;
@@ -15,6 +16,7 @@ pub(super) fn order(inputs: &Inputs<'_>, rows: &[Row]) -> Vec<String> {
     lines.extend(certificates(inputs));
     lines.extend(tickets(inputs, rows));
     lines.extend(wake_up(inputs));
+    lines.extend(attach(inputs));
     lines.extend(assumed(inputs));
     lines
 }
@@ -102,6 +104,16 @@ fn wake_up(inputs: &Inputs<'_>) -> Option<String> {
         time(wake.time),
         number(wake.level.watts * wake.time.as_secs_f64() * 1e3)
     ))
+}
+
+/// That no attach is counted, of a device that could lose its network.
+fn attach(inputs: &Inputs<'_>) -> Option<String> {
+    let device = inputs.device.as_ref().filter(|_| inputs.link.cell.is_none())?;
+    let is_cellular = matches!(device.radio, Radio::Cellular(_) | Radio::NbIot(_));
+    let is_kept = is_cellular && device.rest == State::Sleep && device.attach.is_none();
+    is_kept.then(|| {
+        "attach: none is counted; --attach every=30d has a device that loses its network so often".to_owned()
+    })
 }
 
 fn assumed(inputs: &Inputs<'_>) -> Option<String> {

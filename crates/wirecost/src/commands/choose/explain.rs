@@ -203,6 +203,8 @@ struct Whole {
     /// In a modelled cell, where packets have no energy of their own, that of the connections.
     connections: f64,
     tail: f64,
+    /// The share of this life in the attaches of a device that loses its network.
+    attach: f64,
     rest: f64,
     all: f64,
 }
@@ -225,6 +227,7 @@ fn whole(
             wake: of_part(Part::Wake),
             connections: of_part(Part::Link),
             tail: of_part(Part::Tail),
+            attach: of_part(Part::Attach),
             rest: of_part(Part::Rest),
             all: power.total().joules * every,
         }
@@ -347,6 +350,9 @@ fn listing(inputs: &Inputs<'_>, watch: &Watch<'_>, whole: Option<Whole>) -> List
             of_device("connections", 1, whole.connections);
         }
         of_device("tails", 1, whole.tail);
+        if whole.attach > 0.0 {
+            of_device("share of attaches", 1, whole.attach);
+        }
         of_device("rest", 1, whole.rest);
     }
     let packets = watch.lines.len() as u64;

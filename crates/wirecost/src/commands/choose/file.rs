@@ -17,7 +17,7 @@ const HINT: &str =
 const NO_TABLE: &str =
     "write its keys as options of their own, one per line, e.g. rtt: 5ms instead of link: {rtt: 5ms}";
 /// Keys that mean nothing without another one.
-const NEEDS: [(&str, &str); 12] = [
+const NEEDS: [(&str, &str); 13] = [
     ("battery", "device"),
     ("psm", "device"),
     ("edrx", "device"),
@@ -27,6 +27,7 @@ const NEEDS: [(&str, &str); 12] = [
     ("tx_power", "device"),
     ("coverage", "device"),
     ("cdrx", "device"),
+    ("attach", "device"),
     ("battery_years", "battery"),
     ("chemistry", "battery"),
     ("self_discharge", "battery"),

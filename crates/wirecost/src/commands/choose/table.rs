@@ -15,10 +15,10 @@ use wirecost_stats::MeanInterval;
 
 use super::rows::{self, Figures, Row, Spread};
 use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
-use crate::commands::cost::bill;
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
 use crate::commands::cost::table::{amount, modelled_by, number, of_times, priced_by, range_of_years};
+use crate::commands::cost::{attach, bill};
 
 /// What has all rows and columns.
 const ELSEWHERE: &str = "choice.md";
@@ -192,6 +192,7 @@ pub(super) fn basis(inputs: &Inputs<'_>) -> Vec<String> {
 /// The same with what is in the columns of the ranking, and what was verified.
 pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
     let mut notes = basis(inputs);
+    notes.extend(attaches(inputs, rows));
     notes.extend(first_with_other_kilobyte(inputs, rows));
     notes.extend(another_port(inputs, rows));
     notes.extend(intervals(rows));
@@ -213,6 +214,13 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
     }
     notes.extend(verified.iter().map(verdict));
     notes
+}
+
+/// What an attach takes, and its share of the first row.
+fn attaches(inputs: &Inputs<'_>, rows: &[Row]) -> Option<String> {
+    let first = rows.first().and_then(|row| row.figures.as_ref());
+    let power = first.and_then(|figures| figures.outcome.power.as_ref());
+    attach::words(inputs.device.as_ref()?, power)
 }
 
 /// Both bills of the first row, where the page of the tariff does not say how large its kilobyte is.

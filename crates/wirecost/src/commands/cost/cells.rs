@@ -164,26 +164,29 @@ fn gains_db(map: &DeviceMap, point: &Point) -> Option<Vec<f64>> {
 }
 
 /// What a report takes in the cell beside the closed form of the same devices, each alone where nothing fails, and the difference by
-/// cause. `None` for reports that are answered or have several packets, of which there is no closed form.
+/// cause. `None` for reports with connects, keep-alives or several packets, of which there is no closed form.
 fn beside_closed_form(
     point: &Point,
     gains_db: &[f64],
     (device, config): (&Device, &Config),
 ) -> Option<String> {
     let stack: Stack = point.stack_alone().parse().ok()?;
-    let is_one_way =
-        !stack.awaits_answer(point.size_bytes) && !stack.has_connect(Start::Cold) && point.kept.is_none();
-    let bytes = [point.air_bytes_up, point.bytes_up]
-        .into_iter()
-        .find(|bytes| *bytes > 0.0)?;
+    let is_one_packet =
+        stack.is_one_exchange(point.size_bytes) && !stack.has_connect(Start::Cold) && point.kept.is_none();
+    let bytes = |of: [f64; 2]| of.into_iter().find(|bytes| *bytes > 0.0);
+    let up = bytes([point.air_bytes_up, point.bytes_up])?;
+    let down = match stack.awaits_answer(point.size_bytes) {
+        true => Some(bytes([point.air_bytes_down, point.bytes_down])?.round() as u32),
+        false => None,
+    };
     let life = Lifetime {
         device,
         config,
         interval: Duration::MAX,
     };
     let alone = life
-        .alone(gains_db, bytes.round() as u32)
-        .filter(|_| is_one_way)?;
+        .alone(gains_db, up.round() as u32, down)
+        .filter(|_| is_one_packet)?;
     let [cell, closed] = [&point.device, &alone].map(|means| life.report(means).by_state_mj());
     let more = |of: fn(&EnergyByState) -> f64| number_with_sign(of(&cell) - of(&closed));
     let again = |count: f64| number(count.max(0.0));

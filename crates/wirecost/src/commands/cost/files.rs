@@ -84,6 +84,9 @@ pub fn device_in(
             Impossible::Listening { .. } => {
                 Failure::usage(format!("{name}: {impossible}")).with_hint("give a longer cycle")
             }
+            Impossible::Attaching { .. } => Failure::usage(format!("{name}: {impossible}")).with_hint(
+                "give a longer time from one attach to the next, or a shorter search, with --attach",
+            ),
             Impossible::Unreachable(_) => Failure::usage(impossible)
                 .with_hint("give a smaller coupling loss with --coverage, or more power with --tx-power"),
             Impossible::TxPower(_) => Failure::usage(format!("{name}: {impossible}"))

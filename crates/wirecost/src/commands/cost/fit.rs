@@ -1,40 +1,27 @@
 //! `--fit`: a device file from the trace of a power meter and the capture of the same time.
 
 mod file;
-mod jls;
-mod ppk2;
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_cost::{ObservedPacket, Observer};
 use wirecost_energy::fit::align::Misaligned;
-use wirecost_energy::fit::bins::{Binner, TraceBins};
+use wirecost_energy::fit::bins::TraceBins;
 use wirecost_energy::fit::{self, BurstPacket, Clocks, Fitted, NotFitted};
-use wirecost_energy::trace::{SampleReader, TraceError};
-use wirecost_files::lines::Lines;
-use wirecost_files::{FileFault, Input};
+use wirecost_files::Input;
 use wirecost_proto::Instant;
 use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
 use wirecost_proto::units::counted;
 use wirecost_report::residual;
 use wirecost_scenario::device;
 
-use super::measured::hint;
 use super::table::number;
-use super::{capture, files};
+use super::{capture, files, recording};
 use crate::arguments::CostArguments;
 use crate::commands::captures;
 use crate::exit::{self, Failure};
 use crate::output;
-
-/// A trace, and when its marker rises.
-struct Read {
-    bins: TraceBins,
-    markers: Vec<f64>,
-}
 
 /// Prints the device file, and says on stderr what it rests on.
 pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure> {
@@ -51,7 +38,7 @@ pub fn run(arguments: &CostArguments, trace: &Path) -> Result<ExitCode, Failure>
     output::check_files(&[("--residual", arguments.residual.as_deref())])?;
     let (base, text) = files::read(Input::Device, &device::CATALOG, name, device::read)?;
     let (packets, year) = packets(arguments, capture)?;
-    let read = read(trace, arguments)?;
+    let read = recording::read(trace, arguments)?;
     // Two clocks that no one set: a pin that the device raises as it sends says how far apart they are, else the bursts have to fit.
     let clock = match arguments.marker_channel {
         Some(_) => Clocks::Marker(&read.markers),
@@ -140,88 +127,6 @@ impl Observer for Packets {
             bytes: packet.wire_bytes(),
         });
     }
-}
-
-/// Reads a trace, sample by sample.
-fn read(path: &Path, arguments: &CostArguments) -> Result<Read, Failure> {
-    let shown = path.display();
-    let unreadable = |error: FileFault| {
-        Failure::usage(format!("cannot read {shown}: {error}"))
-            .with_hint("give the CSV export of a power meter, as text in UTF-8, a .ppk2 or a .jls file")
-    };
-    let open = || Input::Trace.open(path).map_err(unreadable);
-    let is = |end: &str| {
-        path.extension()
-            .is_some_and(|found| found.eq_ignore_ascii_case(end))
-    };
-    let (bins, markers) = if is("ppk2") {
-        ppk2::read([open()?, open()?], arguments)
-            .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
-    } else if is("jls") {
-        // A reader for each signal; the first one says whether the file can be read at all.
-        open()?;
-        jls::read(
-            || {
-                Input::Trace
-                    .open(path)
-                    .map_err(|fault| io::Error::from(fault).into())
-            },
-            arguments,
-        )
-        .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(fault.hint()))?
-    } else {
-        rows(open()?, &shown.to_string(), arguments, unreadable)?
-    };
-    let bins = bins.ok_or_else(|| {
-        Failure::usage(format!("{shown}: no two samples at different times"))
-            .with_hint("export the trace with a line for each sample")
-    })?;
-    // A clipped current is too low by an unknown amount, and the fit would take it for a measured plateau.
-    if let Some(clipped) = bins.ceiling {
-        let (amperes, times, first) = (
-            number(clipped.amperes * 1e3),
-            clipped.times,
-            number(clipped.first),
-        );
-        return Err(Failure::usage(format!(
-            "{shown}: the current stays at exactly {amperes} mA, its highest, {times} times, first at {first} s: the meter's range cut it off"
-        ))
-        .with_hint("measure again in a range above the device's highest current"));
-    }
-    if let Some(channel) = arguments.marker_channel.as_deref().filter(|_| markers.is_empty()) {
-        return Err(
-            Failure::usage(format!("{shown}: the marker {channel} never rises"))
-                .with_hint("leave out --marker-channel: then the bursts' pattern aligns trace and capture"),
-        );
-    }
-    Ok(Read { bins, markers })
-}
-
-/// Reads the rows of a CSV file.
-fn rows(
-    file: File,
-    shown: &str,
-    arguments: &CostArguments,
-    unreadable: impl Fn(FileFault) -> Failure,
-) -> Result<(Option<TraceBins>, Vec<f64>), Failure> {
-    let mut rows = SampleReader::new(arguments.volts, arguments.marker_channel.clone());
-    let mut binner = Binner::default();
-    // A fault of the whole file, such as too few samples, has no line.
-    let wrong = |error: TraceError| {
-        let place = match error.line {
-            0 => shown.to_owned(),
-            line => format!("{shown}:{line}"),
-        };
-        Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
-    };
-    for line in Lines::new(file) {
-        if let Some(sample) = rows.line(&line.map_err(&unreadable)?).map_err(wrong)? {
-            binner.add(sample);
-        }
-    }
-    let markers = rows.rises().to_vec();
-    rows.finish().map_err(wrong)?;
-    Ok((binner.finish(), markers))
 }
 
 /// What the file rests on.

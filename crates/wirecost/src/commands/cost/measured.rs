@@ -5,12 +5,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use wirecost_account::traffic::Activity;
-use wirecost_energy::trace::{Fault, Reader, Trace, TraceError};
+use wirecost_energy::fit::bins;
+use wirecost_energy::trace::{Reader, Trace, TraceError};
 use wirecost_energy::{Device, Energy};
 use wirecost_files::lines::Lines;
 use wirecost_files::{FileFault, Input};
 use wirecost_report::terminal::listing::{Head, Listing};
 
+use super::recording::{self, hint};
 use super::table::number;
 use super::traffic::Source;
 use crate::arguments::CostArguments;
@@ -63,7 +65,7 @@ impl Measured {
         };
         let activity = only_activity(arguments, source)?;
         let file = path.display().to_string();
-        let trace = trace(path, arguments.volts)?;
+        let trace = trace(path, arguments)?;
         let alignment = alignment(arguments, &file, &trace)?;
         let window = window(alignment, activity, &file, &trace)?;
         Ok(Some(Self {
@@ -204,11 +206,23 @@ fn only_activity<'a>(arguments: &CostArguments, source: &'a Source) -> Result<&'
     .with_hint(format!("give --client with one of {}", names.join(", "))))
 }
 
-fn trace(path: &Path, volts: Option<f64>) -> Result<Trace, Failure> {
+fn trace(path: &Path, arguments: &CostArguments) -> Result<Trace, Failure> {
     let shown = path.display();
+    let is_recording = path.extension().is_some_and(|end| {
+        ["ppk2", "jls"]
+            .iter()
+            .any(|known| end.eq_ignore_ascii_case(known))
+    });
+    if is_recording {
+        let read = recording::read(path, arguments)?;
+        return read
+            .bins
+            .trace()
+            .map_err(|fault| Failure::usage(format!("{shown}: {fault}")).with_hint(hint(&fault)));
+    }
     let unreadable = |error: FileFault| {
         Failure::usage(format!("cannot read {shown}: {error}"))
-            .with_hint("give the CSV export of a power meter, as text in UTF-8")
+            .with_hint("give the CSV export of a power meter, as text in UTF-8, a .ppk2 or a .jls file")
     };
     let wrong = |error: TraceError| {
         let place = if error.line > 0 {
@@ -218,34 +232,15 @@ fn trace(path: &Path, volts: Option<f64>) -> Result<Trace, Failure> {
         };
         Failure::usage(format!("{place}: {}", error.fault)).with_hint(hint(&error.fault))
     };
-    let mut reader = Reader::new(volts);
+    let mut reader = Reader::new(arguments.volts);
     for line in Lines::new(Input::Trace.open(path).map_err(unreadable)?) {
         reader.line(&line.map_err(unreadable)?).map_err(wrong)?;
     }
-    reader.finish().map_err(wrong)
-}
-
-/// What to do about a fault.
-pub const fn hint(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::NoVoltage => "give the voltage of the supply with --volts 3.3V",
-        Fault::TwoVoltages(_) => "leave out --volts",
-        Fault::NoMarker(_) | Fault::NoBit(_) => {
-            "export each digital channel as a column of its own, D0 to D7, and name one with --marker-channel"
-        }
-        Fault::NoUnit(_) | Fault::UnknownUnit(..) => {
-            "write the unit in parentheses after the name, e.g. Current(uA)"
-        }
-        Fault::NoColumn(_) => {
-            "the first line names the columns: Timestamp(ms),Current(uA) and, if it was measured, Voltage(V)"
-        }
-        Fault::TwoColumns(..) => "leave one of them in the file",
-        Fault::Gap { .. } | Fault::TimeGoesBack { .. } => {
-            "export the trace again without missing samples: energy between them is not measured"
-        }
-        _ => {
-            "give the CSV export of a power meter: a line with the columns' names, then one line for each sample"
-        }
+    let trace = reader.finish().map_err(wrong)?;
+    match bins::clipped(trace.samples()) {
+        // Its energy is too low by an unknown amount, and the residual would blame the model for it.
+        Some(clipped) => Err(recording::cut_off(&shown.to_string(), &clipped)),
+        None => Ok(trace),
     }
 }
 

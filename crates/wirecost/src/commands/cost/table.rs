@@ -5,57 +5,22 @@ use std::time::Duration;
 use wirecost_account::reading_time::{ReadingTime, Statistic};
 use wirecost_account::{Figures, Terms, Traffic, Way};
 use wirecost_cost::Tariff;
+use wirecost_energy::Device;
 use wirecost_energy::evidence::Beside;
-use wirecost_energy::{Device, Part, Purposes};
 pub use wirecost_proto::shown::{amount, number, time};
 use wirecost_proto::units::counted;
-use wirecost_proto::{Cause, Layer, Phase};
 use wirecost_report::terminal::listing::{Head, Listing};
 use wirecost_scenario::tariff::accepted;
 
 use super::answer::answer;
+use super::attach;
 use super::bill;
 use super::labels::{alike, own_label};
+use super::shares;
 use super::sure::with_best;
 use super::traffic::Source;
 use crate::arguments::{CostArguments, FleetArguments};
 use crate::commands::told::{Told, ToldTable};
-
-/// A share of the energy, by the heading of its column.
-type Share = (&'static str, fn(&Purposes) -> f64);
-
-/// Shares that sum to 100 %.
-const PARTS: [Share; 6] = [
-    ("security", |all| part(all, Part::Layer(Layer::Security))),
-    ("other bytes", |all| {
-        let others = [Layer::Ip, Layer::Transport, Layer::Application, Layer::Payload];
-        let sum: f64 = others
-            .into_iter()
-            .map(|layer| part(all, Part::Layer(layer)))
-            .sum();
-        sum + part(all, Part::Compute)
-    }),
-    ("link", |all| part(all, Part::Link)),
-    ("wake", |all| part(all, Part::Wake)),
-    ("tail", |all| part(all, Part::Tail)),
-    ("rest", |all| part(all, Part::Rest)),
-];
-
-/// Shares with their tails and wake-ups, which are also in the parts.
-const WHOLES: [Share; 3] = [
-    ("connect", |all| all.of_phase(Phase::Connect).joules),
-    ("keep-alive", |all| all.of_phase(Phase::KeepAlive).joules),
-    ("acknowledgement", |all| {
-        all.of_cause(Cause::Acknowledgement).joules
-    }),
-];
-
-/// The shares that times in each state tell apart: bytes of layers and causes of packets are in `link`.
-const OF_TIMES: [&str; 5] = ["link", "wake", "tail", "rest", "keep-alive"];
-
-fn part(all: &Purposes, part: Part) -> f64 {
-    all.of_part(part).joules
-}
 
 /// The answer, the figures, where the energy goes, and what they are modelled by.
 pub fn told(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, outcomes: &[Figures]) -> Told {
@@ -73,16 +38,7 @@ pub fn told(arguments: &CostArguments, terms: &Terms<'_>, source: &Source, outco
         },
         note: "",
     };
-    let shares = terms.device.map(|_| ToldTable {
-        caption: "where the energy goes*",
-        listing: Listing {
-            heads: share_heads(),
-            rows: each
-                .map(|(traffic, outcome)| shares((traffic, alike), outcome))
-                .collect(),
-        },
-        note: "The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.",
-    });
+    let shares = terms.device.map(|device| shares::table(device, each, alike));
     Told {
         answers: with_best(terms, best).into_iter().collect(),
         heading: heading(arguments, source, alike),
@@ -156,17 +112,6 @@ fn heads(per: &str, terms: &Terms<'_>, has_times: bool) -> Vec<Head> {
     heads
 }
 
-/// The columns of the shares. Those of single causes give way first.
-fn share_heads() -> Vec<Head> {
-    let parts = PARTS.iter().map(|(name, _)| Head::figure(*name).hidden_at(1));
-    let wholes = WHOLES.iter().map(|(name, _)| Head::figure(*name).hidden_at(0));
-    [Head::name("traffic"), Head::name("repeated")]
-        .into_iter()
-        .chain(parts)
-        .chain(wholes)
-        .collect()
-}
-
 fn row(
     (fleet, terms): (FleetArguments, &Terms<'_>),
     (source, traffic, alike): (&Source, &Traffic, &str),
@@ -208,23 +153,6 @@ fn row(
     row
 }
 
-fn shares((traffic, alike): (&Traffic, &str), outcome: &Figures) -> Vec<String> {
-    let mut row = vec![own_label(traffic, alike), traffic.way.to_string()];
-    if let Some(power) = &outcome.power {
-        let whole = power.total().joules;
-        let share = |(name, of): &Share| {
-            let is_known = traffic.way != Way::InCells || OF_TIMES.contains(name);
-            if whole > 0.0 && is_known {
-                format!("{:.1} %", of(power) / whole * 100.0)
-            } else {
-                "-".to_owned()
-            }
-        };
-        row.extend(PARTS.iter().chain(&WHOLES).map(share));
-    }
-    row
-}
-
 fn footer(
     (fleet, terms): (FleetArguments, &Terms<'_>),
     source: &Source,
@@ -240,6 +168,7 @@ fn footer(
         };
         notes.push(modelled_by(device, what));
         notes.extend(charges(device, source, outcomes));
+        notes.extend(attach::words(device, None));
     }
     if let Some(tariff) = terms.tariff {
         notes.push(priced_by(tariff));
