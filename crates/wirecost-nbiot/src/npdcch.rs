@@ -16,7 +16,7 @@ pub struct SearchSpace {
 impl SearchSpace {
     /// The search space of a level.
     pub fn new(level: &LevelConfig) -> Self {
-        let period = (f64::from(level.npdcch_rmax) * level.npdcch_g) as u64;
+        let period = level.npdcch_period();
         Self {
             rmax: u64::from(level.npdcch_rmax),
             period,

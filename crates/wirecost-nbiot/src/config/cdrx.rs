@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigError, one_of, within};
 use super::levels::LevelConfig;
-use crate::npdcch::SearchSpace;
 
 /// Cycles that a network can set, in ms (TS 36.331 section 6.7.3.2, DRX-Config-NB). NB-IoT has no short cycle.
 pub const CDRX_CYCLES_MS: [u32; 12] = [
@@ -62,7 +61,7 @@ impl CdrxConfig {
             return Ok(());
         };
         one_of("cdrx.cycle_ms", &cycle, &CDRX_CYCLES_MS)?;
-        let listens = u64::from(self.on_duration_pp) * SearchSpace::new(nearest).period;
+        let listens = u64::from(self.on_duration_pp) * nearest.npdcch_period();
         match listens < u64::from(cycle) {
             true => Ok(()),
             // A device that always listens has no C-DRX. In deeper levels, whose periods are longer, it may.
