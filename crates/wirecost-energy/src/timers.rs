@@ -7,6 +7,8 @@
 
 use core::time::Duration;
 
+use wirecost_nbiot::config::CDRX_CYCLES_MS;
+
 /// The most steps of a unit: the value has five bits.
 const STEPS: u64 = 31;
 
@@ -33,11 +35,6 @@ const DRX_LONG: [u64; 16] = [
 
 /// Short cycles of C-DRX on LTE in ms.
 const DRX_SHORT: [u64; 16] = [2, 5, 8, 10, 16, 20, 32, 40, 64, 80, 128, 160, 256, 320, 512, 640];
-
-/// Cycles of C-DRX on NB-IoT in ms.
-const DRX_NB_IOT: [u64; 12] = [
-    256, 512, 1_024, 1_536, 2_048, 3_072, 4_096, 4_608, 6_144, 7_680, 8_192, 9_216,
-];
 
 wirecost_proto::named! {
     /// A timer of a network.
@@ -91,7 +88,7 @@ impl Timer {
             Self::EdrxNbIot => EDRX_NB_IOT.map(|cycle| cycle * 10).to_vec(),
             Self::DrxLong => DRX_LONG.to_vec(),
             Self::DrxShort => DRX_SHORT.to_vec(),
-            Self::DrxNbIot => DRX_NB_IOT.to_vec(),
+            Self::DrxNbIot => CDRX_CYCLES_MS.map(u64::from).to_vec(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! was read; change it and report both results.
 
 mod bearer;
+mod cdrx;
 mod error;
 mod idle;
 mod layers;
@@ -15,6 +16,8 @@ mod tcp;
 use serde::{Deserialize, Serialize};
 
 pub use bearer::{BearerConfig, HeaderCompression, PdnType};
+pub(crate) use cdrx::START_OFFSETS;
+pub use cdrx::{CDRX_CYCLES_MS, CdrxConfig};
 pub use error::ConfigError;
 pub use idle::{IdleConfig, IdleMode};
 pub use layers::{
@@ -61,6 +64,8 @@ pub struct Config {
     pub pdcp: PdcpConfig,
     /// Connections.
     pub rrc: RrcConfig,
+    /// Discontinuous reception of connected devices.
+    pub cdrx: CdrxConfig,
     /// Preconfigured uplink resources.
     pub pur: PurConfig,
     /// Paging, power saving mode and tracking area updates.
@@ -150,6 +155,7 @@ impl Config {
         self.mac.validate()?;
         self.rlc.validate()?;
         self.rrc.validate()?;
+        self.cdrx.validate(&self.levels.ce0)?;
         self.pur.validate()?;
         self.idle.validate()?;
         self.bearer.validate()?;

@@ -28,7 +28,7 @@ pub struct StateTimes {
     pub receive: Duration,
     /// It monitors search spaces: the share of waiting time that they take.
     pub monitor: Duration,
-    /// It waits without receiver: for an occasion, between search spaces, in gaps.
+    /// It waits without receiver: for an occasion, between search spaces, in gaps, and between on durations of C-DRX.
     pub idle_connected: Duration,
 }
 
@@ -107,6 +107,8 @@ pub(crate) struct UeCounters {
     pub(crate) active: u64,
     /// Time of it in which the device waited for an NPRACH occasion.
     pub(crate) occasion_wait: u64,
+    /// Time of it in which C-DRX had the receiver off.
+    pub(crate) asleep: u64,
     pub(crate) preambles: u32,
     pub(crate) collisions: u32,
     pub(crate) connections: u32,
@@ -129,7 +131,8 @@ impl UeCounters {
         let transmit = self.nprach + self.npusch_data + self.npusch_ack;
         let receive = self.npdcch + self.npdsch;
         let waiting = active.saturating_sub(transmit + receive);
-        let monitor = (waiting.saturating_sub(self.occasion_wait) as f64 * duty) as u64;
+        let listening = waiting.saturating_sub(self.occasion_wait + self.asleep);
+        let monitor = (listening as f64 * duty) as u64;
         StateTimes {
             transmit: duration(transmit),
             receive: duration(receive),

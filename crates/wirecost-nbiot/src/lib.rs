@@ -6,7 +6,7 @@
 //! - [`geometry`], [`pathloss`], [`antenna`], [`gains`], [`fading`]: where devices are and what the way to each cell costs
 //! - [`bler`], [`adaptation`]: block errors in closed form, and the transport formats that follow
 //! - [`tables`], [`npdsch`], [`npusch`]: transport formats of TS 36.213
-//! - [`downlink`], [`nprach`], [`npdcch`], [`timing`]: closed forms of when what is on the air
+//! - [`downlink`], [`nprach`], [`npdcch`], [`timing`]: closed forms of when what is on the air; [`drx`]: when a connected device listens
 //! - [`calendar`]: what is booked, and what interferes
 //! - [`rlc`]: acknowledged mode
 //! - [`facts`]: what devices and cells did
@@ -31,6 +31,7 @@ mod cell;
 pub mod config;
 pub mod decibel;
 pub mod downlink;
+pub mod drx;
 pub mod events;
 pub mod facts;
 pub mod fading;

@@ -14,11 +14,13 @@
 //!   <- DCI; RLC status               ->
 //! ```
 //!
-//! `network/preconfigured.rs` has the flow without a preamble, `network/paging.rs` what wakes an idle device.
+//! `network/preconfigured.rs` has the flow without a preamble, `network/paging.rs` what wakes an idle device,
+//! `network/discontinuous.rs` when a connected one listens.
 
 mod access;
 pub mod alone;
 mod connection;
+mod discontinuous;
 mod downlink;
 mod paging;
 mod placement;
@@ -299,6 +301,7 @@ impl Network {
         ue.carrier = stream
             .purpose(CARRIER)
             .next_below(self.config.scenario.carriers.into()) as usize;
+        ue.drx_start = self.draw_drx_start(stream);
         ue.eligible = Subframe::at_or_after(now);
         ue.idle_since = ue.eligible;
         self.ues.insert(ue)
@@ -421,7 +424,8 @@ impl Network {
                 Subframe::at_or_before(now).since(device.active_since)
             }
         };
-        let counters = &device.counters;
+        let mut counters = device.counters;
+        counters.asleep += self.slept(device, Subframe::at_or_before(now));
         Some(UeFacts {
             cell: device.serving(),
             coverage_level: device.first_level,

@@ -1,7 +1,7 @@
 //! NPDCCH: when search spaces start and which repetitions a DCI can have.
 
 use crate::config::LevelConfig;
-use crate::subframe::{PER_SFN_CYCLE, Subframe};
+use crate::subframe::{PER_SFN_CYCLE, Subframe, next_start};
 
 /// The search space of one coverage level (TS 36.213 section 16.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct SearchSpace {
 impl SearchSpace {
     /// The search space of a level.
     pub fn new(level: &LevelConfig) -> Self {
-        let period = (f64::from(level.npdcch_rmax) * level.npdcch_g) as u64;
+        let period = level.npdcch_period();
         Self {
             rmax: u64::from(level.npdcch_rmax),
             period,
@@ -24,22 +24,9 @@ impl SearchSpace {
         }
     }
 
-    /// The first start that is not before `from`: `(10 SFN + subframe) mod T` is the offset. The count restarts with the system frame
-    /// number; periods longer than its cycle count on.
+    /// The first start that is not before `from`: `(10 SFN + subframe) mod T` is the offset.
     pub fn next(&self, from: Subframe) -> Subframe {
-        if self.period > PER_SFN_CYCLE {
-            return Subframe::new(self.next_in(from.index()));
-        }
-        let cycle = from.index() / PER_SFN_CYCLE * PER_SFN_CYCLE;
-        let within = self.next_in(from.index() - cycle);
-        match within < PER_SFN_CYCLE {
-            true => Subframe::new(cycle + within),
-            false => Subframe::new(cycle + PER_SFN_CYCLE + self.offset),
-        }
-    }
-
-    fn next_in(&self, from: u64) -> u64 {
-        from.saturating_sub(self.offset).div_ceil(self.period) * self.period + self.offset
+        next_start(from, self.period, self.offset)
     }
 
     /// The number of starts before `subframe`.

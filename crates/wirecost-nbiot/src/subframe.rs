@@ -76,6 +76,33 @@ impl Sub<u64> for Subframe {
     }
 }
 
+/// The first subframe from `from` on of those that come back: `(10 SFN + subframe) mod period` is the offset. The count restarts with
+/// the system frame number; periods longer than its cycle count on.
+pub(crate) fn next_start(from: Subframe, period: u64, offset: u64) -> Subframe {
+    let next_in = |from: u64| from.saturating_sub(offset).div_ceil(period) * period + offset;
+    if period > PER_SFN_CYCLE {
+        return Subframe(next_in(from.0));
+    }
+    let cycle = from.0 / PER_SFN_CYCLE * PER_SFN_CYCLE;
+    let within = next_in(from.0 - cycle);
+    match within < PER_SFN_CYCLE {
+        true => Subframe(cycle + within),
+        false => Subframe(cycle + PER_SFN_CYCLE + offset),
+    }
+}
+
+/// The last of them until `until`, of periods that are not longer than a cycle of the system frame number; `None` before the first.
+pub(crate) fn last_start(until: Subframe, period: u64, offset: u64) -> Option<Subframe> {
+    let last_in = |until: u64| Some(until.checked_sub(offset)? / period * period + offset);
+    let cycle = until.0 / PER_SFN_CYCLE * PER_SFN_CYCLE;
+    match last_in(until.0 - cycle) {
+        Some(within) => Some(Subframe(cycle + within)),
+        None => Some(Subframe(
+            cycle.checked_sub(PER_SFN_CYCLE)? + last_in(PER_SFN_CYCLE - 1)?,
+        )),
+    }
+}
+
 /// How long `subframes` subframes take.
 pub const fn duration(subframes: u64) -> Duration {
     Duration::from_millis(subframes)

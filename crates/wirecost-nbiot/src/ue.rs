@@ -208,6 +208,10 @@ pub(crate) struct Ue {
     pub(crate) granted: u32,
     /// It monitors NPDCCH from then on.
     pub(crate) eligible: Subframe,
+    /// The end of what it sent or received last in its connection: C-DRX counts from then on.
+    pub(crate) resting_since: Subframe,
+    /// When it begins to listen in a cycle of C-DRX, in 256ths of the cycle.
+    pub(crate) drx_start: u16,
     /// Whether it is in its cell's queue.
     pub(crate) is_queued: bool,
     /// The direction of its last grant.
@@ -259,6 +263,8 @@ impl Ue {
             block_serial: 0,
             granted: 0,
             eligible: Subframe::START,
+            resting_since: Subframe::START,
+            drx_start: 0,
             is_queued: false,
             last: Direction::Down,
             offset_db: BothWays::default(),
@@ -363,6 +369,11 @@ impl Ue {
     /// The access whose timers have this serial.
     pub(crate) fn access_with(&mut self, serial: u32) -> Option<&mut Access> {
         self.access.as_mut().filter(|access| access.serial == serial)
+    }
+
+    /// Whether nothing is under way in its connection.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.rrc == RrcState::Connected && self.access.is_none() && self.block.is_none()
     }
 
     /// The block whose events have this serial.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_nbiot::config::ReleaseAssistance;
+use wirecost_nbiot::config::{CdrxConfig, ReleaseAssistance};
 use wirecost_nbiot::network::AirEvent;
 use wirecost_nbiot::network::alone::{Alone, DownlinkAnswer};
 use wirecost_nbiot::subframe::Subframe;
@@ -98,6 +98,18 @@ fn both(config: &Config, loss_db: f64, answered_after: Option<Duration>) -> (f64
     sums
 }
 
+/// A network with C-DRX of this cycle.
+fn drx(config: &Config, cycle_ms: u32, inactivity_pp: u16, start_offset: u16) -> Config {
+    let mut config = config.clone();
+    config.cdrx = CdrxConfig {
+        cycle_ms: Some(cycle_ms),
+        inactivity_pp,
+        start_offset: Some(start_offset),
+        ..CdrxConfig::default()
+    };
+    config
+}
+
 #[test]
 fn cell_and_closed_form_are_within_1_percent_in_a_quiet_cell() {
     let quiet = Config::quiet_cell();
@@ -108,6 +120,10 @@ fn cell_and_closed_form_are_within_1_percent_in_a_quiet_cell() {
     for (name, config) in [
         ("quiet", quiet),
         ("release assistance", assisted),
+        ("C-DRX of 256 ms, no inactivity time", drx(&patient, 256, 0, 3)),
+        ("C-DRX of 2,048 ms", drx(&patient, 2_048, 8, 0)),
+        // Its cycle restarts with the system frame number.
+        ("C-DRX of 9,216 ms", drx(&patient, 9_216, 2, 200)),
         ("inactivity 10 s", patient),
     ] {
         for loss_db in [100.0, 120.0, 140.0, 150.0, 155.0] {
@@ -131,6 +147,7 @@ fn an_answered_report_is_within_1_percent_in_a_quiet_cell() {
     for (name, config, longest_ms) in [
         ("quiet", quiet, 900),
         ("release after the answer", assisted, 900),
+        ("C-DRX of 2,048 ms", drx(&patient, 2_048, 8, 0), 3_000),
         ("inactivity 10 s", patient, 3_000),
     ] {
         for loss_db in [100.0, 155.0] {

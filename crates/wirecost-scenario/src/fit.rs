@@ -17,6 +17,7 @@ use wirecost_proto::units::parse_duration;
 use wirecost_stack::Stack;
 use wirecost_stack::name::nearest_of;
 
+use crate::options::nbiot::MOST_LOAD;
 pub use free::{FreeParameter, FreeParameters, FreeValues};
 
 /// How near a share must be to the one that is asked for, unless the point says it: one point of a hundred.
@@ -119,11 +120,17 @@ impl FitMeasure {
         let [stack, size, load] = parts[..] else {
             return Err(form());
         };
+        let per_cell = crate::nbiot::load(load).map_err(|error| error.to_string())?;
+        if per_cell > MOST_LOAD {
+            return Err(format!(
+                "a load is above 0/s and at most {MOST_LOAD}/s per cell, got {load}"
+            ));
+        }
         let measure = Self {
             figure: *figure,
             stack: stack.parse().map_err(|error| format!("{error}"))?,
             size: size.parse().map_err(|error| format!("{error}"))?,
-            load: crate::nbiot::load(load).map_err(|error| error.to_string())?,
+            load: per_cell,
         };
         Ok((measure, rest.trim()))
     }

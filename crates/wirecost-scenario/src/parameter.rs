@@ -194,7 +194,7 @@ mod tests {
             (
                 "npdcch_g",
                 "4",
-                "no parameter is called npdcch_g: npdcch_g must be one of bearer, coverage, downlink, idle, levels, \
+                "no parameter is called npdcch_g: npdcch_g must be one of bearer, cdrx, coverage, downlink, idle, levels, \
                  link, mac, npdcch, pdcp, pur, radio, random_access, rlc, rrc, scenario, tcp (did you mean levels.ce0.npdcch_g?)",
             ),
             ("levels.ce0", "4", "no parameter is called levels.ce0: "),

@@ -17,6 +17,7 @@ use wirecost_security::layer::{self, Fault};
 use wirecost_security::{Start, dtls, tls};
 use wirecost_store::server as store;
 
+use super::channel::Channel;
 use super::channels::ServerChannels;
 use super::error::StackError;
 use super::{Application, Stack};
@@ -233,8 +234,19 @@ fn application(
                 ..config
             };
             let oscore = &channels.admission().oscore;
+            // Its keys take milliseconds, and the cells make a server for each device.
+            let edhoc = match stack.channel {
+                Channel::Oscore => oscore.edhoc()?,
+                Channel::Plain
+                | Channel::Tls13
+                | Channel::Tls12
+                | Channel::Dtls13
+                | Channel::Dtls12
+                | Channel::Dtls12Psk
+                | Channel::Dtls12Cid => None,
+            };
             let config = coap::Config {
-                edhoc: oscore.edhoc()?,
+                edhoc,
                 ..config.with_oscore(oscore.all()?, oscore.is_required())
             };
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
@@ -337,7 +349,10 @@ pub fn services(
     seed: u64,
 ) -> Result<Vec<Service<Server>>, StackError> {
     let mut services: BTreeMap<(u16, bool), Service<Server>> = BTreeMap::new();
-    for stack in stacks {
+    // A server that is made for OSCORE serves plain CoAP too, and agrees on contexts.
+    let is_oscore = |stack: &&Stack| stack.channel == Channel::Oscore;
+    let others = stacks.iter().filter(|stack| !is_oscore(stack));
+    for stack in stacks.iter().filter(is_oscore).chain(others) {
         let key = (stack.port(), stack.transport() == Transport::Stream);
         if services.contains_key(&key) {
             continue;

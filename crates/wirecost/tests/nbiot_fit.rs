@@ -236,6 +236,11 @@ fn what_cannot_be_fitted_is_refused_with_its_line() {
         .concat(),
         &["--statement", "nothing can decide it"],
     );
+    refused(
+        "wirecost: 1\nfree: {scenario.isd_m: [1000, 2000]}",
+        &["--fit", "served(tcp,25B,41/s)=95%"],
+        &["a load is above 0/s and at most 40/s per cell, got 41/s"],
+    );
 }
 
 #[test]

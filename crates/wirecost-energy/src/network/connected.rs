@@ -75,6 +75,10 @@ mod tests {
     use super::*;
     use crate::network::Settings;
     use crate::network::tests::modem;
+    use wirecost_nbiot::config::{CdrxConfig, Levels};
+    use wirecost_nbiot::npdcch::SearchSpace;
+    use wirecost_nbiot::{Config, Gains, Network, Packet};
+    use wirecost_proto::{Direction, Instant};
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -111,6 +115,55 @@ mod tests {
                 .contains("C-DRX after 0.1 s, 0.04 s for 0.16 s, then 0.32 s"),
             "{}",
             device.title
+        );
+    }
+
+    /// Joules of a device in a quiet cell with C-DRX, from the begin of a report to its release, beside those of sending.
+    fn joules_in_cell(device: &Device, inactivity: Duration) -> f64 {
+        let mut config = Config::quiet_cell();
+        config.rrc.inactivity_ms = inactivity.as_millis() as u32;
+        config.cdrx.cycle_ms = Some(2_048);
+        let mut network = Network::new(&config, 1).expect("a network");
+        let (start, end) = (Instant::START, Instant::from_millis(60_000));
+        let ue = network.arrive_with(0, Gains::fixed(&[-100.0]), start);
+        network.offer(ue, Direction::Up, Packet { token: 1, bytes: 58 }, start);
+        network.advance(end, &mut |_| {});
+        let states = network.ue_facts(ue, end).expect("the device").states;
+        let joules = |state, time: Duration| device.level(state).watts * time.as_secs_f64();
+        joules(State::Listen, states.receive + states.monitor) + joules(State::Idle, states.idle_connected)
+    }
+
+    #[test]
+    fn ten_cycles_of_a_silent_connection_take_the_same_in_the_cell() {
+        let cdrx = CdrxConfig::default();
+        let space = SearchSpace::new(&Levels::default().ce0);
+        let duty = space.rmax as f64 / space.period as f64;
+        let on = ms(u64::from(cdrx.on_duration_pp) * space.period);
+        let device = Device {
+            // In an on duration the cell's device listens in the search spaces alone.
+            cdrx_listen: Some(on.mul_f64(duty)),
+            ..modem()
+        };
+        let (short, long) = (ms(10_240), ms(10_240 + 10 * 2_048));
+        let tail_joules = |inactivity| {
+            let settings = Settings {
+                inactivity: Some(inactivity),
+                cdrx: Some(ConnectedDrx {
+                    inactivity: ms(u64::from(cdrx.inactivity_pp) * space.period),
+                    short: None,
+                    long: ms(2_048),
+                }),
+                ..Settings::default()
+            };
+            let set = device.clone().set(&settings).expect("a network has it");
+            let joules = |tail: &Tail| tail.level.watts * tail.time.as_secs_f64();
+            set.tails.iter().map(joules).sum::<f64>()
+        };
+        let closed = tail_joules(long) - tail_joules(short);
+        let cell = joules_in_cell(&device, long) - joules_in_cell(&device, short);
+        assert!(
+            cell > 0.0 && (closed / cell - 1.0).abs() < 0.01,
+            "{closed} J, in the cell {cell} J"
         );
     }
 

@@ -168,6 +168,11 @@ impl Levels {
 }
 
 impl LevelConfig {
+    /// Subframes between two search spaces: Rmax x G (TS 36.213 section 16.6).
+    pub(crate) fn npdcch_period(&self) -> u64 {
+        (f64::from(self.npdcch_rmax) * self.npdcch_g) as u64
+    }
+
     fn validate(&self, name: &str, preamble_format: u8) -> Result<(), ConfigError> {
         let key = |field: &str| format!("levels.{name}.{field}");
         let powers = |max: u16| -> Vec<u16> {

@@ -28,12 +28,14 @@ pub(super) const fn window_gap(repetitions: u16) -> u64 {
 impl Network {
     /// Begins a random access, unless one is under way.
     pub(super) fn begin_access(&mut self, ue: UeId, purpose: Purpose, now: Subframe) {
+        let slept = self.ues.get(ue).map_or(0, |device| self.slept(device, now));
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
         if device.access.is_some() {
             return;
         }
+        device.counters.asleep += slept;
         if device.rrc == RrcState::Idle {
             device.rrc = RrcState::Connecting;
             device.active_since = now;

@@ -18,6 +18,7 @@ use super::responses::MSG3_DELAYS;
 use super::{Network, coverage_level};
 use crate::config::{Config, ConfigError, Flow, ReleaseAssistance};
 use crate::decibel::linear;
+use crate::drx::Drx;
 use crate::facts::{Airtime, StateTimes, UeCounters};
 use crate::npusch::NpuschFormat;
 use crate::rlc::{Control, Payload, Sender};
@@ -151,6 +152,9 @@ struct Steps<'a> {
     now: Subframe,
     /// The device monitors NPDCCH from then on.
     monitors: Subframe,
+    /// C-DRX of its connection, and the end of what was on the air last in it.
+    drx: Option<Drx>,
+    resting_since: Subframe,
     counters: UeCounters,
 }
 
@@ -164,6 +168,8 @@ impl<'a> Steps<'a> {
             level,
             now: from,
             monitors: from,
+            drx: None,
+            resting_since: from,
             counters: UeCounters::default(),
             network,
         }
@@ -214,6 +220,9 @@ impl<'a> Steps<'a> {
 
     /// Msg5 with the packet, in as many blocks as they take.
     fn uplink(&mut self, bytes: u32) {
+        // Begins of reports are spread over the cycle: where in it on durations begin makes no difference to their mean.
+        let start = self.network.config.cdrx.start_offset.unwrap_or_default();
+        self.drx = self.network.drx(self.level, start);
         let (rrc, overheads) = (self.network.config.rrc, self.network.overheads);
         let mut sender = Sender::default();
         self.push_packet(&mut sender, bytes);
@@ -305,13 +314,19 @@ impl<'a> Steps<'a> {
 
     /// The next search space that the device monitors.
     fn search_space(&self) -> Subframe {
-        self.network.levels[self.level].space.next(self.monitors)
+        let space = self.network.levels[self.level].space;
+        match self.drx {
+            Some(drx) => drx.first_heard(&space, self.resting_since, self.monitors),
+            None => space.next(self.monitors),
+        }
     }
 
     /// A DCI in the next search space.
     fn dci(&mut self) -> Interval {
         let space = self.network.levels[self.level].space;
         let at = self.search_space();
+        let asleep = self.drx.map(|drx| drx.asleep(self.resting_since, at));
+        self.counters.asleep += asleep.unwrap_or_default();
         let repetitions = self.network.adaptation.npdcch(&space, self.down_db);
         let place = self.network.place_dci(0, self.level, at, repetitions);
         let interval = place.map_or(Interval::new(at, at), |place| place.interval);
@@ -374,6 +389,7 @@ impl<'a> Steps<'a> {
     fn ended(&mut self, at: Subframe) {
         self.now = at;
         self.monitors = self.network.timing.monitor(at);
+        self.resting_since = self.monitors;
     }
 
     /// What the outer loop of link adaptation adds after a block that was decoded.

@@ -272,9 +272,11 @@ impl Network {
 
     /// The device has no connection any more. What is still queued makes it ask for the next one.
     pub(super) fn become_idle(&mut self, ue: UeId, now: Subframe) {
+        let slept = self.ues.get(ue).map_or(0, |device| self.slept(device, now));
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
+        device.counters.asleep += slept;
         device.rrc = RrcState::Idle;
         device.idle_since = now;
         device.counters.active += now.since(device.active_since);

@@ -177,6 +177,7 @@ impl Network {
             return;
         };
         device.eligible = device.eligible.max(next);
+        device.resting_since = next;
         let Some(block) = device.block_with(serial) else {
             return;
         };

@@ -41,8 +41,12 @@ impl Network {
         }
         device.is_queued = true;
         let (cell, level, eligible) = (device.cell(), device.level, device.eligible);
+        let hears = self
+            .ues
+            .get(ue)
+            .map_or(eligible, |device| self.hears_from(device, eligible));
         self.cells[cell].levels[level].queue.push_back(ue);
-        self.wake(cell, level, eligible);
+        self.wake(cell, level, hears);
     }
 
     /// A search space starts.
@@ -91,7 +95,7 @@ impl Network {
             .queue
             .iter()
             .filter_map(|ue| self.ues.get(*ue))
-            .map(|device| device.eligible);
+            .map(|device| self.hears_from(device, now + 1));
         let pages = here.pages.front().map(|_| now + 1);
         let mut earliest: Option<Subframe> = pages;
         for from in responses.chain(devices) {
@@ -118,6 +122,14 @@ impl Network {
         if device.eligible > now {
             return Turn::Kept;
         }
+        let Some(device) = self
+            .ues
+            .get(ue)
+            .filter(|device| self.hears_from(device, now) == now)
+        else {
+            return Turn::Kept;
+        };
+        let slept = self.slept(device, now);
         let direction = match &device.block {
             Some(block) => match block.format {
                 Format::Down(_) => Direction::Down,
@@ -135,6 +147,7 @@ impl Network {
             (true, Some(device)) => {
                 device.is_queued = false;
                 device.last = direction;
+                device.counters.asleep += slept;
                 Turn::Taken
             }
             _ => Turn::Kept,

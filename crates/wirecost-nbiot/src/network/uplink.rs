@@ -123,6 +123,7 @@ impl Network {
         };
         block.is_on_air = false;
         device.eligible = device.eligible.max(next);
+        device.resting_since = next;
         if is_heard {
             let receiver = self.adaptation.receivers().npusch(&format);
             let energy = receiver.energy(self.uplink_sinr(ue, data, bins));

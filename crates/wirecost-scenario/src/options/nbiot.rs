@@ -51,7 +51,7 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The largest load of a cell, in reports per second. At that load a device every millisecond arrives in 21 cells, and the devices that
 /// wait for a minute fill a gigabyte.
-const MOST_LOAD: f64 = 40.0;
+pub(crate) const MOST_LOAD: f64 = 40.0;
 /// The largest report.
 const MOST_BYTES: u64 = 100_000;
 /// How long reports are measured.

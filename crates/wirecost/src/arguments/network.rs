@@ -96,7 +96,7 @@ impl NetworkArguments {
             Some((flag, _)) => Err(Failure::usage(format!(
                 "{flag} has no effect on a device in a modelled NB-IoT cell, which has timers and coverage of its own"
             ))
-            .with_hint("leave it out here, or set the cell's own in a run of wirecost nbiot, e.g. --set idle.mode=psm")),
+            .with_hint("leave it out here, or set the cell's own in a run of wirecost nbiot, e.g. --set idle.mode=psm or --set cdrx.cycle_ms=2048")),
         }
     }
 }
