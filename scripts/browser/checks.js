@@ -45,6 +45,18 @@ async function unfold(page) {
   await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
 }
 
+// Without this, a page that axe-core does not see would pass.
+async function notices({ page, ui, axe, told }) {
+  await show(page, ui, FULL);
+  await page.evaluate(() => {
+    document.getElementById("title").style.color = "#ccc";
+    document.querySelector("#controls label").removeAttribute("for");
+    document.getElementById("asked").style.width = "3000px";
+  });
+  const found = [...(await findings(page, axe)), ...(await page.evaluate(wide))].join();
+  told("faults are noticed", ["color-contrast", "label", "wider than the screen"].filter((word) => !found.includes(word)).map((word) => `no ${word}`));
+}
+
 async function looks({ page, ui, axe, told }) {
   await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
   await show(page, ui, FULL, 1200, "light");
@@ -70,13 +82,13 @@ async function pictures({ page, ui, screenshots, wirecost, told }) {
   const choice = `file://${path.join(folder, "run/choice.html")}`;
   for (const scheme of SCHEMES) {
     for (const [width, height] of [[420, 1100], [1200, 900]]) {
-      const file = (name) => path.join(screenshots, `${name}-${width}-${scheme}.png`);
+      const file = (name) => path.join(screenshots, `${name}-${width}-${scheme}.webp`);
       await show(page, ui, "", width, scheme, height);
       if (width < 900) await page.evaluate(() => { document.getElementById("question").open = false; });
-      await page.screenshot({ path: file("ui") });
+      await page.screenshot({ path: file("ui"), type: "webp", quality: 80 });
       await page.goto(choice);
       const current = await page.evaluateHandle(() => [...document.querySelectorAll("figure")].find((figure) => /Current of a reading/.test(figure.textContent)));
-      await current.asElement().screenshot({ path: file("current") });
+      await current.asElement().screenshot({ path: file("current"), type: "webp", quality: 80 });
     }
   }
   fs.rmSync(folder, { recursive: true });
@@ -101,7 +113,7 @@ async function checks({ axe, puppeteer, wirecost, screenshots }) {
     page.on("console", (line) => line.text().includes("400 (Bad Request)") || logged.push(line.text()));
     const all = { page, ui, axe, told, wirecost, screenshots };
     if (screenshots) await pictures(all);
-    else for (const check of [looks, byMouse, byKeyboard, buttons]) await check(all);
+    else for (const check of [notices, looks, byMouse, byKeyboard, buttons]) await check(all);
     told("console", logged);
   } finally {
     await chromium.close();

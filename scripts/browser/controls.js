@@ -13,7 +13,7 @@ const TYPED = {
   "link-rate": "50kbit", rtt: "100ms", loss: "1%", "loss-burst": "3", queue: "64packets", "delay-variation": "5ms", reorder: "1%", duplicate: "1%",
   corrupt: "1%", mtu: "1280B", "nat-timeout": "udp=60s,tcp=20min", up: "delay=20ms", down: "loss=1%",
   chain: "aws", within: "10s", "device-class": "1", "battery-years": "1", "monthly-bytes": "5MB",
-  psm: "active=8s,tau=24h", edrx: "81.92s", inactivity: "5s", "tx-power": "10dBm", coverage: "1", cdrx: "long=320ms", dtim: "3",
+  psm: "active=8s,tau=24h", edrx: "81.92s", inactivity: "5s", "tx-power": "10dBm", coverage: "1", group: "p256", "server-group": "p256", cdrx: "long=320ms", dtim: "3",
   battery: "8500mAh@3.6V", chemistry: "li-ion", "self-discharge": "2%", devices: "1000", count: "2", seed: "7",
 };
 
@@ -26,15 +26,14 @@ function described(node) {
   const boxes = [...(node.closest("fieldset:has(> label.check)")?.querySelectorAll("input[type=checkbox]") ?? [])];
   const list = boxes.filter((box) => box.checked).map((box) => box.value).join(",");
   const field = node.type === "range" ? node.closest(".control").querySelector("input[type=text]") : node;
-  const value = boxes.length > 0 ? list : node.type === "checkbox" ? (node.checked ? "true" : "") : field.value.trim();
+  const value = boxes.length > 0 ? list : node.type === "checkbox" ? (node.checked ? "true" : "") : (field.value ?? "").trim();
   return { key, kind: node.localName === "select" ? "select" : node.type ?? node.localName, value };
 }
 
 // The state with another value; a value that is the default is none.
 function changed(controls, key, value) {
   const control = controls.find((one) => one.key === key);
-  const isDefault = value === control.default && control.kind === "choice";
-  return query({ ...BASE, [key]: isDefault ? "" : value });
+  return query({ ...BASE, [key]: value === control.default ? "" : value });
 }
 
 // What a change has led to: it must be one, and the page must show its answer.
@@ -89,7 +88,7 @@ async function byMouse(all) {
   for (let place = 0; place < count; place += 1) {
     await show(page, ui, query(BASE));
     const node = (await page.$$("#controls input, #controls select"))[place];
-    if (!(await node.isVisible())) await unfolded(node);
+    await unfolded(node);
     const before = await readOf(node);
     await clicked(page, node, before);
     found.push(...(await outcome({ ...all, controls }, before, await readOf(node))));
@@ -99,8 +98,8 @@ async function byMouse(all) {
 
 // Clicks what a control is folded behind.
 async function unfolded(node) {
-  const summary = await node.evaluateHandle((input) => input.closest("details").querySelector("summary"));
-  await summary.click();
+  const summary = await node.evaluateHandle((input) => input.closest("details:not([open])")?.querySelector("summary"));
+  await summary.asElement()?.click();
 }
 
 // ---- the keyboard

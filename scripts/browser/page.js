@@ -6,7 +6,7 @@ const readline = require("node:readline");
 
 const CHROMIUM = "/usr/bin/chromium";
 // How long anything may take, in ms: the machine may be busy.
-const PATIENCE = 60_000;
+const PATIENCE = 240_000;
 
 class Ui {
   constructor(child, url) {

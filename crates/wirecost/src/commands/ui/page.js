@@ -81,7 +81,9 @@ function text(control) {
     input.addEventListener("input", follow);
     parts.push(slider);
   }
-  return { node: labelled(control, ...parts), described: input, read: () => input.value.trim(), write: (value) => { input.value = value; follow(); } };
+  // A default that is written is one that is not: it stands in the way of no option that takes its place.
+  const read = () => (input.value.trim() === control.default ? "" : input.value.trim());
+  return { node: labelled(control, ...parts), described: input, read, write: (value) => { input.value = value; follow(); } };
 }
 
 function labelled(control, ...parts) {

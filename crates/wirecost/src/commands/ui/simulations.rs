@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn those_who_ask_are_served_in_turns_whoever_asked_first_or_for_more() {
         let (long, short) = (
-            asked("size=1B&stacks=udp,coap-con,mqtt-qos1"),
+            asked("size=1B&stacks=udp,coap-non,coap-con"),
             asked("size=2B&stacks=udp"),
         );
         let begun = asked("size=3B&stacks=udp");
