@@ -179,8 +179,8 @@ mod tests {
         assert!(losing.title.ends_with("a search of 20 s (assumed)"));
         let attached = losing.attached().expect("it loses its network");
         let [without, with] = [&kept, &losing].map(|device| power(device, 900.0));
-        assert_eq!(without.of_part(Part::NetworkLoss).joules, 0.0);
-        let of_attach = with.of_part(Part::NetworkLoss).joules;
+        assert_eq!(without.of_part(Part::Attach).joules, 0.0);
+        let of_attach = with.of_part(Part::Attach).joules;
         assert!((of_attach * 86_400.0 / attached.energy().joules - 1.0).abs() < 1e-9);
         let parts: f64 = Part::ALL.iter().map(|part| with.of_part(*part).joules).sum();
         assert!((parts / with.total().joules - 1.0).abs() < 1e-12, "parts sum");
