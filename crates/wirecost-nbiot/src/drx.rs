@@ -80,8 +80,11 @@ mod tests {
             let cycle = u64::from(self.config.cycle_ms.expect("a cycle"));
             let offset = u64::from(self.start) * cycle / 256;
             let on = u64::from(self.config.on_duration_pp) * self.period;
-            let begins =
-                |at: &u64| at % PER_SFN_CYCLE >= offset && (at % PER_SFN_CYCLE - offset) % cycle == 0;
+            let begins = |at: &u64| {
+                (at % PER_SFN_CYCLE)
+                    .checked_sub(offset)
+                    .is_some_and(|within| within.is_multiple_of(cycle))
+            };
             at < since + u64::from(self.config.inactivity_pp) * self.period
                 || (at.saturating_sub(on - 1)..=at).any(|at| begins(&at))
         }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::Pair;
 use wirecost_proto::path::FixedDelay;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Held, Input, Instant, Output, Rng};
+use wirecost_security::Start;
 
 use super::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use super::client::ClientConfig;
-use super::server::Clients;
+use super::server::{Clients, services};
 use super::{Client, Command, Credentials, Event, Message, Server, Stack};
 
 /// A channel of each kind.
@@ -91,6 +93,42 @@ fn simulated_stacks_repeat_their_bytes_by_seed() {
             lengths(&other),
             "{name}: sizes do not depend on the seed"
         );
+    }
+}
+
+/// Sizes of what a device that starts by EDHOC and this server send for a connect and a message.
+fn sizes_by_edhoc(server: Server, ends: &Ends) -> Vec<usize> {
+    let config = ClientConfig {
+        start: Start::Edhoc,
+        ..config()
+    };
+    let client = Client::new(&ends.message, &config, &ends.client).expect("a client");
+    let delay = FixedDelay(Duration::from_millis(1));
+    let mut pair = Pair::new(Transport::Datagram, client, server, delay);
+    pair.open();
+    pair.drive_for(Duration::from_millis(100));
+    pair.command(Command::Send { message: 0 });
+    pair.drive_for(Duration::from_millis(100));
+    pair.sent.into_iter().map(|sent| sent.bytes.len()).collect()
+}
+
+#[test]
+fn a_port_with_oscore_takes_edhoc_whichever_stack_is_named_first() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    let [plain, oscore] = ["coap-con", "coap-con+oscore"].map(|name| name.parse().expect("a stack"));
+    let ends = live(oscore, &credentials);
+    let alone = |stack| Server::new(stack, Clients::Devices, &ends.server, 9).expect("a server");
+    let expected = sizes_by_edhoc(alone(oscore), &ends);
+    assert_ne!(
+        sizes_by_edhoc(alone(plain), &ends),
+        expected,
+        "it has no keys for EDHOC"
+    );
+    for stacks in [[plain, oscore], [oscore, plain]] {
+        let address = std::net::IpAddr::from([127, 0, 0, 1]);
+        let mut services = services(&stacks, address, &ends.server, 9).expect("services");
+        assert_eq!(services.len(), 1, "one port");
+        assert_eq!(sizes_by_edhoc(services.remove(0).endpoint, &ends), expected);
     }
 }
 
