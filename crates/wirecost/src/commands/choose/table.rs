@@ -14,6 +14,7 @@ use wirecost_stack::Stack;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{self, Figures, Row, Spread};
+use super::sensitivity::Sensitivity;
 use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
 use crate::commands::cost::bill;
 use crate::commands::cost::lives::TIMES_OF_CELL;
@@ -30,6 +31,7 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
         rows,
         verified,
         added,
+        further,
         ..
     } = decision;
     let mut text = paragraph(&sentence::paragraph(decision), width);
@@ -51,6 +53,10 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
     }
     for line in quantum::lines(inputs, added) {
         text += &paragraph(&line, width);
+    }
+    if let Some(sensitivity) = &further.sensitivity {
+        text.push('\n');
+        text += &sensitivity.text(width);
     }
     text.push('\n');
     text += "the figures and their order rest on:\n";
@@ -290,6 +296,7 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
         rows,
         verified,
         added,
+        further,
         ..
     } = decision;
     json!({
@@ -308,6 +315,7 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
             "reason": verified.reason,
         })).collect::<Vec<Value>>(),
         "post_quantum_adds": quantum::json(added),
+        "sensitivity": further.sensitivity.as_ref().map(Sensitivity::json),
     })
 }
 
