@@ -113,11 +113,15 @@ mod tests {
     #[test]
     fn a_point_near_the_crossing_does_not_hide_it() {
         let steady = line(&[(1.0, 100.0), (10.0, 100.0), (100.0, 100.0)]);
-        let rising = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 1_000.0)]);
+        let mut rising = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 1_000.0)]);
+        rising.points[1].1.interval = Some([80.0, 122.0]);
         let crossed = crossings(&steady, &rising);
         assert_eq!(crossed.len(), 1);
         assert!((9.0..10.0).contains(&crossed[0].0), "{crossed:?}");
-        let touching = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 99.0)]);
+        let mut touching = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 101.0)]);
+        for point in &mut touching.points[1..] {
+            point.1.interval = Some([80.0, 122.0]);
+        }
         assert!(crossings(&steady, &touching).is_empty());
     }
 
