@@ -333,6 +333,7 @@ def choose(
     cipher: Values | None = None,  # Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certi
     by: Values | None = None,  # What the best stack has least of
     verify: bool = False,  # Also measure the first three live on this link, and compare bytes
+    sensitivity: bool = False,  # Also simulate which input, changed by at most 10 %, changes the order of the first two, and what persistent connections cost a
     count: Values | None = None,  # Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20  [
     seed: Values | None = None,  # Seed of all random decisions  [default: 42]
     explain: Values | None = None,  # Print the account of one row instead of the ranking, by its number: each packet with its bytes, milliseconds, millijoules

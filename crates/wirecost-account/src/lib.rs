@@ -7,11 +7,13 @@
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
 //! - [`curve`]: the current of one reading and of a day over time
 //! - [`fleet`]: the figures of several devices, of a day, a month or a year
+//! - [`spaced`]: the packets of a cell with its readings at another interval
 //! - [`spread`]: a figure over several devices
 //! - [`reading_time`]: how long a reading takes, by its parts
 //! - [`replay`]: the packets of a cell, as an observer is told them
 //!
-//! A life is simulated, never extrapolated: a caller runs the device's cycle in virtual time, and gives its packets. Every command
+//! A life is simulated, never extrapolated: a caller runs the device's cycle in virtual time, and gives its packets; where the device does
+//! nothing between two readings, [`spaced()`] gives them another interval. Every command
 //! and page that names bytes, energy, years or money of a device takes them from here. Nothing here opens a file or reads a clock.
 
 pub mod curve;
@@ -21,6 +23,7 @@ pub mod life;
 mod on_air;
 pub mod reading_time;
 pub mod replay;
+pub mod spaced;
 pub mod spread;
 pub mod terms;
 pub mod traffic;
@@ -30,6 +33,7 @@ pub use curve::{Curve, Packets};
 pub use cycle::Cycle;
 pub use fleet::{Fleet, FleetFigures};
 pub use reading_time::ReadingTime;
+pub use spaced::spaced;
 pub use spread::Spread;
 pub use terms::{Figures, Terms};
 pub use traffic::Traffic;

@@ -5,6 +5,7 @@
 
 mod bars;
 mod current;
+mod intervals;
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -18,6 +19,7 @@ use crate::figures;
 use crate::html::shown::{self, Chart, Shown, Subject};
 
 pub use current::{Current, Step};
+pub use intervals::{CostByInterval, CostLine, CostPoint};
 
 /// The charts of a use case, in the order of the page.
 ///
@@ -28,6 +30,7 @@ const CHARTS: &[Chart<Cases>] = &[
     bars::LAYERS,
     current::READING,
     current::DAY,
+    intervals::COST,
 ];
 
 /// The style of the part of a use case, beside that of all pages.
@@ -40,6 +43,9 @@ pub type Layers = [[f64; 5]; 2];
 pub fn layers_of(cell: &Cell) -> Option<Layers> {
     figures::message_bytes(cell).map(|bytes| [bytes.up.0, bytes.down.0])
 }
+
+/// The most break-even points in Markdown; the page and its data have all.
+const MOST_BREAK_EVEN: usize = 10;
 
 /// The use cases of a page.
 struct Cases;
@@ -86,12 +92,29 @@ pub struct Choice {
     pub current: Option<Current>,
     /// That of its day; `None` without a device, and where a day has too many packets to be drawn.
     pub day: Option<Current>,
+    /// The cost of rows against the interval; `None` where no row was run.
+    pub intervals: Option<CostByInterval>,
+    /// Which input changes the order of the first two rows; empty where it was not asked for.
+    pub sensitivity: Sensitivity,
     /// What was simulated and measured, and where it is.
     pub evidence: Vec<String>,
     /// Files of the evidence, relative to the page: name and path.
     pub files: Vec<(&'static str, String)>,
     /// What the figures assume.
     pub assumptions: Vec<String>,
+}
+
+/// Which input changes the order of the first two rows, as texts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// What the table is.
+    pub caption: String,
+    /// The heads of its columns.
+    pub heads: Vec<String>,
+    /// A row for each input.
+    pub rows: Vec<Vec<String>>,
+    /// What is to be known about it.
+    pub notes: Vec<String>,
 }
 
 /// A line of the ranking.
@@ -222,6 +245,13 @@ pub fn markdown(choices: &Choices) -> String {
             .collect();
         list(&lines, &mut text);
         table(&case.heads, case.rows.iter().map(|row| &row.texts), &mut text);
+        if !case.sensitivity.caption.is_empty() {
+            text.push_str(&format!("{}\n\n", escaped(&case.sensitivity.caption)));
+            table(&case.sensitivity.heads, case.sensitivity.rows.iter(), &mut text);
+            list(&case.sensitivity.notes, &mut text);
+        }
+        let break_even = case.intervals.iter().flat_map(CostByInterval::break_even);
+        list(&break_even.take(MOST_BREAK_EVEN).collect::<Vec<_>>(), &mut text);
         list(&case.evidence, &mut text);
         list(&case.assumptions, &mut text);
     }
@@ -239,6 +269,9 @@ fn list(lines: &[String], text: &mut String) {
 }
 
 fn table<'a>(heads: &[String], rows: impl Iterator<Item = &'a Vec<String>>, text: &mut String) {
+    if heads.is_empty() {
+        return;
+    }
     let line = |texts: &[String]| {
         let texts: Vec<String> = texts.iter().map(|text| escaped(text)).collect();
         format!("| {} |\n", texts.join(" | "))

@@ -10,7 +10,7 @@ pub(crate) mod controls;
 pub(crate) mod facts;
 pub(crate) mod grid;
 mod heat;
-mod interval;
+pub(crate) mod interval;
 mod ladder;
 pub(crate) mod listing;
 pub(crate) mod samples;

@@ -9,7 +9,9 @@ mod nbiot;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wirecost_report::choice::{Choice, Choices, Current, Ranked, Step};
+use wirecost_report::choice::{
+    Choice, Choices, CostByInterval, CostLine, CostPoint, Current, Ranked, Sensitivity, Step,
+};
 use wirecost_report::html::report;
 use wirecost_results::Results;
 
@@ -389,7 +391,8 @@ fn choices() -> Choices {
         layers: (parts != [0.0; 3]).then_some([[20.0, 8.0, 0.0, 30.0, 64.0], [20.0, 8.0, 0.0, 12.0, 0.0]]),
         years: Some([2.0, 1.6, 2.6]),
     };
-    let case = |name: &str, is_met| Choice {
+    let case = |name: &str, is_met| {
+        Choice {
         day: Some(Current {
             name: "coap-con+oscore (no connection)".to_owned(),
             steps: (0..288)
@@ -419,6 +422,33 @@ fn choices() -> Choices {
             packets: vec![(1.5, "up: 100 B".to_owned())],
             summary: "This reading: 116 mC in 11.5 s.".to_owned(),
         }),
+        intervals: Some(CostByInterval {
+            unit: "MB a month".to_owned(),
+            asked: 900_000_000_000,
+            lines: ["coap-con+oscore", "amqp-unsettled+tls1.3 persistent"]
+                .iter()
+                .enumerate()
+                .map(|(stack, label)| CostLine {
+                    label: (*label).to_owned(),
+                    stack,
+                    points: [(60, 9.0), (900, 0.6), (86_400, 0.006)]
+                        .map(|(seconds, value)| CostPoint {
+                            at: seconds * 1_000_000_000,
+                            value: value + stack as f64,
+                            range: Some([value; 2]),
+                            is_simulated: seconds == 900,
+                        })
+                        .to_vec(),
+                })
+                .collect(),
+            note: String::new(),
+        }),
+        sensitivity: Sensitivity {
+            caption: "Which input, changed by at most 10 %, puts amqp-unsettled+tls1.3 (persistent for 96) before it".to_owned(),
+            heads: text(&["input", "asked", "changes the order"]),
+            rows: vec![text(&["round trip of the link, without queueing", "57.1 ms", "at 60 ms (+5 %)"])],
+            notes: text(&["each input by itself"]),
+        },
         name: name.to_owned(),
         answer: "coap-con+oscore (no connection)".to_owned(),
         reasons: text(&["1 of 2 stacks and ways meet the requirements."]),
@@ -444,6 +474,7 @@ fn choices() -> Choices {
         evidence: text(&["simulated with seed 42"]),
         files: vec![("figures", "01-soil/summary.json".to_owned())],
         assumptions: text(&["modelled by devices/<a>.yaml"]),
+    }
     };
     Choices {
         version: "0.1.0".to_owned(),
@@ -466,9 +497,9 @@ fn the_page_of_a_choice_is_whole_and_asks_nothing() {
     let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
     assert_eq!(console(&log), Vec::<&str>::new());
     assert_eq!(browser.requests_of(&html), Vec::<String>::new());
-    // Of each case bytes, battery, bytes by layer, and the currents of a reading and of a day, in two widths.
+    // Of each case bytes, battery, bytes by layer, the currents of a reading and of a day, and the cost against the interval, in two widths.
     let drawn = ["<table", "<svg"].map(|element| dom.matches(element).count());
-    assert_eq!(drawn, [5, 2 * 5 * 2]);
+    assert_eq!(drawn, [7, 2 * 6 * 2]);
     assert!(!dom.contains("<b>buoy") && dom.contains("&lt;b&gt;buoy"));
     assert_whole(&browser, &html);
 }

@@ -22,7 +22,7 @@ use crate::csv::quoted;
 use crate::figures::time;
 use crate::names::distinct;
 use crate::number;
-use crossing::Crossing;
+pub(crate) use crossing::{Crossing, roughly};
 pub(crate) use policy::pays_off;
 
 /// The lines of a run over the interval.
@@ -145,12 +145,12 @@ fn intervals(sweep: &Sweep<'_>) -> Vec<u64> {
 }
 
 /// The cost of one stack's messages over the interval.
-struct Line {
-    label: String,
-    contender: usize,
-    number: usize,
+pub(crate) struct Line {
+    pub(crate) label: String,
+    pub(crate) contender: usize,
+    pub(crate) number: usize,
     /// Interval in nanoseconds, ascending, and the cost.
-    points: Vec<(f64, Estimate)>,
+    pub(crate) points: Vec<(f64, Estimate)>,
 }
 
 impl Quantity {

@@ -17,7 +17,7 @@ use super::rows::Typed;
 use super::{BatchArguments, BatteryArguments, FleetArguments, NetworkArguments};
 
 /// `wirecost choose`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Every stack is simulated on the link in each way that it can be used: with a connection for each reading and with a \
     persistent one for a day, at most 288 messages; started cold, resumed and with early data; for MQTT with keep-alives of 60s \
@@ -162,6 +162,11 @@ pub struct ChooseArguments {
     /// Also measure the first three live on this link, and compare bytes
     #[arg(long, help_heading = "Measurement")]
     pub verify: bool,
+
+    /// Also simulate which input, changed by at most 10 %, changes the order of the first two, and what persistent connections cost at
+    /// other intervals
+    #[arg(long, help_heading = "Measurement")]
+    pub sensitivity: bool,
 
     /// Devices to simulate for each way, at least 20 where packets are lost; bytes, energy and money are means over the first 20
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = count::<u32>, allow_hyphen_values = true, help_heading = "Measurement", hide_short_help = true)]

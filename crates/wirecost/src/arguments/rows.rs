@@ -40,7 +40,7 @@ impl Args for Given {
 }
 
 /// The options of `O` that were typed, with their texts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Typed<O: Rows>(Vec<(&'static Row<O>, String)>);
 
 impl<O: Rows> Typed<O> {

@@ -3,13 +3,19 @@
 mod assumptions;
 mod explain;
 mod file;
+mod further;
+mod input;
+mod intervals;
 mod matrix;
 mod needs;
+mod others;
 mod page;
 mod quantum;
 pub mod question;
 mod rows;
+mod sensitivity;
 mod sentence;
+mod simulated;
 mod table;
 mod verified;
 mod ways;
@@ -42,6 +48,7 @@ use crate::arguments::{ChooseArguments, Security, of_flags};
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
+use further::Further;
 use quantum::Added;
 pub(in crate::commands) use rows::Recorded;
 use rows::Row;
@@ -81,6 +88,8 @@ struct Decision<'a> {
     verified: Vec<Verified>,
     /// What the security of 2030 adds, where it was asked for.
     added: Vec<Added>,
+    /// What is said beyond the ranking.
+    further: Further,
 }
 
 /// Runs the command.
@@ -116,6 +125,7 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
             rows,
             verified,
             added,
+            further,
         }) = decide(&inputs, &options, &folder, interrupt)?
         else {
             output::note(format_args!(
@@ -130,6 +140,7 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
             rows,
             verified,
             added,
+            further,
         };
         write(&decision, &folder)?;
         decisions.push(decision);
@@ -154,6 +165,7 @@ struct Ranking {
     rows: Vec<Row>,
     verified: Vec<Verified>,
     added: Vec<Added>,
+    further: Further,
 }
 
 /// Simulates the stacks and orders them; `None` if interrupted.
@@ -163,7 +175,18 @@ fn decide(
     folder: &Path,
     interrupt: Interrupt,
 ) -> Result<Option<Ranking>, Failure> {
-    let Some(rows) = ranked(inputs, options, folder, interrupt)? else {
+    let Some((rows, cells)) = ranked(inputs, options, folder, interrupt)? else {
+        return Ok(None);
+    };
+    let run = RunFolder::open(folder);
+    let further = further::simulated(
+        inputs,
+        &rows,
+        cells.iter(),
+        &|cell| recorded(&run, cell),
+        interrupt,
+    )?;
+    let Some(further) = further else {
         return Ok(None);
     };
     let mut added = Vec::new();
@@ -172,7 +195,7 @@ fn decide(
             handshake: inputs.handshake,
             ..options.clone()
         };
-        let Some(today) = ranked(inputs, &today, &folder.join("today"), interrupt)? else {
+        let Some((today, _)) = ranked(inputs, &today, &folder.join("today"), interrupt)? else {
             return Ok(None);
         };
         // The same stacks with today's handshakes, so that only the algorithms differ.
@@ -183,16 +206,17 @@ fn decide(
         rows,
         verified,
         added,
+        further,
     }))
 }
 
-/// The rows of a simulated comparison in order; `None` if interrupted.
+/// The rows of a simulated comparison in order, and its cells; `None` if interrupted.
 fn ranked(
     inputs: &Inputs<'_>,
     options: &Options,
     folder: &Path,
     interrupt: Interrupt,
-) -> Result<Option<Vec<Row>>, Failure> {
+) -> Result<Option<(Vec<Row>, Vec<Cell>)>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(
         inputs.arguments.quiet,
@@ -207,7 +231,7 @@ fn ranked(
     }
     let mut rows = rows::rows(inputs, &summary.cells, &|cell| recorded(&run, cell))?;
     rows::rank(&mut rows, inputs.arguments.by);
-    Ok(Some(rows))
+    Ok(Some((rows, summary.cells)))
 }
 
 /// The packets of a cell's devices in a results folder.

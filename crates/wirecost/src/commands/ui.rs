@@ -176,9 +176,18 @@ impl Server {
     fn choose(&self, request: &Request) -> Result<Told, Failure> {
         let asks = Asks::read(request.query())?;
         let state = asks.state()?;
-        let asked = Arc::new(Asked::new(state.arguments()?)?);
-        let seen = self.simulations.ask(&asks.client, &asked, asks.done);
-        answer::told(&asks, &state, &asked, &seen)
+        let asked = Asked::new(state.arguments()?)?;
+        let going_on = Arc::new(self.simulations.going_on(&asks.client, &asked));
+        let seen = self.simulations.ask(&asks.client, &going_on, asks.done);
+        let (told, cells) = answer::told(&asks, &state, &going_on, &seen)?;
+        let next = asked.with(cells);
+        // What the ranking leads to is asked for as soon as the ranking is there.
+        if !seen.is_ranked || next.keys().eq(going_on.keys()) {
+            return Ok(told);
+        }
+        let next = Arc::new(next);
+        let seen = self.simulations.ask(&asks.client, &next, asks.done);
+        Ok(answer::told(&asks, &state, &next, &seen)?.0)
     }
 }
 

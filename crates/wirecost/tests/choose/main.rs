@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod figures;
+mod further;
 mod requirements;
 mod told;
 mod ways;

@@ -4,6 +4,7 @@ mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod own;
+mod further;
 mod server;
 mod states;
 

@@ -57,7 +57,7 @@ fn state(number: u64) -> String {
 }
 
 /// What a command line of the page prints with `more` behind it, in a folder.
-fn printed(home: &TempDir, command: &str, more: &str) -> String {
+pub(crate) fn printed(home: &TempDir, command: &str, more: &str) -> String {
     let words = command.strip_prefix("wirecost ").expect("a command");
     let mut shell = Command::new("sh");
     shell
@@ -69,12 +69,17 @@ fn printed(home: &TempDir, command: &str, more: &str) -> String {
 }
 
 /// The content of a file that the page makes.
-fn file<'a>(answer: &'a Value, name: &str) -> &'a str {
+pub(crate) fn file<'a>(answer: &'a Value, name: &str) -> &'a str {
     let files = answer["known"]["files"].as_array().expect("files");
     let found = files.iter().find(|file| file["name"] == name);
     found
         .and_then(|file| file["content"].as_str())
         .unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// A page in Markdown without its command.
+pub(crate) fn of_figures(text: &str) -> Option<&str> {
+    text.rsplit_once("Repeat it with").map(|(figures, _)| figures)
 }
 
 #[test]
@@ -97,10 +102,6 @@ fn the_figures_of_a_state_are_those_of_its_command_line() {
         let shown: Value = serde_json::from_str(file(&answer, "choice.json")).expect("JSON");
         assert_eq!(shown, json, "{command}");
         let page = std::fs::read_to_string(home.path().join("run/choice.md")).expect("choice.md");
-        let of_figures = |text: &str| {
-            text.rsplit_once("Repeat it with")
-                .map(|(figures, _)| figures.to_owned())
-        };
         assert_eq!(
             of_figures(file(&answer, "choice.md")),
             of_figures(&page),

@@ -6,17 +6,17 @@ use super::{Line, Quantity};
 use crate::number;
 
 /// Where one line falls below another.
-pub(super) struct Crossing {
+pub(crate) struct Crossing {
     /// Interval in nanoseconds.
-    pub(super) at: f64,
-    pub(super) cost: f64,
-    pub(super) cheaper: usize,
-    pub(super) dearer: usize,
+    pub(crate) at: f64,
+    pub(crate) cost: f64,
+    pub(crate) cheaper: usize,
+    pub(crate) dearer: usize,
 }
 
 impl Crossing {
     /// Every crossing, the shortest interval first; crossings of lines of the same stack come first.
-    pub(super) fn all(lines: &[Line]) -> Vec<Self> {
+    pub(crate) fn all(lines: &[Line]) -> Vec<Self> {
         let mut all = Vec::new();
         for (cheaper, a) in lines.iter().enumerate() {
             for (dearer, b) in lines.iter().enumerate() {
@@ -53,25 +53,31 @@ fn crossings(a: &Line, b: &Line) -> Vec<(f64, f64)> {
         Some((*at, *own, *other))
     });
     let shared: Vec<(f64, Estimate, Estimate)> = shared.collect();
-    let cross = |pair: &[(f64, Estimate, Estimate)]| {
+    let judged: Vec<Judgement> = shared.iter().map(|(_, a, b)| a.against(b)).collect();
+    // Both sides have to differ beyond their intervals: else noise alone makes the lines cross. Points near the crossing do not.
+    let differs = |judgement: &&Judgement| matches!(judgement, Judgement::More | Judgement::Less);
+    let falls = |at: usize| {
+        let before = judged[..=at].iter().rev().find(differs);
+        let after = judged[at + 1..].iter().find(differs);
+        (before, after) == (Some(&Judgement::More), Some(&Judgement::Less))
+    };
+    let cross = |(at, pair): (usize, &[(f64, Estimate, Estimate)])| {
         let [from, to] = pair else { return None };
         // In logarithms, as both axes are: the point has to lie where the drawn lines cross.
         let excess = |(_, a, b): &(f64, Estimate, Estimate)| (a.value / b.value).log10();
-        let judged = |(_, a, b): &(f64, Estimate, Estimate)| a.against(b);
-        // Both ends have to differ beyond their intervals: else noise alone makes the lines cross.
-        if (judged(from), judged(to)) != (Judgement::More, Judgement::Less) {
+        let (before, after) = (excess(from), excess(to));
+        if before < 0.0 || after >= 0.0 || !falls(at) {
             return None;
         }
-        let (before, after) = (excess(from), excess(to));
         let share = before / (before - after);
         let between = |from: f64, to: f64| 10f64.powf(from.log10() + share * (to / from).log10());
         Some((between(from.0, to.0), between(from.1.value, to.1.value)))
     };
-    shared.windows(2).filter_map(cross).collect()
+    shared.windows(2).enumerate().filter_map(cross).collect()
 }
 
 /// An interval in nanoseconds, two digits.
-fn roughly(nanos: f64) -> String {
+pub(crate) fn roughly(nanos: f64) -> String {
     match nanos / 1e9 {
         s if s < 1.0 => format!("{} ms", number::digits(s * 1e3, 2)),
         s if s < 120.0 => format!("{} s", number::digits(s, 2)),
@@ -102,6 +108,21 @@ mod tests {
         assert_eq!(crossed.len(), 1);
         assert!((crossed[0].0 - 10.0).abs() < 1e-9 && (crossed[0].1 - 100.0).abs() < 1e-9);
         assert!(crossings(&rising, &steady).is_empty());
+    }
+
+    #[test]
+    fn a_point_near_the_crossing_does_not_hide_it() {
+        let steady = line(&[(1.0, 100.0), (10.0, 100.0), (100.0, 100.0)]);
+        let mut rising = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 1_000.0)]);
+        rising.points[1].1.interval = Some([80.0, 122.0]);
+        let crossed = crossings(&steady, &rising);
+        assert_eq!(crossed.len(), 1);
+        assert!((9.0..10.0).contains(&crossed[0].0), "{crossed:?}");
+        let mut touching = line(&[(1.0, 10.0), (10.0, 101.0), (100.0, 101.0)]);
+        for point in &mut touching.points[1..] {
+            point.1.interval = Some([80.0, 122.0]);
+        }
+        assert!(crossings(&steady, &touching).is_empty());
     }
 
     #[test]

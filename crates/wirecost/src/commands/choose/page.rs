@@ -5,6 +5,7 @@ use wirecost_results::RunFolder;
 
 use super::needs::word;
 use super::rows::{self, Row};
+use super::sensitivity::Sensitivity;
 use super::table::{self, heads, line, notes};
 use super::ways;
 use super::{Decision, Inputs, assumptions, matrix, sentence};
@@ -49,6 +50,7 @@ pub(super) fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         inputs,
         rows,
         verified,
+        further,
         ..
     } = decision;
     let [current, day] = currents(inputs, rows.first());
@@ -65,6 +67,12 @@ pub(super) fn choice(decision: &Decision<'_>, path: &str) -> Choice {
         rows: ranked(inputs, rows),
         current,
         day,
+        intervals: further.intervals.clone(),
+        sensitivity: further
+            .sensitivity
+            .as_ref()
+            .map(Sensitivity::shown)
+            .unwrap_or_default(),
         evidence: evidence(decision),
         files: files(path, !verified.is_empty()),
         assumptions: assumptions::order(inputs, rows)

@@ -5,28 +5,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use wirecost_report::choice::Choice;
-use wirecost_results::Cell;
-use wirecost_results::traffic::CellTraffic;
 use wirecost_scenario::options::compare::Options;
 
 pub use super::explain::Explained;
+pub(in crate::commands) use super::others::Alone;
 use super::rows::{self, Recorded, Row};
-use super::{Decision, Inputs, Security, explain, page, quantum, sentence, table};
+pub(in crate::commands) use super::simulated::{Found, Lookup, Simulated};
+use super::{Decision, Inputs, Security, explain, further, page, quantum, sentence, table};
 use super::{inputs, options};
 use crate::arguments::ChooseArguments;
 use crate::exit::Failure;
 
 /// The arguments of `wirecost choose`, of which it is known that they can be answered.
 pub(in crate::commands) struct Question(ChooseArguments);
-
-/// A simulated cell.
-#[derive(Debug)]
-pub(in crate::commands) struct Simulated {
-    /// Its figures.
-    pub cell: Cell,
-    /// The packets of its first devices; `None` if none finished.
-    pub traffic: Option<CellTraffic>,
-}
 
 /// What is known of the cells of a comparison, in the order of its plan.
 pub(in crate::commands) type Known = [Arc<Simulated>];
@@ -45,6 +36,10 @@ pub(in crate::commands) struct Answer {
     pub added: Vec<String>,
     /// The account of a row, where it was asked for.
     pub explained: Option<Explained>,
+    /// The cells of what it says beyond its ranking.
+    pub cells: Vec<Alone>,
+    /// How many of them are not known yet.
+    pub open: usize,
 }
 
 impl Question {
@@ -71,7 +66,13 @@ impl Question {
         Ok([options].into_iter().chain(today).collect())
     }
 
-    /// The answer by what is known of its comparisons, and the account of the row with this number.
+    /// Whether it needs cells beyond those of its ranking.
+    pub fn has_more(&self) -> bool {
+        self.0.sensitivity
+    }
+
+    /// The answer by what is known of its comparisons, and the account of the row with this number. `further` finds the cells of what it
+    /// says beyond its ranking, which waits for all of that.
     ///
     /// # Errors
     /// There is no such row, or the packets of a cell cannot be read.
@@ -80,19 +81,27 @@ impl Question {
         ranking: &Known,
         today: Option<&Known>,
         row: Option<u32>,
+        further: Option<&Lookup<'_>>,
     ) -> Result<Answer, Failure> {
         let inputs = inputs(&self.0)?;
         let rows = ranked(&inputs, ranking)?;
         let today = today.map(|today| ranked(&inputs, today)).transpose()?;
+        let cells = || ranking.iter().map(|simulated| &simulated.cell);
+        let recorded = recorded(ranking);
+        let made = further.map(|lookup| further::make(&inputs, &rows, cells(), &*recorded, lookup));
+        let made = made.transpose()?;
+        let (further, more, open) =
+            made.map_or_else(Default::default, |made| (made.further, made.cells, made.open));
         let decision = Decision {
             name: None,
+            further,
             added: today.map_or_else(Vec::new, |today| quantum::added(&today, &rows)),
             rows,
             inputs,
             verified: Vec::new(),
         };
         let cells = ranking.iter().map(|simulated| &simulated.cell);
-        let explained = row.map(|row| explain::account(&decision, row, cells, &*recorded(ranking)));
+        let explained = row.map(|row| explain::account(&decision, row, cells, &*recorded));
         let inputs = &decision.inputs;
         Ok(Answer {
             title: sentence::title(inputs),
@@ -105,6 +114,8 @@ impl Question {
             json: table::json(&decision),
             added: quantum::lines(inputs, &decision.added),
             explained: explained.transpose()?,
+            cells: more,
+            open,
         })
     }
 }

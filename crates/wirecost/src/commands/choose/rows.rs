@@ -132,7 +132,11 @@ pub fn rows<'c>(
     Ok(rows)
 }
 
-fn row(inputs: &Inputs<'_>, cell: &Cell, seen: Option<&CellTraffic>) -> Result<Row, Failure> {
+/// The row of a cell with the packets of its devices.
+///
+/// # Errors
+/// The packets cannot be read.
+pub(super) fn row(inputs: &Inputs<'_>, cell: &Cell, seen: Option<&CellTraffic>) -> Result<Row, Failure> {
     let stack: Stack = cell
         .stack
         .parse()
@@ -339,7 +343,8 @@ fn value(row: &Row, by: By) -> Option<f64> {
     }
 }
 
-fn estimate(row: &Row, by: By) -> Option<Estimate> {
+/// What rows are ordered by, with its interval.
+pub(super) fn estimate(row: &Row, by: By) -> Option<Estimate> {
     let figures = row.figures.as_ref()?;
     let interval = match by {
         By::Bytes => figures.bytes.interval(),

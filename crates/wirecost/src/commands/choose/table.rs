@@ -14,6 +14,7 @@ use wirecost_stack::Stack;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{self, Figures, Row, Spread};
+use super::sensitivity::Sensitivity;
 use super::{Decision, Inputs, Verified, assumptions, quantum, sentence, ways};
 use crate::commands::cost::lives::TIMES_OF_CELL;
 use crate::commands::cost::outcome;
@@ -30,6 +31,7 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
         rows,
         verified,
         added,
+        further,
         ..
     } = decision;
     let mut text = paragraph(&sentence::paragraph(decision), width);
@@ -51,6 +53,10 @@ pub(super) fn table(decision: &Decision<'_>, width: usize) -> String {
     }
     for line in quantum::lines(inputs, added) {
         text += &paragraph(&line, width);
+    }
+    if let Some(sensitivity) = &further.sensitivity {
+        text.push('\n');
+        text += &sensitivity.text(width);
     }
     text.push('\n');
     text += "the figures and their order rest on:\n";
@@ -298,6 +304,7 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
         rows,
         verified,
         added,
+        further,
         ..
     } = decision;
     json!({
@@ -316,6 +323,7 @@ pub(super) fn json(decision: &Decision<'_>) -> Value {
             "reason": verified.reason,
         })).collect::<Vec<Value>>(),
         "post_quantum_adds": quantum::json(added),
+        "sensitivity": further.sensitivity.as_ref().map(Sensitivity::json),
     })
 }
 

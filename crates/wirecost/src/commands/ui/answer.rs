@@ -8,7 +8,7 @@ use wirecost_scenario::Scenario;
 use super::asked::Asked;
 use super::simulations::Seen;
 use super::state::{self, State};
-use crate::commands::choose::question::{Answer, Explained, Known as Cells};
+use crate::commands::choose::question::{Alone, Answer, Explained, Lookup};
 use crate::exit::Failure;
 
 /// Who asks without a name.
@@ -83,6 +83,8 @@ pub(super) struct Told {
     /// How many stacks and ways are simulated, of how many. All 0 where another question has taken its place.
     done: usize,
     of: usize,
+    /// Whether the order of the rows is known; what is beyond it may not be.
+    is_ranked: bool,
     /// Why some could not be simulated.
     failed: Vec<String>,
     /// What is known; `None` as long as nothing is.
@@ -123,35 +125,45 @@ struct File {
     content: String,
 }
 
-/// What the page is told of a question.
+/// What the page is told of a question. The cells that it needs beyond those of its ranking come with it.
 ///
 /// # Errors
 /// There is no row of the number that is asked for.
-pub(super) fn told(request: &Request, state: &State, asked: &Asked, seen: &Seen) -> Result<Told, Failure> {
-    let mut known = seen.known.iter();
-    let ranking = known.next().filter(|ranking| !ranking.is_empty());
-    let today = known.next().map(Vec::as_slice);
-    let known = match ranking {
-        Some(ranking) => Some(answered(request, state, asked, (ranking, today))?),
-        None => None,
-    };
-    Ok(Told {
+pub(super) fn told(
+    request: &Request,
+    state: &State,
+    asked: &Asked,
+    seen: &Seen,
+) -> Result<(Told, Vec<Alone>), Failure> {
+    let mut told = Told {
         link: state.query(),
         command: state.command(),
         done: seen.done,
         of: seen.of,
+        is_ranked: seen.is_ranked,
         failed: seen.failed.iter().map(ToString::to_string).collect(),
-        known,
-    })
+        known: None,
+    };
+    let mut known = seen.known.iter();
+    let ranking = known.next().filter(|ranking| !ranking.is_empty());
+    let today = known.next().map(Vec::as_slice);
+    let Some(ranking) = ranking else {
+        return Ok((told, Vec::new()));
+    };
+    let lookup: &Lookup<'_> = &|key| seen.further.get(key).cloned();
+    let further = seen.is_ranked.then_some(lookup);
+    let mut answer = asked.question.answer(ranking, today, request.row, further)?;
+    let cells = std::mem::take(&mut answer.cells);
+    if seen.is_ranked {
+        let ranked = seen.of - asked.comparisons.len() + asked.ranked;
+        told.of = ranked + cells.len();
+        told.done = told.of - answer.open;
+    }
+    told.known = Some(known_of(request, state, asked, answer)?);
+    Ok((told, cells))
 }
 
-fn answered(
-    request: &Request,
-    state: &State,
-    asked: &Asked,
-    (ranking, today): (&Cells, Option<&Cells>),
-) -> Result<Known, Failure> {
-    let answer = asked.question.answer(ranking, today, request.row)?;
+fn known_of(request: &Request, state: &State, asked: &Asked, answer: Answer) -> Result<Known, Failure> {
     let part = choice::fragment(&answer.choice).map_err(Failure::internal)?;
     let files = match request.with_files {
         true => files(state, asked, &answer, &part),

@@ -9,7 +9,7 @@ use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::plan::{Plan, identity};
 
 use crate::arguments::ChooseArguments;
-use crate::commands::choose::question::Question;
+use crate::commands::choose::question::{Alone, Question};
 use crate::exit::Failure;
 
 /// The most cells of a question.
@@ -20,6 +20,9 @@ const MOST_LISTED: usize = 6;
 /// The largest reading in bytes, and the most readings of a message.
 const MOST_SIZE: u64 = 100_000;
 const MOST_READINGS: u32 = 1_000;
+/// The most cells of a job: with all ways of a stack in one, the last stack of a question keeps one thread busy while the others have
+/// nothing left.
+const MOST_OF_A_JOB: usize = 3;
 /// The most devices of a cell.
 const MOST_DEVICES: u32 = 100;
 /// The most payload of the devices of a cell together, in bytes.
@@ -28,9 +31,11 @@ const MOST_PAYLOAD: u64 = 32_000_000;
 /// A question with its cells.
 pub(super) struct Asked {
     /// The question.
-    pub(super) question: Question,
-    /// Its comparisons: that of the ranking, and that of today where the security of 2030 is asked for.
-    pub(super) comparisons: Vec<Comparison>,
+    pub(super) question: Arc<Question>,
+    /// Its comparisons: that of the ranking, and that of today where the security of 2030 is asked for, then those with another input.
+    pub(super) comparisons: Vec<Arc<Comparison>>,
+    /// How many of them are those of the ranking and of today.
+    pub(super) ranked: usize,
 }
 
 /// The cells of a comparison.
@@ -43,7 +48,7 @@ pub(super) struct Comparison {
     pub(super) keys: Vec<String>,
 }
 
-/// Cells of one stack to simulate.
+/// Some cells of one stack to simulate.
 pub(super) struct Job {
     /// The question.
     pub(super) asked: Arc<Asked>,
@@ -71,14 +76,50 @@ impl Asked {
             let plan = Plan::new(&options);
             let cells = plan.cells.iter();
             let keys = cells.map(|cell| identity::key(&options, cell, "sim")).collect();
-            Comparison { options, plan, keys }
+            Arc::new(Comparison { options, plan, keys })
         });
+        let comparisons: Vec<Arc<Comparison>> = comparisons.collect();
         let asked = Self {
-            comparisons: comparisons.collect(),
-            question,
+            ranked: comparisons.len(),
+            comparisons,
+            question: Arc::new(question),
         };
         asked.check()?;
         Ok(asked)
+    }
+
+    /// The same question with these cells beyond those of its ranking.
+    pub(super) fn with(&self, cells: Vec<Alone>) -> Self {
+        let alone = |cell: Alone| {
+            let Alone { options, plan, key } = cell;
+            Arc::new(Comparison {
+                options,
+                plan,
+                keys: vec![key],
+            })
+        };
+        self.beside(cells.into_iter().map(alone))
+    }
+
+    /// The same question with the cells of another one beyond those of its ranking, where both have the same ranking.
+    pub(super) fn with_those_of(&self, other: &Self) -> Self {
+        let is_same = self.ranked_keys().eq(other.ranked_keys()) && self.question.has_more();
+        let more = other.comparisons.iter().skip(other.ranked).cloned();
+        self.beside(more.filter(|_| is_same))
+    }
+
+    fn beside(&self, more: impl Iterator<Item = Arc<Comparison>>) -> Self {
+        let own = self.comparisons.iter().take(self.ranked).cloned();
+        Self {
+            question: Arc::clone(&self.question),
+            ranked: self.ranked,
+            comparisons: own.chain(more).collect(),
+        }
+    }
+
+    fn ranked_keys(&self) -> impl Iterator<Item = &String> {
+        let ranked = self.comparisons.iter().take(self.ranked);
+        ranked.flat_map(|comparison| &comparison.keys)
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -99,7 +140,7 @@ impl Asked {
         self.comparisons.iter().flat_map(|comparison| &comparison.keys)
     }
 
-    /// The next cells of one stack of which nothing is known and which nobody simulates.
+    /// The next few cells of one stack of which nothing is known and which nobody simulates.
     pub(super) fn next(asked: &Arc<Self>, is_open: impl Fn(&String) -> bool) -> Option<Job> {
         for (number, comparison) in asked.comparisons.iter().enumerate() {
             let cells = comparison.plan.cells.iter().zip(&comparison.keys).enumerate();
@@ -109,6 +150,7 @@ impl Asked {
             };
             let stack = first.stack;
             let of_stack = open.by_ref().filter(|(_, (cell, _))| cell.stack == stack);
+            let of_stack = of_stack.take(MOST_OF_A_JOB);
             let (cells, keys) = of_stack.map(|(index, (_, key))| (index, key.clone())).unzip();
             return Some(Job {
                 asked: Arc::clone(asked),

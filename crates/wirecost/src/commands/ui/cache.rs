@@ -1,12 +1,8 @@
 //! Simulated cells by their keys: those that were used last, within a number of bytes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::commands::choose::question::Simulated;
-
-/// What came of a cell, or why there is nothing.
-pub(super) type Outcome = Result<Arc<Simulated>, Arc<str>>;
+use crate::commands::choose::question::Found as Outcome;
 
 /// The most bytes of all cells.
 const MOST: usize = 64 << 20;

@@ -189,7 +189,7 @@ function show(answer) {
   const isDone = answer.done === answer.of;
   at("state").textContent = isDone
     ? `${answer.of} stacks and ways simulated.`
-    : `${answer.done} of ${answer.of} stacks and ways simulated; the order may change.`;
+    : `${answer.done} of ${answer.of} stacks and ways simulated; ${answer.is_ranked ? "those of the sensitivity are last" : "the order may change"}.`;
   Object.assign(at("progress"), { max: answer.of, value: answer.done, className: isDone ? "done" : "" });
   at("command").textContent = answer.command;
   history.replaceState(null, "", `?${answer.link}`);

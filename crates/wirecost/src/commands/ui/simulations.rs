@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use wirecost_lab::compare::simulated::{CellResult, SimulationError, simulate};
 
 use super::asked::{Asked, Job};
-use super::cache::{Cache, Outcome};
-use crate::commands::choose::question::Simulated;
+use super::cache::Cache;
+use crate::commands::choose::question::{Found as Outcome, Simulated};
 
 /// The most who ask at the same time; the one who was silent for longest makes room for another.
 const CLIENTS: usize = 32;
@@ -32,8 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What is known of a question.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The cells of each of its comparisons that are known, in their order.
+    /// The cells of each comparison of its rankings that are known, in their order.
     pub(super) known: Vec<Vec<Arc<Simulated>>>,
+    /// Whether that is all of them.
+    pub(super) is_ranked: bool,
+    /// What is known of its further cells.
+    pub(super) further: BTreeMap<String, Outcome>,
     /// Why cells could not be simulated, each reason once.
     pub(super) failed: BTreeSet<Arc<str>>,
     /// The cells that were simulated or could not be.
@@ -79,7 +83,8 @@ impl Client {
             of: self.asked.keys().count(),
             ..Seen::default()
         };
-        for comparison in &self.asked.comparisons {
+        let (ranked, further) = self.asked.comparisons.split_at(self.asked.ranked);
+        for comparison in ranked {
             let mut known = Vec::new();
             for key in &comparison.keys {
                 match self.known.get(key) {
@@ -90,6 +95,14 @@ impl Client {
                 seen.done += 1;
             }
             seen.known.push(known);
+        }
+        let keys = ranked.iter().map(|comparison| comparison.keys.len());
+        seen.is_ranked = seen.done == keys.sum::<usize>();
+        for key in further.iter().flat_map(|comparison| &comparison.keys) {
+            if let Some(outcome) = self.known.get(key) {
+                seen.further.insert(key.clone(), outcome.clone());
+                seen.done += 1;
+            }
         }
         seen
     }
@@ -127,7 +140,14 @@ impl State {
         }
         let client = &mut self.clients[place];
         client.at = Instant::now();
-        if !client.asked.keys().eq(asked.keys()) {
+        // A question that goes on keeps what could not be simulated; another one tries it again.
+        let goes_on = || {
+            client
+                .asked
+                .keys()
+                .all(|before| asked.keys().any(|key| key == before))
+        };
+        if !client.asked.keys().eq(asked.keys()) && !goes_on() {
             client.known.clear();
         }
         client.asked = Arc::clone(asked);
@@ -205,6 +225,16 @@ impl Simulations {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The question with the cells beyond its ranking that somebody already asks for.
+    pub(super) fn going_on(&self, name: &str, asked: &Asked) -> Asked {
+        let state = self.state();
+        let client = state.clients.iter().find(|client| client.name == name);
+        client.map_or_else(
+            || asked.with(Vec::new()),
+            |client| asked.with_those_of(&client.asked),
+        )
     }
 
     /// What is known of a question of somebody, as soon as that is more than `done` cells, and all that is there at once.
