@@ -24,7 +24,7 @@ fn connect_bytes(run: &Run, stack: &str) -> [u64; 2] {
     [connect.up.wire.min, connect.down.wire.min]
 }
 
-/// A leaf has 395 B, a key of P-256 91 B. The extension of the type has 6 B up and 5 B down.
+/// A leaf has 422 B, a key of P-256 91 B. The extension of the type has 6 B up and 5 B down.
 #[test]
 fn a_comparison_has_raw_public_keys_in_tls_1_3_alone() {
     let stacks = "mqtt-qos1+tls1.3,http3,mqtt-qos1+tls1.2,coap-con+dtls1.3";
