@@ -29,6 +29,9 @@ pub const MAX_EARLY_DATA_BYTES: u32 = 16_384;
 /// The default number of sessions that a server keeps. The oldest is dropped first.
 pub const SESSIONS: usize = 16_384;
 
+/// What is unusable where a raw public key is.
+const RAW_KEY: &str = "raw public key and private key";
+
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -197,7 +200,7 @@ impl ClientConfig {
     ) -> Result<Self, ConfigError> {
         let is_raw = |identity: &Identity| identity.is_raw_public_key();
         let has_raw_keys = options.trust.is_raw() || options.identity.as_ref().is_some_and(is_raw);
-        let versions = raw_keys::versions(options.versions, has_raw_keys)?;
+        let versions = options.versions.with_raw_keys(has_raw_keys)?;
         let provider = versions.suit(provider, options.suites);
         let server_name = parse_server_name(&options.server_name)?;
         let verifier = options.trust.verifier(&provider)?;
@@ -208,9 +211,9 @@ impl ClientConfig {
             .with_custom_certificate_verifier(verifier);
         let mut library = match &options.identity {
             None => builder.with_no_client_auth(),
-            Some(identity) if identity.is_raw_public_key() => {
-                builder.with_client_cert_resolver(raw_keys::of_client(identity, &provider)?)
-            }
+            Some(identity) if identity.is_raw_public_key() => builder.with_client_cert_resolver(
+                raw_keys::of_client(identity, &provider).map_err(unusable(RAW_KEY))?,
+            ),
             Some(identity) => builder
                 .with_client_auth_cert(chain_of(identity), key_of(identity))
                 .map_err(|error| unusable("certificate and key")(complaint(&error)))?,
@@ -313,7 +316,7 @@ impl ServerConfig {
     ) -> Result<Self, ConfigError> {
         let identity = &options.identity;
         let has_raw_keys = identity.is_raw_public_key() || raw_keys::are_raw(&options.client_authorities);
-        let versions = raw_keys::versions(options.versions, has_raw_keys)?;
+        let versions = options.versions.with_raw_keys(has_raw_keys)?;
         let provider = options.suites.accepted(versions, provider);
         let verifier = client_verifier(&options.client_authorities, &provider)?;
         let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -321,7 +324,8 @@ impl ServerConfig {
             .map_err(unusable("versions"))?
             .with_client_cert_verifier(verifier);
         let mut library = match identity.is_raw_public_key() {
-            true => builder.with_cert_resolver(raw_keys::of_server(identity, &provider)?),
+            true => builder
+                .with_cert_resolver(raw_keys::of_server(identity, &provider).map_err(unusable(RAW_KEY))?),
             false => builder
                 .with_single_cert(chain_of(identity), key_of(identity))
                 .map_err(|error| unusable("certificate and key")(complaint(&error)))?,
@@ -345,6 +349,17 @@ impl ServerConfig {
 static VERSIONS: [&SupportedProtocolVersion; 2] = [&version::TLS13, &version::TLS12];
 
 impl Versions {
+    /// The same of an end with raw public keys.
+    fn with_raw_keys(self, is_raw: bool) -> Result<Self, ConfigError> {
+        match (is_raw, self) {
+            (false, asked) => Ok(asked),
+            (true, Self::Tls13 | Self::Both) => Ok(Self::Tls13),
+            (true, Self::Tls12) => Err(unusable(RAW_KEY)(
+                "the library has raw public keys in TLS 1.3 alone",
+            )),
+        }
+    }
+
     fn supported(self) -> &'static [&'static SupportedProtocolVersion] {
         match self {
             Self::Tls13 => &VERSIONS[..1],
@@ -471,11 +486,11 @@ fn unusable<E: fmt::Display>(what: &'static str) -> impl Fn(E) -> ConfigError {
     }
 }
 
-pub(super) fn chain_of(identity: &Identity) -> Vec<CertificateDer<'static>> {
+fn chain_of(identity: &Identity) -> Vec<CertificateDer<'static>> {
     let ders = identity.chain().iter().cloned();
     ders.map(CertificateDer::from).collect()
 }
 
-pub(super) fn key_of(identity: &Identity) -> PrivateKeyDer<'static> {
+fn key_of(identity: &Identity) -> PrivateKeyDer<'static> {
     PrivatePkcs8KeyDer::from(identity.private_key().to_vec()).into()
 }

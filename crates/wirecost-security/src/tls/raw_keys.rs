@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key};
-use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
@@ -13,7 +13,6 @@ use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible, SignatureScheme,
 };
 
-use super::config::{ConfigError, Versions};
 use crate::certificate::{Identity, is_raw_public_key};
 
 /// Accepts peers that have one of these keys, whatever their name.
@@ -142,26 +141,14 @@ pub(super) fn are_raw(trusted: &[Vec<u8>]) -> bool {
     !trusted.is_empty() && trusted.iter().all(|der| is_raw_public_key(der))
 }
 
-/// The versions of an end with raw public keys.
+/// What a server sends in place of its certificates.
 ///
 /// # Errors
-/// TLS 1.2 alone is asked for.
-pub(super) fn versions(asked: Versions, is_raw: bool) -> Result<Versions, ConfigError> {
-    match (is_raw, asked) {
-        (false, asked) => Ok(asked),
-        (true, Versions::Tls13 | Versions::Both) => Ok(Versions::Tls13),
-        (true, Versions::Tls12) => Err(ConfigError::Unusable {
-            what: "raw public key",
-            reason: "the library has raw public keys in TLS 1.3 alone".to_owned(),
-        }),
-    }
-}
-
-/// What a server sends in place of its certificates.
+/// The private key is not that of the public key, or of no kind that the library knows.
 pub(super) fn of_server(
     identity: &Identity,
     provider: &CryptoProvider,
-) -> Result<Arc<AlwaysResolvesServerRawPublicKeys>, ConfigError> {
+) -> Result<Arc<AlwaysResolvesServerRawPublicKeys>, String> {
     let key = certified(identity, provider)?;
     Ok(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key)))
 }
@@ -170,29 +157,21 @@ pub(super) fn of_server(
 pub(super) fn of_client(
     identity: &Identity,
     provider: &CryptoProvider,
-) -> Result<Arc<AlwaysResolvesClientRawPublicKeys>, ConfigError> {
+) -> Result<Arc<AlwaysResolvesClientRawPublicKeys>, String> {
     let key = certified(identity, provider)?;
     Ok(Arc::new(AlwaysResolvesClientRawPublicKeys::new(key)))
 }
 
-fn certified(identity: &Identity, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, ConfigError> {
-    let refused = |reason: String| ConfigError::Unusable {
-        what: "raw public key and private key",
-        reason,
-    };
-    let key = provider
-        .key_provider
-        .load_private_key(super::config::key_of(identity));
-    let key = key.map_err(|error| refused(error.to_string()))?;
+/// The public key with its private key.
+fn certified(identity: &Identity, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, String> {
+    let private = PrivatePkcs8KeyDer::from(identity.private_key().to_vec());
+    let key = provider.key_provider.load_private_key(private.into());
+    let key = key.map_err(|error| error.to_string())?;
     let is_own = |public: SubjectPublicKeyInfoDer<'_>| public.as_ref() == identity.certificate();
     // The keys of a simulation do not say their public key.
     if !key.public_key().is_none_or(is_own) {
-        return Err(refused(
-            "the private key is not that of the public key".to_owned(),
-        ));
+        return Err("the private key is not that of the public key".to_owned());
     }
-    Ok(Arc::new(CertifiedKey::new(
-        super::config::chain_of(identity),
-        key,
-    )))
+    let public = CertificateDer::from(identity.certificate().to_vec());
+    Ok(Arc::new(CertifiedKey::new(vec![public], key)))
 }

@@ -19,7 +19,7 @@ fn trusting(authority: &Authority) -> Trust {
 fn ends(trusted: &Authority, own: &Authority) -> (ClientOptions, ServerOptions) {
     let identity = Identity::generate(own).expect("a server");
     (
-        ClientOptions::new(epoch(), trusting(trusted), "any name"),
+        ClientOptions::new(epoch(), trusting(trusted), "elsewhere"),
         ServerOptions::new(epoch(), identity),
     )
 }
