@@ -30,7 +30,7 @@ def compare(
     response_body: Values | None = None,  # Body of the built-in server's HTTP answer to a message, from 1B on
     reading_in_query: bool = False,  # Send each HTTP message as a GET with its payload in the query, percent-encoded, instead of a POST
     reconnect: Values | None = None,  # What a device does when its connection has ended before its last message: as-needed (it connects again, by its start, wh
-    start: Values | None = None,  # How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed  [default: cold]
+    start: Values | None = None,  # How connections start: cold, resumed or 0rtt; coap-con+oscore also by a handshake of EDHOC, edhoc or edhoc-by-value. With 0r
     target: Values | None = None,  # Server: builtin, mosquitto, rabbitmq, caddy, apache, libcoap, libcoap-gnutls, postgresql or mariadb; or the URL of one that
     ipv6: bool = False,  # Use IPv6 between devices and server
     client_certificates: bool = False,  # Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
@@ -125,7 +125,7 @@ def load(
     readings: Values | None = None,  # Readings of a sensor in each message, instead of --size: time, sensor, temperature, humidity and battery from a seeded se
     connect_rate: Values | None = None,  # New connections per second [default: as fast as possible]
     connection: Values | None = None,  # How long connections last: kept (one carries all messages of its device) or per-message (each message has its own, and
-    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you accept that
+    start: Values | None = None,  # How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed, 0rtt, edhoc or edhoc-by-value. Wi
     connect_only: bool = False,  # Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how they start
     reconnect_storm: bool = False,  # Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are sent, and --co
     nagle: bool = False,  # Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
@@ -257,7 +257,7 @@ def probe(
     ipv4: bool = False,  # Use IPv4 only
     ipv6: bool = False,  # Use IPv6 only
     tls_version: Values | None = None,  # Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
-    cacert: Values | None = None,  # File with the CA certificates to trust, in PEM [default: those of the system]
+    cacert: Values | None = None,  # File with the CA certificates to trust, or with the server's raw public key, in PEM [default: those of the system]
     insecure: bool = False,  # Accept any certificate of the server, for tests only
     psk: Values | None = None,  # Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
     group: Values | None = None,  # Groups of the key exchange of TLS and QUIC, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the fir
@@ -285,7 +285,7 @@ def choose(
     file: Values | None = None,  # Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, ea
     encoding: Values | None = None,  # Encoding of the readings: json, cbor, senml-json or senml-cbor [default: json]
     compression: Values | None = None,  # Compression of the encoded readings: none, gzip (level 6), brotli (quality 5) or zstd (level 3) [default: none]
-    start: Values | None = None,  # How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each th
+    start: Values | None = None,  # How connections start: cold, resumed, 0rtt, edhoc or edhoc-by-value; only these are compared. With 0rtt a message can be rep
     pipelined_connect: bool = False,  # Send behind the request to connect without waiting for its answer (MQTT, AMQP), as compare does
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections, 0s for none; only these are compared [default: 60s, and the longest that
     within: Values | None = None,  # A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile): with its wai

@@ -46,9 +46,15 @@ pub fn client(bytes: &[u8]) -> bool {
 
 /// The same with its configuration changed.
 pub(crate) fn client_that(bytes: &[u8], change: impl FnOnce(client::Config) -> client::Config) -> bool {
-    let Some((choice, mut script)) = Script::with_choice(bytes) else {
-        return false;
-    };
+    played_client(bytes, change).is_some_and(|rig| rig.endpoint.stats().malformed == 0)
+}
+
+/// Such a client at the end of its script; `None` without one.
+pub(crate) fn played_client(
+    bytes: &[u8],
+    change: impl FnOnce(client::Config) -> client::Config,
+) -> Option<Rig<Client>> {
+    let (choice, mut script) = Script::with_choice(bytes)?;
     let config = change(client::Config {
         token_bytes: usize::from(choice & 1) * 2,
         first_message_id: 0,
@@ -60,7 +66,7 @@ pub(crate) fn client_that(bytes: &[u8], change: impl FnOnce(client::Config) -> c
     let transport = config.transport;
     let mut rig = Rig::new(Client::new(config), transport, 1, check_of(transport));
     rig.play(&mut script, |number| Some(client_command(number)));
-    rig.endpoint.stats().malformed == 0
+    Some(rig)
 }
 
 fn client_command(number: u8) -> Command {

@@ -8,6 +8,7 @@
 //! - [`mqtt_sn`]: messages, client, gateway of MQTT-SN
 //! - [`coap`]: messages, client, server, over datagrams and over a stream
 //! - [`oscore`]: the option; client and server that protect their messages
+//! - [`edhoc`]: client and server that agree on their security context
 //! - [`amqp`]: frames, client, container
 //! - [`store`]: client and server of databases
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
@@ -40,6 +41,7 @@ mod conversation;
 pub mod cost;
 pub mod dissect;
 pub mod dtls;
+pub mod edhoc;
 mod fixture;
 pub mod http1;
 pub mod http3;
@@ -63,7 +65,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 61] = [
+pub const TARGETS: [(&str, Target); 63] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -84,6 +86,8 @@ pub const TARGETS: [(&str, Target); 61] = [
     ("oscore_option", oscore::option),
     ("oscore_client", oscore::client),
     ("oscore_server", oscore::server),
+    ("edhoc_client", edhoc::client),
+    ("edhoc_server", edhoc::server),
     ("amqp_frames", amqp::frames),
     ("amqp_client", amqp::client),
     ("amqp_container", amqp::container),

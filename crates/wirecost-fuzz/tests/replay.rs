@@ -17,7 +17,8 @@ const MUTATIONS: u64 = 10_000;
 const SLOW_MUTATIONS: u64 = 300;
 
 /// What is in the names of such targets.
-const SLOW: [&str; 11] = [
+const SLOW: [&str; 12] = [
+    "edhoc_",
     "tls_client",
     "tls_server",
     "_connection",

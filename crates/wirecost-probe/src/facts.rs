@@ -7,6 +7,7 @@ use wirecost_stack::url::Scheme;
 
 use super::event::Fact;
 use super::options::Options;
+use wirecost_security::certificate::is_raw_public_key;
 use wirecost_security::certificate::sent::SentChain;
 use wirecost_security::certificate::x509::Certificate;
 
@@ -45,8 +46,11 @@ pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let words: Vec<String> = words.into_iter().flatten().collect();
     let mut facts = vec![Fact::new("TLS", words.join(", "))];
     let own = negotiated.peer_certificates.first();
-    if let Some(certificate) = own.and_then(|der| Certificate::read(der)) {
+    let certificate = own.and_then(|der| Certificate::read(der));
+    if let Some(certificate) = &certificate {
         facts.push(Fact::new("certificate", certificate.to_string()));
+    }
+    if certificate.is_some() || own.is_some_and(|der| is_raw_public_key(der)) {
         let sent = SentChain::read(negotiated.peer_certificates.iter().map(Vec::as_slice));
         facts.push(Fact::new("chain", sent.words()));
         facts.extend(sent.unneeded().map(|text| Fact::new("not needed", text)));

@@ -95,7 +95,10 @@ pub fn read(file: &str) -> Result<Profile, ScenarioError> {
 /// One sentence.
 pub fn chain(written: &str) -> Result<Chain, String> {
     // Names of our own chains first: a file of that name in the working folder must not change what they mean.
-    if let Some(chain) = Chain::OWN.into_iter().find(|chain| chain.to_string() == written) {
+    if let Some(chain) = Chain::NAMED
+        .into_iter()
+        .find(|chain| chain.to_string() == written)
+    {
         return Ok(chain);
     }
     let is_key = |(key, _): &(&str, &str)| key.parse::<KeyKind>().is_ok();
@@ -103,7 +106,7 @@ pub fn chain(written: &str) -> Result<Chain, String> {
     if written.split_once(':').filter(is_key).is_some() {
         return written.parse().map(Chain::Sized);
     }
-    let own = "leaf, intermediate, cross-signed";
+    let own = "leaf, intermediate, cross-signed, raw-public-key";
     match CATALOG.find(written) {
         Ok(Some((name, file))) => {
             let profile = read(file).map_err(|error| error.to_string())?;

@@ -26,7 +26,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
+    PublicKeyData as _,
+};
 
 use self::key::Key;
 pub(crate) use self::key::sign_digest;
@@ -146,7 +149,12 @@ impl Authority {
         let mut key = Key::generate(kind.key, &mut entropy)?;
         let mut issuer = authority_params(AUTHORITY.to_owned(), below);
         let mut params = issuer.clone();
-        let certificate = sign(&mut params, &mut entropy, &key, (&issuer, &key))?;
+        let certificate = match kind.chain {
+            Chain::RawPublicKey => key.subject_public_key_info(),
+            Chain::Leaf | Chain::Intermediate | Chain::CrossSigned | Chain::Sized(_) => {
+                sign(&mut params, &mut entropy, &key, (&issuer, &key))?
+            }
+        };
         let mut between = Vec::new();
         for left in (0..below).rev() {
             let mut entropy = entropy.derive(&format!("authority {left}"));
@@ -170,7 +178,7 @@ impl Authority {
         })
     }
 
-    /// The authority's own certificate in DER: the trust anchor.
+    /// The authority's own certificate in DER: the trust anchor. Without certificates it is the raw public key of all identities.
     pub fn certificate(&self) -> &[u8] {
         &self.certificate
     }
@@ -186,12 +194,18 @@ impl Authority {
     /// A certificate and key for `names` (host names or IP addresses). The first name is also the common name.
     ///
     /// Two calls return two different identities. A seeded authority returns the same identity for the same usage and
-    /// names.
+    /// names. Without certificates nothing can vouch for a key: every identity is the authority's own key.
     ///
     /// # Errors
     /// [`Error::Names`] if a name is neither a host name nor an IP address.
     pub fn issue(&self, usage: Usage, names: &[&str]) -> Result<Identity, Error> {
         let params = leaf_params(usage, names)?;
+        if self.kind.chain == Chain::RawPublicKey {
+            return Ok(Identity {
+                chain: [self.certificate.to_vec()].into(),
+                private_key: self.key.to_pkcs8()?.into(),
+            });
+        }
         let mut entropy = self.entropy.derive(&format!("{usage:?} {names:?}"));
         let key = Key::generate(self.kind.key, &mut entropy)?;
         let bytes = self.kind.chain.bytes_of(0);
@@ -209,7 +223,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// A certificate chain and the private key of its first certificate. Clones share them.
+/// A certificate chain and the private key of its first certificate, or in place of the chain a raw public key. Clones share them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     chain: Arc<[Vec<u8>]>,
@@ -233,13 +247,13 @@ impl Identity {
         authority.issue(Usage::Client, &[name])
     }
 
-    /// An identity from two PEM texts: certificates, the leaf first, and a private key (PKCS #8, or SEC 1 on P-256).
+    /// An identity from two PEM texts: certificates, the leaf first, or a raw public key; and a private key (PKCS #8, or SEC 1 on P-256).
     ///
     /// # Errors
     /// [`Error`] says which text cannot be used.
     pub fn from_pem(certificates: &str, private_key: &str) -> Result<Self, Error> {
         Ok(Self {
-            chain: pem::read_certificates(certificates)?.into(),
+            chain: pem::read_trusted(certificates)?.into(),
             private_key: pem::read_private_key(private_key)?.into(),
         })
     }
@@ -252,6 +266,11 @@ impl Identity {
     /// The leaf certificate in DER, or an empty slice if the chain is empty.
     pub fn certificate(&self) -> &[u8] {
         self.chain.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether it is a raw public key (RFC 7250).
+    pub fn is_raw_public_key(&self) -> bool {
+        is_raw_public_key(self.certificate())
     }
 
     /// The private key in DER (PKCS #8).
@@ -284,11 +303,24 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The certificates of a PEM text in DER, at least one: CA certificates to trust.
+/// Whether DER is a public key (SubjectPublicKeyInfo) of a kind that we know, and no certificate.
+pub fn is_raw_public_key(der: &[u8]) -> bool {
+    KeyKind::of_public(der).is_some()
+}
+
+/// The certificates of a PEM text in DER, or else its raw public keys, at least one: what to trust.
 ///
 /// # Errors
 /// [`Error`] if there is none, or one cannot be read.
 pub fn authorities_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
+    pem::read_trusted(text)
+}
+
+/// The certificates of a PEM text in DER, at least one.
+///
+/// # Errors
+/// [`Error`] if there is none, or one cannot be read.
+pub fn certificates_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     pem::read_certificates(text)
 }
 

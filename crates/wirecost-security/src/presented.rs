@@ -7,7 +7,7 @@ use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::ParsedCertificate;
 
-use crate::certificate::{Error, KeyKind, Sizes, authorities_from_pem, x509};
+use crate::certificate::{Error, KeyKind, Sizes, certificates_from_pem, is_raw_public_key, x509};
 use crate::provider;
 use crate::tls::fault::certificate::complaint;
 use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
@@ -19,7 +19,7 @@ use wirecost_proto::date::{SECONDS_OF_A_DAY, date_of};
 /// A sentence: there is no certificate, one has expired or is not the issuer of the one before it, or no such chain can be made. No
 /// private key of the text is in it.
 pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
-    let chain = match authorities_from_pem(text) {
+    let chain = match certificates_from_pem(text) {
         Err(Error::NoCertificate) if text.contains("PRIVATE KEY-----") => {
             return Err("it has a private key and no certificate".to_owned());
         }
@@ -37,12 +37,18 @@ pub fn presented(text: &str, now: Duration) -> Result<Sizes, String> {
     Ok(sizes)
 }
 
-/// Checks that a handshake can carry certificates in DER, the leaf first, and that a client would accept them that trusts the last one.
+/// Checks that a handshake can carry certificates in DER, the leaf first, and that a client would accept them that trusts the last one. A
+/// raw public key in place of them has nothing to check.
 /// `now` is the time since 1970-01-01 00:00 UTC.
 ///
 /// # Errors
 /// A sentence: there is none, they are too long together, one has expired, or one is not the issuer of the one before it.
 pub fn check(chain: &[Vec<u8>], now: Duration) -> Result<(), String> {
+    if let [key] = chain
+        && is_raw_public_key(key)
+    {
+        return Ok(());
+    }
     let bytes: usize = chain.iter().map(Vec::len).sum();
     if bytes > Sizes::MOST_BYTES {
         let most = Sizes::MOST_BYTES;

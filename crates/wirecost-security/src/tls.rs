@@ -8,6 +8,7 @@
 //! - `flow`, `connection`: one flow, and the library's connection in it
 //! - `sessions`: a client's tickets and sessions for resumption
 //! - [`QuicClient`], [`QuicServer`]: the same configurations for QUIC
+//! - `raw_keys`: public keys in place of certificates (RFC 7250)
 //! - `trust`, `fault`: verification of peers, and error messages
 //!
 //! Every message of the inner endpoint is one record, or several if it exceeds the limit of a record. Handshake and
@@ -38,6 +39,7 @@ pub(crate) mod fault;
 mod flow;
 mod negotiated;
 mod quic;
+mod raw_keys;
 pub mod record;
 mod server;
 mod sessions;

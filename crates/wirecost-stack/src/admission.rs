@@ -62,12 +62,18 @@ pub enum Contexts {
     },
     /// These contexts. If there are any, the server refuses requests without protection.
     Given(Vec<oscore::Context>),
+    /// Those that the server agrees on by EDHOC. It refuses requests without protection.
+    Agreed(Box<edhoc::ServerConfig>),
 }
 
 impl Contexts {
     /// Whether the server refuses requests without protection.
     pub const fn is_required(&self) -> bool {
-        matches!(self, Self::Given(contexts) if !contexts.is_empty())
+        match self {
+            Self::Devices { .. } => false,
+            Self::Given(contexts) => !contexts.is_empty(),
+            Self::Agreed(_) => true,
+        }
     }
 
     /// The contexts.
@@ -77,6 +83,7 @@ impl Contexts {
     pub fn all(&self) -> Result<Vec<oscore::Context>, oscore::ContextError> {
         let (secret, count) = match self {
             Self::Given(contexts) => return Ok(contexts.clone()),
+            Self::Agreed(_) => return Ok(Vec::new()),
             Self::Devices { secret, count } => (secret, *count),
         };
         let contexts = (0..count).map(|device| {
@@ -88,13 +95,14 @@ impl Contexts {
 }
 
 impl Contexts {
-    /// How the server agrees on further contexts with the devices of a run; `None` for other clients.
+    /// How the server agrees on further contexts; `None` if it does not.
     ///
     /// # Errors
     /// The secret gives no keys.
     pub fn edhoc(&self) -> Result<Option<edhoc::ServerConfig>, edhoc::Failure> {
         match self {
             Self::Given(_) => Ok(None),
+            Self::Agreed(config) => Ok(Some((**config).clone())),
             Self::Devices { secret, count } => {
                 let devices = u32::try_from(*count).unwrap_or(u32::MAX);
                 Ok(Some(edhoc::Lab::new(secret)?.server(devices)))
@@ -114,6 +122,7 @@ impl std::fmt::Debug for Contexts {
         let count = match self {
             Self::Devices { count, .. } => *count,
             Self::Given(contexts) => contexts.len(),
+            Self::Agreed(_) => return f.write_str("contexts of EDHOC"),
         };
         write!(f, "{count} contexts")
     }

@@ -63,7 +63,7 @@ pub use readings::{BatchArguments, ReadingsArguments};
 pub use refusal::{of_flags, refusal};
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
-pub use serve::{Protocol, ServeArguments};
+pub use serve::{EdhocKeys, Protocol, ServeArguments};
 pub use shape::ShapeArguments;
 pub use store::StoreArguments;
 pub use study::{ClaimsArguments, DiffArguments, StudyArguments};

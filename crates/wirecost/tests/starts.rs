@@ -61,6 +61,42 @@ fn a_handshake_of_edhoc_precedes_oscore_alone() {
     }
 }
 
+/// 50 devices agree on a context each, on kernel sockets and in virtual time, and again for each message where they connect for it.
+#[test]
+fn the_devices_of_a_load_agree_by_edhoc() {
+    let home = common::open_folder();
+    for (number, more) in [
+        "--engine sim",
+        "--engine sim --connection per-message",
+        "--target builtin",
+        "--target builtin --start edhoc-by-value",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let start = if more.contains("--start") {
+            ""
+        } else {
+            " --start edhoc"
+        };
+        let line =
+            format!("load coap-con+oscore -c 50 -r 100/s -d 1s -q --out run{number} --json - {more}{start}");
+        let out = common::said(common::wirecost(home.path()).args(line.split_whitespace()));
+        // Times of a busy machine may be no good; that every message is answered is not a question of time.
+        assert!(matches!(out.code, Some(0 | 14)), "{line}: {}", out.stderr);
+        let summary: serde_json::Value = serde_json::from_str(&out.stdout).expect("JSON");
+        let phases = summary["loads"][0]["phases"].as_array().expect("phases");
+        let sum = |key: &str| {
+            phases
+                .iter()
+                .filter_map(|phase| phase["outcomes"][key].as_u64())
+                .sum::<u64>()
+        };
+        assert!(sum("offered") >= 100, "{line}: {}", sum("offered"));
+        assert_eq!(sum("acknowledged"), sum("offered"), "{line}");
+    }
+}
+
 /// Beyond the first time-out both sides repeat their flights. Only the side of the last flight answers a repetition (RFC
 /// 6347, section 4.2.4): otherwise each answer is answered for ever.
 #[test]

@@ -59,10 +59,15 @@ pub(crate) struct Responder {
     /// How many identifiers have been given.
     pub(super) given: u32,
     pub(super) waiting: BTreeMap<Id, Waiting>,
+    /// Their identifiers by number, the oldest first.
+    by_age: BTreeMap<u64, Id>,
+    most_waiting: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Waiting {
+    /// How many sessions had begun with it.
+    number: u64,
     state: WaitM3,
     own: ConnId,
     peer: ConnId,
@@ -70,32 +75,49 @@ pub(super) struct Waiting {
 
 impl Responder {
     pub(crate) fn new(config: ServerConfig) -> Self {
+        Self::bounded(config, MOST_WAITING)
+    }
+
+    /// The same with another bound of sessions that wait.
+    pub(super) fn bounded(config: ServerConfig, most_waiting: usize) -> Self {
         Self {
             config,
             begun: 0,
             given: 0,
             waiting: BTreeMap::new(),
+            by_age: BTreeMap::new(),
+            most_waiting,
         }
     }
 
-    /// Takes message_1: returns message_2. A session that waits under the same identifier is forgotten.
+    /// Takes message_1: returns message_2.
     pub(crate) fn take_message_1(&mut self, message_1: &[u8]) -> Result<Vec<u8>, Failure> {
         let key = ephemeral(&self.config.secret, self.begun);
         self.begun += 1;
         let (waiting, message_2) = self.answer(message_1, key)?;
         let id = Id::new(waiting.own.as_slice()).ok_or(Failure::NoSession)?;
-        // A peer that sends message_1 and nothing more leaves a session here: of these the server keeps a bounded number.
-        if self.waiting.len() >= MOST_WAITING {
-            self.waiting.pop_first();
-        }
-        self.waiting.insert(id, waiting);
+        self.keep(id, waiting);
         Ok(message_2)
+    }
+
+    /// Keeps a session in place of an earlier one with the same identifier. A peer that sends message_1 and nothing more leaves a session
+    /// here: at the bound the oldest one is forgotten.
+    fn keep(&mut self, id: Id, waiting: Waiting) {
+        self.by_age.insert(waiting.number, id);
+        if let Some(earlier) = self.waiting.insert(id, waiting) {
+            self.by_age.remove(&earlier.number);
+        }
+        if self.waiting.len() > self.most_waiting
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.waiting.remove(&oldest);
+        }
     }
 
     /// Its settings.
     #[cfg(test)]
-    pub(super) fn into_config(self) -> ServerConfig {
-        self.config
+    pub(super) const fn config(&self) -> &ServerConfig {
+        &self.config
     }
 
     /// Whether a session with this identifier waits for message_3.
@@ -153,7 +175,12 @@ impl Responder {
         );
         crypto.check()?;
         let (state, message_2) = prepared.map_err(failure)?;
-        let waiting = Waiting { state, own, peer };
+        let waiting = Waiting {
+            number: self.begun,
+            state,
+            own,
+            peer,
+        };
         Ok((waiting, message_2.as_slice().to_vec()))
     }
 
@@ -164,6 +191,7 @@ impl Responder {
         let received = byte_string(message_3, message)?;
         let id = Id::new(id).ok_or(Failure::NoSession)?;
         let mut waiting = self.waiting.remove(&id).ok_or(Failure::NoSession)?;
+        self.by_age.remove(&waiting.number);
         let mut crypto = Primitives::default();
         let parsed = lakers::r_parse_message_3(&mut waiting.state, &mut crypto, &received);
         let (mut state, id, item) = parsed.map_err(failure)?;

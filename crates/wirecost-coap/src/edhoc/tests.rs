@@ -160,7 +160,7 @@ fn identifiers_have_the_bytes_that_all_clients_need() {
         let (initiator, mut responder) = ends(Transfer::ByReference);
         responder = Responder::new(ServerConfig {
             expected: clients,
-            ..responder.into_config()
+            ..responder.config().clone()
         });
         for number in 0..50 {
             let (waiting, message_1) = initiator.begin(number).expect("a message_1");
@@ -171,6 +171,38 @@ fn identifiers_have_the_bytes_that_all_clients_need() {
             assert_eq!(established.context.sender_id().len(), bytes, "{clients} clients");
             assert_ne!(established.context.sender_id(), [0x37], "the client's own");
         }
+    }
+}
+
+#[test]
+fn above_the_bound_the_oldest_session_is_forgotten() {
+    let (initiator, responder) = ends(Transfer::ByReference);
+    // With identifiers of one, two and three bytes, whose order differs.
+    for expected in [1, 9, 20_000] {
+        let config = ServerConfig {
+            expected,
+            ..responder.config().clone()
+        };
+        let mut responder = Responder::bounded(config, 3);
+        let mut third_messages = Vec::new();
+        for number in 0..5 {
+            let (waiting, message_1) = initiator.begin(number).expect("a message_1");
+            let message_2 = responder.take_message_1(&message_1).expect("a message_2");
+            third_messages.push(
+                initiator
+                    .take_message_2(&waiting, &message_2)
+                    .expect("a message_3"),
+            );
+            assert!(responder.waiting.len() <= 3, "{expected} clients");
+        }
+        let taken = third_messages.iter().map(|established| {
+            let taken = responder.take_message_3(established.context.sender_id(), &established.message_3);
+            taken.map(drop)
+        });
+        let forgotten = Err(Failure::NoSession);
+        let expected_of_each = [forgotten, forgotten, Ok(()), Ok(()), Ok(())];
+        assert_eq!(taken.collect::<Vec<_>>(), expected_of_each, "{expected} clients");
+        assert!(responder.waiting.is_empty());
     }
 }
 

@@ -1,4 +1,4 @@
-"""aiocoap with OSCORE: aiocoap_peer.py serve|ask PORT SECRET DEVICE, the last two in hex."""
+"""aiocoap with OSCORE: aiocoap_peer.py PORT serve|ask SECRET DEVICE, the last two in hex."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from aiocoap.credentials import CredentialsMap
 from aiocoap.oscore_sitewrapper import OscoreSiteWrapper
 
 PATIENCE = 20
-ROLE, PORT, SECRET, DEVICE = sys.argv[1:]
+PORT, ROLE, SECRET, DEVICE = sys.argv[1:]
 HOST = f"coap://127.0.0.1:{PORT}"
 SERVER_ID = "01"
 

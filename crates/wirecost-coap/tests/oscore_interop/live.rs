@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Live<E: Endpoint> {
     pub(crate) endpoint: E,
     pub(crate) events: Vec<E::Event>,
+    /// The datagrams that have arrived.
+    pub(crate) received: Vec<Vec<u8>>,
     socket: UdpSocket,
     /// The peers, by the numbers of their flows.
     peers: Vec<SocketAddr>,
@@ -30,6 +32,7 @@ impl<E: Endpoint<Error: std::fmt::Debug, Event: std::fmt::Debug>> Live<E> {
         Self {
             endpoint,
             events: Vec::new(),
+            received: Vec::new(),
             socket,
             peers: Vec::new(),
             began: Clock::now(),
@@ -68,6 +71,7 @@ impl<E: Endpoint<Error: std::fmt::Debug, Event: std::fmt::Debug>> Live<E> {
         if let Ok((len, peer)) = self.socket.recv_from(&mut datagram) {
             let flow = self.flow(peer);
             let bytes = &datagram[..len];
+            self.received.push(bytes.to_vec());
             self.input(Input::Received { flow, bytes });
         }
         if self.wakes.is_some_and(|at| at <= self.now()) {

@@ -1,10 +1,12 @@
-//! OSCORE with other programs: aiocoap as the peer, and tshark to decode the datagrams.
+//! OSCORE and EDHOC with other programs: aiocoap as the peer, and tshark to decode the datagrams.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod live;
+mod peer;
 
 mod aiocoap;
+mod edhoc;
 mod tshark;
 
 use wirecost_coap::oscore::{Context, Role};

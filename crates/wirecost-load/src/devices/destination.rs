@@ -167,7 +167,7 @@ impl Destination {
                 Ok(ClientChannels::offering(ClientOffer {
                     psk,
                     identity: identity.transpose()?,
-                    suites: tls::Suites::wide(handshake.group, None),
+                    suites: tls::Suites::wide(handshake.group, handshake.cipher),
                     key_log,
                     datagram_bytes: OnLink::channel_options(self.link).datagram_bytes,
                     ..ClientOffer::new(clock.epoch(), server_name.as_str(), trust)

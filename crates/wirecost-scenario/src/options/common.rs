@@ -66,7 +66,7 @@ common! {
     LeafKey: CertificateKey = None => Spec::FILE.takes("KEY").default_said();
     /// Certificates that a server sends: leaf, intermediate (leaf and the authority that issued it), cross-signed (these and the
     /// authority above by an older one), a profile (letsencrypt-ecdsa, letsencrypt-rsa, aws, azure, private-ca), sizes as in
-    /// p256:1000+699, or the sizes of a PEM file.
+    /// p256:1000+699, the sizes of a PEM file, or raw-public-key (the key alone, RFC 7250; TLS 1.3 and HTTP/3).
     ChainOf: ChainText = Chain::Leaf => Spec::FILE.takes("CHAIN|FILE");
     /// Groups of the key exchange, the best first: x25519, p256, p384, x25519mlkem768, mlkem768, mlkem1024; the first one has the
     /// key share (TLS and HTTP/3) [default: x25519; all with a server that runs already].
@@ -74,8 +74,9 @@ common! {
     /// Groups of the built-in server, where they are not those of the devices: if it lacks their first one, it asks for another
     /// with a HelloRetryRequest.
     ServerGroup: GroupNames = None => Spec::FILE.takes("GROUP,...");
-    /// Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certificates.
-    CipherOfRecords: Named<Cipher> = Cipher::Aes128Gcm => Spec::FILE.takes("NAME");
+    /// Cipher of records: aes128-gcm, aes256-gcm or chacha20-poly1305, in TLS 1.3, HTTP/3, and TLS 1.2 with the suite of the certificates
+    /// [default: aes128-gcm; all with a server that runs already].
+    CipherOfRecords: CipherName = None => Spec::FILE.takes("NAME").default_said();
     /// Let DTLS have a P-256 leaf of its own beside the --chain of TLS and HTTP/3: its library sends no chain.
     DtlsLeaf: bool = false => Spec::FILE;
 }
@@ -110,6 +111,9 @@ forms! {
     /// The certificates that an end sends: by number, by the name of a profile, by their sizes, or as in a file.
     struct ChainText: Chain, Kind::Text, |text: &str| certificates::chain(text).map_err(ValueError::Refused), |chain| Tree::text(chain);
 }
+
+/// A cipher by name, where it need not be given.
+pub type CipherName = Option<Named<Cipher>>;
 
 /// Groups by name, with commas between them, where they need not be given.
 pub type GroupNames = Option<Parsed<Groups>>;

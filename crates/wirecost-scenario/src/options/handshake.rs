@@ -6,10 +6,10 @@ use wirecost_security::provider::{Choice, Cipher, Groups};
 use wirecost_stack::{Application, Channel, Stack};
 
 use super::common::{
-    CertificateKey, ChainOf, ChainText, CipherOfRecords, Group, GroupNames, LeafKey, ServerGroup,
+    CertificateKey, ChainOf, ChainText, CipherName, CipherOfRecords, Group, GroupNames, LeafKey, ServerGroup,
 };
 use super::refusal::{About, Checked, refuse};
-use super::row::{Form, Named, Row, Rows, SharedRow, of_kind};
+use super::row::{Form, Row, Rows, SharedRow, of_kind};
 use crate::certificates;
 
 /// The certificates and groups of TLS.
@@ -24,8 +24,8 @@ pub struct Handshake {
     pub group: Option<Groups>,
     /// Groups of the server; `None` if they are the same.
     pub server_group: Option<Groups>,
-    /// The cipher of records, at both ends.
-    pub cipher: Cipher,
+    /// The cipher of records, at both ends; `None` is AES-128-GCM with the built-in servers, and with others all ciphers of the library.
+    pub cipher: Option<Cipher>,
     /// Whether DTLS has a P-256 leaf of its own beside a chain for TLS, which its library cannot send.
     pub dtls_leaf: bool,
 }
@@ -73,7 +73,7 @@ impl Handshake {
         Choice {
             groups: self.group.unwrap_or_default(),
             key: self.kind().key,
-            cipher: self.cipher,
+            cipher: self.cipher.unwrap_or_default(),
         }
     }
 
@@ -97,7 +97,12 @@ impl Handshake {
             // No certificates and no groups: a pre-shared key needs neither.
             Channel::Plain | Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => return None,
         };
-        let key = self.kind().key;
+        let certificate::Kind { key, chain } = self.kind();
+        if !tls13 && chain == Chain::RawPublicKey {
+            return Some(format!(
+                "{stack} cannot have raw public keys (RFC 7250): the library has them in TLS 1.3 and HTTP/3 alone"
+            ));
+        }
         if !tls13 && key.needs_tls13() {
             return Some(format!(
                 "{stack} cannot have certificates with {key}: TLS 1.2 has no ML-DSA"
@@ -123,12 +128,17 @@ impl Handshake {
     fn refuses_dtls(&self, stack: Stack) -> Option<String> {
         let has_leaf = self.dtls_leaf || self.kind() == certificate::Kind::default();
         let groups = [self.offered().groups, self.accepted().groups];
-        let is_other = !has_leaf || groups != [Groups::default(); 2] || self.cipher != Cipher::default();
+        let is_other = !has_leaf || groups != [Groups::default(); 2] || self.has_other_cipher();
         is_other.then(|| {
             format!(
-                "{stack} has one P-256 leaf and X25519 with AES-128-GCM, so far: its library sends no chain"
+                "{stack} has one P-256 leaf and X25519 with AES-128-GCM, so far: its library sends no chain and no raw public key"
             )
         })
+    }
+
+    /// Whether its cipher is not that of a comparison.
+    fn has_other_cipher(&self) -> bool {
+        self.offered().cipher != Cipher::default()
     }
 
     /// Checks that the leaf of the chain has the key that is asked for.
@@ -162,7 +172,7 @@ impl Handshake {
             // Devices may offer what they like to a server that runs already.
             ("group", self.group.is_some(), server == ServerOf::Started),
             ("server_group", self.server_group.is_some(), is_foreign),
-            ("cipher", self.cipher != Cipher::default(), is_foreign),
+            ("cipher", self.has_other_cipher(), server == ServerOf::Started),
             ("dtls_leaf", self.dtls_leaf, is_foreign),
         ];
         let foreign =
@@ -254,12 +264,12 @@ impl Rows for Handshake {
                 CipherOfRecords::DOC,
                 CipherOfRecords::SPEC.below(SECURITY).further(),
             ),
-            of_kind(<Named<Cipher> as Form>::KIND),
+            of_kind(CipherName::KIND),
             Some(|text, own| {
-                own.cipher = <Named<Cipher> as Form>::read(text)?;
+                own.cipher = CipherName::read(text)?;
                 Ok(())
             }),
-            |own| <Named<Cipher> as Form>::write(&own.cipher),
+            |own| CipherName::write(&own.cipher),
         ),
     ];
 
@@ -286,7 +296,7 @@ struct Texts {
     chain: String,
     group: Option<String>,
     server_group: Option<String>,
-    cipher: String,
+    cipher: Option<String>,
     dtls_leaf: bool,
 }
 
@@ -297,7 +307,7 @@ impl From<Handshake> for Texts {
             chain: handshake.chain.to_string(),
             group: handshake.group.map(|groups| groups.to_string()),
             server_group: handshake.server_group.map(|groups| groups.to_string()),
-            cipher: handshake.cipher.to_string(),
+            cipher: handshake.cipher.map(|cipher| cipher.to_string()),
             dtls_leaf: handshake.dtls_leaf,
         }
     }
@@ -313,7 +323,7 @@ impl TryFrom<Texts> for Handshake {
             chain: certificates::chain(&texts.chain)?,
             group: groups(texts.group)?,
             server_group: groups(texts.server_group)?,
-            cipher: texts.cipher.parse()?,
+            cipher: texts.cipher.map(|text| text.parse()).transpose()?,
             dtls_leaf: texts.dtls_leaf,
         })
     }
@@ -354,6 +364,10 @@ mod tests {
             dtls_leaf: true,
             ..public
         };
+        let raw = Handshake {
+            chain: Chain::RawPublicKey,
+            ..Handshake::default()
+        };
         for (stack, handshake, why) in [
             ("mqtt-qos1+tls1.2", hybrid, Some("TLS 1.2 has no ML-KEM")),
             ("mqtt-qos1+tls1.2", either, None),
@@ -376,6 +390,14 @@ mod tests {
                 Some("one P-256 leaf and X25519"),
             ),
             ("mqtt-qos1+tls1.2", beside, None),
+            (
+                "mqtt-qos1+tls1.2",
+                raw,
+                Some("the library has them in TLS 1.3 and HTTP/3 alone"),
+            ),
+            ("coap-con+dtls1.3", raw, Some("no raw public key")),
+            ("mqtt-qos1+tls1.3", raw, None),
+            ("http3", raw, None),
             ("coap-con+dtls1.2-psk", lacking, None),
             ("mqtt-qos1", lacking, None),
         ] {
@@ -409,7 +431,7 @@ mod tests {
             let handshake = Handshake {
                 chain: certificates::chain(chain).expect(chain),
                 group: "p256,x25519".parse().ok(),
-                cipher: Cipher::Chacha20Poly1305,
+                cipher: Some(Cipher::Chacha20Poly1305),
                 dtls_leaf: true,
                 ..Handshake::default()
             };

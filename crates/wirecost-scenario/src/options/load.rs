@@ -78,7 +78,7 @@ options! {
         field stack: Stack = stack, in ["stack"];
         /// The stack; a URL's scheme names one by itself.
         keys stack: Of(&STACK), by |load| Some(Tree::text(load.stack)) => Spec::FILE;
-        /// How devices start connections: cold, resumed or 0rtt.
+        /// How devices start connections: cold, resumed or 0rtt; those of coap-con+oscore also by edhoc or edhoc-by-value.
         option start: Start as Named<Start> = Start::Cold => Spec::FILE.always_written();
         /// The target.
         field target: LoadTarget = target, in ["target"];

@@ -143,16 +143,26 @@ pub enum Chain {
     CrossSigned,
     /// Certificates of the sizes of others: a public server's, or those of a file.
     Sized(Sizes),
+    /// No certificate, but the public key alone, which the peer has in advance (RFC 7250). The library has it in TLS 1.3.
+    RawPublicKey,
 }
 
 impl Chain {
     /// The chains whose sizes follow from their keys, by length.
     pub const OWN: [Self; 3] = [Self::Leaf, Self::Intermediate, Self::CrossSigned];
 
+    /// Those that a name stands for, whatever the key.
+    pub const NAMED: [Self; 4] = [
+        Self::Leaf,
+        Self::Intermediate,
+        Self::CrossSigned,
+        Self::RawPublicKey,
+    ];
+
     /// Authorities between the one that the peer trusts and the leaf.
     pub(super) fn between(self) -> u8 {
         match self {
-            Self::Leaf => 0,
+            Self::Leaf | Self::RawPublicKey => 0,
             Self::Intermediate => 1,
             Self::CrossSigned => 2,
             Self::Sized(sizes) => sizes.count - 1,
@@ -162,7 +172,7 @@ impl Chain {
     /// Bytes of a certificate, the leaf being number 0; `None` where they follow from its kind.
     pub(super) fn bytes_of(self, number: u8) -> Option<usize> {
         match self {
-            Self::Leaf | Self::Intermediate | Self::CrossSigned => None,
+            Self::Leaf | Self::Intermediate | Self::CrossSigned | Self::RawPublicKey => None,
             Self::Sized(sizes) => sizes.certificates().nth(number.into()),
         }
     }
@@ -170,7 +180,7 @@ impl Chain {
     /// The sizes that are given, if they are.
     pub const fn sizes(self) -> Option<Sizes> {
         match self {
-            Self::Leaf | Self::Intermediate | Self::CrossSigned => None,
+            Self::Leaf | Self::Intermediate | Self::CrossSigned | Self::RawPublicKey => None,
             Self::Sized(sizes) => Some(sizes),
         }
     }
@@ -183,6 +193,7 @@ impl fmt::Display for Chain {
             Self::Intermediate => f.pad("intermediate"),
             Self::CrossSigned => f.pad("cross-signed"),
             Self::Sized(sizes) => f.pad(&sizes.to_string()),
+            Self::RawPublicKey => f.pad("raw-public-key"),
         }
     }
 }
@@ -191,13 +202,13 @@ impl FromStr for Chain {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(found) = Self::OWN.into_iter().find(|chain| chain.to_string() == text) {
+        if let Some(found) = Self::NAMED.into_iter().find(|chain| chain.to_string() == text) {
             return Ok(found);
         }
         match text.contains(':') {
             true => text.parse().map(Self::Sized),
             false => Err(format!(
-                "unknown value {text:?}, expected leaf, intermediate, cross-signed, or sizes as in p256:1000+699"
+                "unknown value {text:?}, expected leaf, intermediate, cross-signed, raw-public-key, or sizes as in p256:1000+699"
             )),
         }
     }

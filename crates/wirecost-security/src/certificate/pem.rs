@@ -3,13 +3,17 @@
 use p256::pkcs8::LineEnding;
 use p256::pkcs8::der::pem::encode_string;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 
-use super::{Error, key};
+use super::{Error, is_raw_public_key, key};
 
-/// All certificates, one after another.
+/// All certificates, one after another; a raw public key under its own label.
 pub(super) fn certificates<'a>(chain: impl IntoIterator<Item = &'a [u8]>) -> Result<String, Error> {
-    let texts = chain.into_iter().map(|der| encode("CERTIFICATE", der));
+    let label = |der: &[u8]| match is_raw_public_key(der) {
+        true => "PUBLIC KEY",
+        false => "CERTIFICATE",
+    };
+    let texts = chain.into_iter().map(|der| encode(label(der), der));
     texts.collect()
 }
 
@@ -19,6 +23,16 @@ pub(super) fn encode(label: &'static str, der: &[u8]) -> Result<String, Error> {
         what: label,
         reason: error.to_string(),
     })
+}
+
+/// Every certificate of a text in DER, or else every raw public key, at least one.
+pub(super) fn read_trusted(text: &str) -> Result<Vec<Vec<u8>>, Error> {
+    let keys = SubjectPublicKeyInfoDer::pem_slice_iter(text.as_bytes());
+    let keys: Vec<Vec<u8>> = keys.flatten().map(|der| der.to_vec()).collect();
+    match read_certificates(text) {
+        Err(Error::NoCertificate) if !keys.is_empty() => Ok(keys),
+        certificates => certificates,
+    }
 }
 
 /// Every certificate of a text in DER, at least one.

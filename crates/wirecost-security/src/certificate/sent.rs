@@ -2,6 +2,7 @@
 
 use wirecost_proto::PeerText;
 
+use super::KeyKind;
 use super::x509::Certificate;
 
 /// A certificate of a chain.
@@ -13,6 +14,8 @@ pub struct SentCertificate {
     pub bytes: usize,
     /// Whether its issuer is its subject.
     pub is_root: bool,
+    /// The kind of a raw public key in its place (RFC 7250).
+    pub raw_key: Option<KeyKind>,
 }
 
 /// A chain, the leaf first.
@@ -28,6 +31,7 @@ impl SentChain {
                 bytes: der.len(),
                 is_root: certificate.as_ref().is_some_and(|read| read.is_root),
                 subject: certificate.map(|read| read.subject),
+                raw_key: KeyKind::of_public(der),
             }
         });
         Self(each.collect())
@@ -43,8 +47,13 @@ impl SentChain {
         self.0.iter().map(|certificate| certificate.bytes).sum()
     }
 
-    /// All with their sizes: `1699 B of certificates: broker.example 1000 B, E7 699 B`.
+    /// All with their sizes: `1699 B of certificates: broker.example 1000 B, E7 699 B`, or `91 B of a raw public key (p256)`.
     pub fn words(&self) -> String {
+        if let [one] = self.0.as_slice()
+            && let Some(kind) = one.raw_key
+        {
+            return format!("{} B of a raw public key ({kind})", one.bytes);
+        }
         let sizes: Vec<String> = self.0.iter().map(SentCertificate::words).collect();
         format!("{} B of certificates: {}", self.bytes(), sizes.join(", "))
     }
@@ -70,7 +79,21 @@ impl SentCertificate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certificate::{Authority, Identity};
+    use crate::certificate::{Authority, Chain, Identity, Kind};
+    use crate::entropy::Entropy;
+
+    #[test]
+    fn a_raw_public_key_is_named() {
+        let kind = Kind {
+            chain: Chain::RawPublicKey,
+            ..Kind::default()
+        };
+        let authority = Authority::of_kind(kind, Entropy::system()).expect("a key");
+        let server = Identity::generate(&authority).expect("the same key");
+        assert_eq!(server.certificate(), authority.certificate());
+        let sent = SentChain::read([server.certificate()]);
+        assert_eq!(sent.words(), "91 B of a raw public key (p256)");
+    }
 
     #[test]
     fn a_root_behind_the_leaf_is_not_needed() {

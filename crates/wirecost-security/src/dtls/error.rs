@@ -19,6 +19,9 @@ pub enum ConfigError {
     /// The engine does not support the kind of private key.
     #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
     PrivateKey(String),
+    /// A raw public key in place of a certificate.
+    #[error("cannot use a raw public key (RFC 7250) with DTLS: its library has certificates alone")]
+    RawPublicKey,
     /// A pre-shared key or its identity is longer than the handshake can say.
     #[error("a pre-shared key and its identity must have at most 65535 B each")]
     PskTooLong,

@@ -13,6 +13,7 @@ use rustls::server::{NoClientAuth, ServerSessionMemoryCache, WebPkiClientVerifie
 use rustls::{RootCertStore, SupportedProtocolVersion, version};
 
 use super::fault::certificate::complaint;
+use super::raw_keys::{self, RawKeys};
 use super::sessions::Sessions;
 use super::trust::{Anyone, Named};
 use crate::certificate::Identity;
@@ -27,6 +28,9 @@ pub const MAX_EARLY_DATA_BYTES: u32 = 16_384;
 
 /// The default number of sessions that a server keeps. The oldest is dropped first.
 pub const SESSIONS: usize = 16_384;
+
+/// What is unusable where a raw public key is.
+const RAW_KEY: &str = "raw public key and private key";
 
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,7 +88,7 @@ pub enum Suites {
 #[derive(Clone, PartialEq, Eq)]
 pub enum Trust {
     /// Servers whose certificate one of these authorities (DER) issued, or whose self-signed certificate is one of
-    /// these. A server that shows the certificate of one of the authorities itself has its key, and is accepted by any name.
+    /// these; or, where all of these are raw public keys, servers that have one of them (RFC 7250). A server that shows the certificate of one of the authorities itself has its key, and is accepted by any name.
     Authorities(Vec<Vec<u8>>),
     /// All servers, whatever their certificate. The channel is encrypted, but the peer is unknown.
     Anyone,
@@ -194,16 +198,22 @@ impl ClientConfig {
         options: Arc<ClientOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
-        let provider = options.versions.suit(provider, options.suites);
+        let is_raw = |identity: &Identity| identity.is_raw_public_key();
+        let has_raw_keys = options.trust.is_raw() || options.identity.as_ref().is_some_and(is_raw);
+        let versions = options.versions.with_raw_keys(has_raw_keys)?;
+        let provider = versions.suit(provider, options.suites);
         let server_name = parse_server_name(&options.server_name)?;
         let verifier = options.trust.verifier(&provider)?;
-        let builder = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(options.versions.supported())
+        let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions.supported())
             .map_err(unusable("versions"))?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let mut library = match &options.identity {
             None => builder.with_no_client_auth(),
+            Some(identity) if identity.is_raw_public_key() => builder.with_client_cert_resolver(
+                raw_keys::of_client(identity, &provider).map_err(unusable(RAW_KEY))?,
+            ),
             Some(identity) => builder
                 .with_client_auth_cert(chain_of(identity), key_of(identity))
                 .map_err(|error| unusable("certificate and key")(complaint(&error)))?,
@@ -228,7 +238,8 @@ pub struct ServerOptions {
     pub suites: Suites,
     /// The server's identity.
     pub identity: Identity,
-    /// The authorities (DER), one of which must have issued every client's certificate. If empty, none is requested.
+    /// The authorities (DER), one of which must have issued every client's certificate, or raw public keys, one of which every client
+    /// must have. If empty, none is requested.
     pub client_authorities: Vec<Vec<u8>>,
     /// Protocols accepted, by preference (RFC 7301).
     pub alpn: Vec<Vec<u8>>,
@@ -303,14 +314,22 @@ impl ServerConfig {
         options: Arc<ServerOptions>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
-        let provider = options.suites.accepted(options.versions, provider);
+        let identity = &options.identity;
+        let has_raw_keys = identity.is_raw_public_key() || raw_keys::are_raw(&options.client_authorities);
+        let versions = options.versions.with_raw_keys(has_raw_keys)?;
+        let provider = options.suites.accepted(versions, provider);
         let verifier = client_verifier(&options.client_authorities, &provider)?;
-        let mut library = rustls::ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(options.versions.supported())
+        let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions.supported())
             .map_err(unusable("versions"))?
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain_of(&options.identity), key_of(&options.identity))
-            .map_err(|error| unusable("certificate and key")(complaint(&error)))?;
+            .with_client_cert_verifier(verifier);
+        let mut library = match identity.is_raw_public_key() {
+            true => builder
+                .with_cert_resolver(raw_keys::of_server(identity, &provider).map_err(unusable(RAW_KEY))?),
+            false => builder
+                .with_single_cert(chain_of(identity), key_of(identity))
+                .map_err(|error| unusable("certificate and key")(complaint(&error)))?,
+        };
         library.alpn_protocols.clone_from(&options.alpn);
         library.key_log = Arc::new(options.key_log.clone());
         // One ticket for the next connection. Nothing uses further ones.
@@ -330,6 +349,17 @@ impl ServerConfig {
 static VERSIONS: [&SupportedProtocolVersion; 2] = [&version::TLS13, &version::TLS12];
 
 impl Versions {
+    /// The same of an end with raw public keys.
+    fn with_raw_keys(self, is_raw: bool) -> Result<Self, ConfigError> {
+        match (is_raw, self) {
+            (false, asked) => Ok(asked),
+            (true, Self::Tls13 | Self::Both) => Ok(Self::Tls13),
+            (true, Self::Tls12) => Err(unusable(RAW_KEY)(
+                "the library has raw public keys in TLS 1.3 alone",
+            )),
+        }
+    }
+
     fn supported(self) -> &'static [&'static SupportedProtocolVersion] {
         match self {
             Self::Tls13 => &VERSIONS[..1],
@@ -392,6 +422,14 @@ impl Suites {
 }
 
 impl Trust {
+    /// Whether the servers are known by raw public keys.
+    fn is_raw(&self) -> bool {
+        match self {
+            Self::Authorities(ders) => raw_keys::are_raw(ders),
+            Self::Anyone => false,
+        }
+    }
+
     pub(crate) fn verifier(
         &self,
         provider: &Arc<CryptoProvider>,
@@ -399,6 +437,9 @@ impl Trust {
         let Self::Authorities(ders) = self else {
             return Ok(Arc::new(Anyone::new(provider)));
         };
+        if let Some(keys) = RawKeys::trusting(ders, provider) {
+            return Ok(keys);
+        }
         let roots = roots(ders)?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
         let verifier = verifier.map_err(unusable("authority"))?;
@@ -412,6 +453,9 @@ pub(crate) fn client_verifier(
 ) -> Result<Arc<dyn ClientCertVerifier>, ConfigError> {
     if authorities.is_empty() {
         return Ok(Arc::new(NoClientAuth));
+    }
+    if let Some(keys) = RawKeys::trusting(authorities, provider) {
+        return Ok(keys);
     }
     let roots = roots(authorities)?;
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider)).build();

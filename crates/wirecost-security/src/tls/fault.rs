@@ -4,7 +4,7 @@ pub(crate) mod certificate;
 
 use std::fmt::Debug;
 
-use rustls::{AlertDescription, Error, InconsistentKeys};
+use rustls::{AlertDescription, Error, InconsistentKeys, PeerIncompatible};
 
 use crate::layer::Fault;
 
@@ -28,6 +28,9 @@ pub(super) fn fault(error: &Error) -> Fault {
 /// The reason of an error. The library prints some reasons as identifiers of its code.
 fn reason(error: &Error) -> String {
     match error {
+        Error::PeerIncompatible(PeerIncompatible::IncorrectCertificateTypeExtension) => {
+            "one end has raw public keys (RFC 7250) and the other has certificates".to_owned()
+        }
         Error::PeerIncompatible(why) => format!("peer is incompatible: {}", words(why)),
         Error::PeerMisbehaved(why) => format!("peer misbehaved: {}", words(why)),
         Error::InvalidMessage(why) => format!("received corrupt message: {}", words(why)),
@@ -93,7 +96,7 @@ fn separated(camel: &str, by: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustls::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
+    use rustls::{InvalidMessage, PeerMisbehaved};
 
     #[test]
     fn writes_alerts_as_the_standard_does() {

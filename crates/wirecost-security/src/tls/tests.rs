@@ -5,6 +5,7 @@ mod early;
 mod faults;
 mod handshakes;
 mod messages;
+mod raw_keys;
 mod sizes;
 mod witnesses;
 

@@ -134,7 +134,7 @@ pub struct ChooseArguments {
     #[command(flatten, next_help_heading = "Energy and money")]
     pub fleet: FleetArguments,
 
-    /// How connections start: cold, resumed or 0rtt; only these are compared. With 0rtt a message can be replayed [default: each
+    /// How connections start: cold, resumed, 0rtt, edhoc or edhoc-by-value; only these are compared. With 0rtt a message can be replayed [default: each
     /// that a stack can]
     #[arg(
         long,

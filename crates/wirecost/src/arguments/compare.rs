@@ -64,7 +64,8 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub typed: Typed<Options>,
 
-    /// How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed
+    /// How connections start: cold, resumed or 0rtt; coap-con+oscore also by a handshake of EDHOC, edhoc or edhoc-by-value. With
+    /// 0rtt you accept that a message can be replayed
     #[arg(
         long,
         value_name = "START",

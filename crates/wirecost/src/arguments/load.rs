@@ -150,8 +150,8 @@ pub struct LoadArguments {
     #[command(flatten)]
     pub typed: Typed<LoadOptions>,
 
-    /// How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed or 0rtt. With 0rtt you
-    /// accept that a message can be replayed
+    /// How devices start repeated connections (--connect-only, --reconnect-storm): cold, resumed, 0rtt, edhoc or
+    /// edhoc-by-value. With 0rtt you accept that a message can be replayed
     #[arg(
         long,
         value_name = "START",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wirecost_coap::edhoc::Failure;
 use wirecost_files::Input;
 
 /// Why a credential on the command line is refused.
@@ -29,6 +30,22 @@ pub enum CredentialError {
     /// A part that must be hexadecimal is not.
     #[error("{0:?} is not hex: expected two digits for each byte")]
     Hex(String),
+    /// Keys of EDHOC that cannot be used.
+    #[error("{}", edhoc_said(*.0))]
+    Edhoc(#[from] Failure),
+}
+
+fn edhoc_said(failure: Failure) -> String {
+    match failure {
+        Failure::Key => {
+            "the private key is none of P-256, or the credential is not that of the key".to_owned()
+        }
+        Failure::Credential => {
+            "a credential is no claims set with subject, kid and key of P-256 (RFC 9528, section 3.5.2)"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The user's name and the source of the password.

@@ -70,7 +70,7 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "FILE", help_heading = "Results", hide_short_help = true)]
     pub save_chain: Option<PathBuf>,
 
-    /// File with the CA certificates to trust, in PEM [default: those of the system]
+    /// File with the CA certificates to trust, or with the server's raw public key, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE", help_heading = "Security")]
     pub cacert: Option<PathBuf>,
 

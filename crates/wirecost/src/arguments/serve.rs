@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use wirecost_coap::edhoc;
 use wirecost_coap::oscore::Parameters;
 use wirecost_proto::ByteSize;
 use wirecost_scenario::certificates::chain;
@@ -58,6 +59,18 @@ pub struct ServeArguments {
     )]
     pub oscore: Vec<Parameters>,
 
+    /// Accept only requests protected with OSCORE behind a handshake of EDHOC by method 3 and suite 2 (coap): the server's private key,
+    /// its credential and that of all clients (claims sets with a kid), in hex; @FILE reads the value from a file
+    #[arg(
+        long,
+        help_heading = "Security",
+        value_name = "KEY:CREDENTIAL:CLIENT_CREDENTIAL",
+        value_parser = parse_edhoc,
+        conflicts_with_all = ["dtls", "psk", "oscore"],
+        hide_short_help = true
+    )]
+    pub edhoc: Option<EdhocKeys>,
+
     /// Certificate of the server in PEM, followed by its intermediate authorities
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Security")]
     pub cert: Option<PathBuf>,
@@ -78,7 +91,7 @@ pub struct ServeArguments {
     pub certificate: Option<KeyKind>,
 
     /// Certificates that the server sends (TLS), as in wirecost compare --help-all: leaf, intermediate, cross-signed, a profile,
-    /// sizes, or the sizes of a PEM file
+    /// sizes, the sizes of a PEM file, or raw-public-key (TLS 1.3)
     #[arg(long, value_name = "CHAIN|FILE", default_value = "leaf", value_parser = chain, conflicts_with = "cert", help_heading = "Security", hide_short_help = true)]
     pub chain: Chain,
 
@@ -95,7 +108,8 @@ pub struct ServeArguments {
     #[arg(long, value_name = "NAME", help_heading = "Security", hide_short_help = true)]
     pub cipher: Option<Cipher>,
 
-    /// File for the authority that issues this run's certificate, which clients must trust [default: a temporary file]
+    /// File for the authority that issues this run's certificate, or for its raw public key, which clients must trust [default: a
+    /// temporary file]
     #[arg(long, value_name = "FILE", conflicts_with = "cert", help_heading = "Security")]
     pub ca_out: Option<PathBuf>,
 
@@ -250,6 +264,30 @@ fn parse_oscore(text: &str) -> Result<Parameters, CredentialError> {
     })
 }
 
+/// The keys of EDHOC: of the server, and of its clients what the server must know.
+#[derive(Clone, Debug)]
+pub struct EdhocKeys {
+    /// The server's key and credential.
+    pub server: edhoc::Identity,
+    /// The credential of all clients.
+    pub clients: edhoc::PublicCredential,
+}
+
+fn parse_edhoc(text: &str) -> Result<EdhocKeys, CredentialError> {
+    let text = given_or_in_file(text)?;
+    let parts: Vec<&str> = text.split(':').collect();
+    let &[key, own, clients] = parts.as_slice() else {
+        return Err(CredentialError::Form("KEY:CREDENTIAL:CLIENT_CREDENTIAL"));
+    };
+    // The text of a private key is in no error.
+    let key = parse_hex(key).ok().and_then(|key| key.try_into().ok());
+    let key = key.ok_or(CredentialError::Form("a private key of 32 bytes in hex"))?;
+    Ok(EdhocKeys {
+        server: edhoc::Identity::new(key, &parse_hex(own)?)?,
+        clients: edhoc::PublicCredential::parse(&parse_hex(clients)?)?,
+    })
+}
+
 fn parse_hex(text: &str) -> Result<Vec<u8>, CredentialError> {
     let refused = || CredentialError::Hex(text.to_owned());
     let digits = text.chars().map(|digit| digit.to_digit(16));
@@ -284,6 +322,34 @@ mod tests {
         assert_eq!(key("me:0x00ff"), Ok((b"me".to_vec(), vec![0, 0xff])));
         for wrong in ["me", "me:", "me:0x", "me:0x0", "me:0xgg"] {
             assert!(key(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_of_edhoc_belong_together() {
+        let key = "11".repeat(32);
+        let own = edhoc::Identity::with_subject([0x11; 32], "server", 0x32).expect("a key of P-256");
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let claims = hex(own.credential().claims());
+        let keys = parse_edhoc(&format!("{key}:{claims}:{claims}")).expect("keys");
+        assert_eq!((keys.server, &keys.clients), (own.clone(), own.credential()));
+        let other = "12".repeat(32);
+        for (wrong, said) in [
+            ("".to_owned(), "expected KEY:CREDENTIAL:CLIENT_CREDENTIAL"),
+            (
+                format!("{key}:{claims}"),
+                "expected KEY:CREDENTIAL:CLIENT_CREDENTIAL",
+            ),
+            (format!("{key}1:{claims}:{claims}"), "a private key of 32 bytes"),
+            (
+                format!("{other}:{claims}:{claims}"),
+                "the credential is not that of the key",
+            ),
+            (format!("{key}:a0:{claims}"), "a credential is no claims set"),
+            (format!("{key}:{claims}:zz"), "is not hex"),
+        ] {
+            let error = parse_edhoc(&wrong).expect_err(said).to_string();
+            assert!(error.contains(said) && !error.contains(&key), "{said}: {error}");
         }
     }
 

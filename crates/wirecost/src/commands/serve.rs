@@ -18,6 +18,7 @@ use wirecost_live::signals::Interrupt;
 use wirecost_proto::Instant;
 use wirecost_proto::driver::{Ended, Service, ServiceObserver};
 use wirecost_security::KeyLog;
+use wirecost_security::certificate::Chain;
 use wirecost_security::entropy::Entropy;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
 use wirecost_stack::server::{Clients, Server, ServerEvent};
@@ -201,7 +202,11 @@ fn announce(
         output::note(format_args!(
             "clients trust {}: {}",
             path.display(),
-            example(arguments.protocol, path, address)
+            match arguments.chain {
+                // The clients of the examples have no option for it.
+                Chain::RawPublicKey => format!("wirecost probe --cacert {} URL", path.display()),
+                _ => example(arguments.protocol, path, address),
+            }
         ));
     }
     if !arguments.oscore.is_empty() {

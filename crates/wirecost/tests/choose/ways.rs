@@ -49,6 +49,32 @@ fn the_longest_keep_alive_that_the_link_allows_is_a_row() {
     );
 }
 
+/// OSCORE with a given context has no connect; behind EDHOC it has one, and with it both ways to use a connection.
+#[test]
+fn a_handshake_of_edhoc_is_a_row_where_it_is_asked_for() {
+    let home = open_folder();
+    let asked = "coap-con+oscore,coap-con+dtls1.2-cid --every 15min --size 64B --rtt 50ms --start cold,edhoc,edhoc-by-value";
+    let choice = chosen(home.path(), &format!("{asked} --out run"));
+    let of = |stack: &str, start: &str| -> Vec<Value> {
+        let is_it = |row: &&Value| row["stack"] == stack && row["start"] == start;
+        rows(&choice).iter().filter(is_it).cloned().collect()
+    };
+    let each = |start: &str| -> f64 {
+        let rows = of("coap-con+oscore", start);
+        let mut each = rows.iter().filter(|row| row["connection"] == "a connection each");
+        bytes_of(each.next().expect(start))
+    };
+    let given = bytes_of(&of("coap-con+oscore", "cold")[0]);
+    // A connect, and the option of message_3.
+    assert_eq!((each("edhoc") - given).round(), 197.0);
+    assert_eq!((each("edhoc-by-value") - given).round(), 402.0);
+    assert!(
+        of("coap-con+dtls1.2-cid", "edhoc")
+            .iter()
+            .all(|row| row["figures"].is_null())
+    );
+}
+
 /// A public broker sends a chain of two certificates. DTLS has its own leaf, as before.
 #[test]
 fn unless_certificates_are_asked_for_tls_has_those_of_a_public_broker() {

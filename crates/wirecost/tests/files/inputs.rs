@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 81] = [
+const INPUTS: [(&str, &str); 82] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -131,6 +131,10 @@ const INPUTS: [(&str, &str); 81] = [
     (
         "serve --oscore",
         "serve coap --cert nowhere --key nowhere --oscore @{}",
+    ),
+    (
+        "serve --edhoc",
+        "serve coap --cert nowhere --key nowhere --edhoc @{}",
     ),
     (
         "store --cacert",

@@ -33,6 +33,7 @@ const CASES: &[(&str, &str)] = &[
     ("coap --psk me:0xzz", "\"zz\" is not hex"),
     ("coap --oscore 01:01:02", "cannot use --oscore: "),
     ("coap --oscore 01", "expected CLIENT_ID:SERVER_ID:SECRET"),
+    ("coap --edhoc 01", "expected KEY:CREDENTIAL:CLIENT_CREDENTIAL"),
     ("mqtt --user me", "expected NAME:PASSWORD"),
     (
         "http1 --user me:secret",

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use wirecost_coap::edhoc::Identity;
+
 use crate::common::Said;
 use crate::peers::{Server, python_with};
 use crate::{certificates, client, said, serve, serve_at};
@@ -127,4 +129,38 @@ fn only_an_oscore_client_is_admitted() {
             "refused"
         ]
     );
+}
+
+#[test]
+#[ignore = "needs openssl and the Python packages"]
+fn only_a_client_that_agrees_by_edhoc_is_admitted() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let keys = [([0x11; 32], "client", 0x2b), ([0x22; 32], "server", 0x32)];
+    let [client, server] = keys.map(|(key, subject, kid)| {
+        let identity = Identity::with_subject(key, subject, kid).expect("a key of P-256");
+        [hex(&key), hex(identity.credential().claims())]
+    });
+    let serving = serve(&format!("coap --edhoc {}:{}:{}", server[0], server[1], client[1]));
+    said(&serving, &["serving CoAP on", "with EDHOC and OSCORE;"]);
+    for style in ["by-key-id", "by-value"] {
+        let seen = python_with(
+            "../../wirecost-coap/tests/oscore_interop/edhoc_peer.py",
+            &serving,
+            &["ask", style, &client[0], &client[1], &server[1]],
+        );
+        let expected = ["2.04 Changed", "2.05 Content 20 True", "refused"];
+        assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{style}");
+    }
+    let plain = client_without_protection(&serving);
+    assert!(plain.stdout.contains("4.01"), "{plain:?}");
+}
+
+/// Asks for `/test` without OSCORE.
+fn client_without_protection(server: &Server) -> Said {
+    client(
+        server,
+        CLIENTS[0],
+        "libcoap3-bin",
+        "-B 2 -v 6 -m get coap://127.0.0.1:PORT/test",
+    )
 }

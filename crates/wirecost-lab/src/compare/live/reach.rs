@@ -13,7 +13,6 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, server_address};
 use wirecost_scenario::options::compare::{Options, Running, ServerPath};
 use wirecost_scenario::plan::{Plan, PlannedCell};
-use wirecost_security::provider::Groups;
 use wirecost_security::{Epoch, KeyLog, tls};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
 use wirecost_stack::client::Session;
@@ -32,8 +31,8 @@ pub struct Reached {
     running: Running,
     address: IpAddr,
     trust: tls::Trust,
-    /// The groups that devices offer; `None` offers all.
-    group: Option<Groups>,
+    /// The groups and ciphers that devices offer.
+    suites: tls::Suites,
     /// The relay, if devices are behind an emulated link.
     relay: Option<Relay>,
     before: Relayed,
@@ -93,7 +92,7 @@ impl Reached {
                 ServerPath::Relay => Some(Relay::start()?),
                 ServerPath::Real => None,
             },
-            group: options.handshake.group,
+            suites: tls::Suites::wide(options.handshake.group, options.handshake.cipher),
             before: Relayed::default(),
             running: running.clone(),
             address: reached.address.ip(),
@@ -183,7 +182,7 @@ impl Reached {
         ClientChannels::offering(ClientOffer {
             key_log: key_log.clone(),
             datagram_bytes: options.datagram_bytes,
-            suites: tls::Suites::wide(self.group, None),
+            suites: self.suites,
             ..ClientOffer::new(epoch, host, self.trust.clone())
         })
     }

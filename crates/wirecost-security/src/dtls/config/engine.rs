@@ -110,6 +110,9 @@ impl Engine {
 
 /// The identity in the engine's form. Fails if the engine does not support the key, because the engine would panic.
 pub(super) fn engine_certificate(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
+    if identity.is_raw_public_key() {
+        return Err(ConfigError::RawPublicKey);
+    }
     let loaded = provider().key_provider.load_private_key(identity.private_key());
     loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;
     Ok(DtlsCertificate {

@@ -99,6 +99,8 @@ pub(super) fn certificate(error: &CertificateError) -> String {
         CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
             "the certificate revocation list is out of date"
         }
+        // Of `RawKeys` alone.
+        CertificateError::ApplicationVerificationFailure => "its raw public key is not one that is trusted",
         CertificateError::InvalidOcspResponse => "its OCSP response is wrong",
         CertificateError::UnsupportedSignatureAlgorithmContext { .. } => {
             "its signature algorithm is not supported"

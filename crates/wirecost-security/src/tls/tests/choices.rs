@@ -155,6 +155,22 @@ fn a_chain_costs_the_bytes_of_its_certificates() {
     assert_eq!(of(Chain::Leaf), of(Chain::CrossSigned));
 }
 
+/// RFC 7250 section 3: the extension has a list of one type in ClientHello, and one type in EncryptedExtensions.
+#[test]
+fn a_raw_public_key_costs_its_bytes_and_two_extensions() {
+    let groups = [Groups::default(); 2];
+    for key in [
+        KeyKind::P256,
+        KeyKind::Rsa2048,
+        KeyKind::Ed25519,
+        KeyKind::MlDsa65,
+    ] {
+        let of = |chain| handshake(Kind { key, chain }, groups, Versions::Tls13);
+        let [up, down] = of(Chain::Leaf);
+        assert_eq!(of(Chain::RawPublicKey), [up + 6, down + 5], "{key}");
+    }
+}
+
 #[test]
 fn a_group_that_the_server_lacks_costs_a_round_trip() {
     let established = |client: &str, server: &str| {
@@ -193,11 +209,11 @@ fn ends_without_a_common_group_fail() {
 #[test]
 fn in_virtual_time_every_kind_has_the_lengths_of_kernel_sockets() {
     let groups = [Groups::one(Group::X25519MlKem768); 2];
-    for key in [KeyKind::P256, KeyKind::P384, KeyKind::Rsa2048, KeyKind::MlDsa44] {
-        let kind = Kind {
-            key,
-            chain: Chain::Intermediate,
-        };
+    let keys = [KeyKind::P256, KeyKind::P384, KeyKind::Rsa2048, KeyKind::MlDsa44];
+    let certified = keys.map(|key| (key, Chain::Intermediate));
+    let raw = [KeyKind::P256, KeyKind::MlDsa44].map(|key| (key, Chain::RawPublicKey));
+    for (key, chain) in certified.into_iter().chain(raw) {
+        let kind = Kind { key, chain };
         let ends = ends(kind, groups, Versions::Tls13);
         let client = ClientConfig::new(ends.client).expect("a client");
         let server = ServerConfig::new(ends.server).expect("a server");

@@ -114,6 +114,7 @@ pub(super) fn lines(inputs: &Inputs<'_>, added: &[Added]) -> Vec<String> {
         Chain::Leaf => "a certificate".to_owned(),
         Chain::Intermediate => "2 certificates".to_owned(),
         Chain::CrossSigned => "3 certificates".to_owned(),
+        Chain::RawPublicKey => "a raw public key".to_owned(),
         Chain::Sized(sizes) => counted(sizes.certificates().count() as u64, "certificate"),
     };
     let mut lines = vec![format!(

@@ -6,6 +6,7 @@ use wirecost_results::link_text::LinkShown;
 
 use wirecost_scenario::certificates::public_broker;
 use wirecost_scenario::options::handshake::Handshake;
+use wirecost_security::certificate::Chain;
 
 use super::rows::Row;
 use super::{Decision, Inputs};
@@ -151,10 +152,11 @@ fn handshake(inputs: &Inputs<'_>) -> String {
         true => ", DTLS with a p256 leaf",
         false => "",
     };
-    format!(
-        ", TLS with the chain {} ({}){whose} and {groups}{dtls}",
-        kind.chain, kind.key
-    )
+    let shown = match kind.chain {
+        Chain::RawPublicKey => "raw public keys".to_owned(),
+        chain => format!("the chain {chain}"),
+    };
+    format!(", TLS with {shown} ({}){whose} and {groups}{dtls}", kind.key)
 }
 
 /// The question in a line: a link without a name takes several, and stands among the requirements.

@@ -340,7 +340,7 @@ fn handshake_json(inputs: &Inputs<'_>, rows: &[Row]) -> Value {
         "chain": kind.chain.to_string(),
         "certificates": chain_json(kind.chain),
         "group": used.offered().groups.to_string(),
-        "cipher": used.cipher.to_string(),
+        "cipher": used.offered().cipher.to_string(),
         "dtls_leaf": used.dtls_leaf,
     })
 }

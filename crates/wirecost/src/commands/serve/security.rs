@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use wirecost_coap::edhoc::{KEY_BYTES, ServerConfig};
 use wirecost_coap::oscore::Context;
 use wirecost_security::certificate::{
     Authority, Chain, Identity, Kind, SERVER_NAMES, Usage, authorities_from_pem,
@@ -14,9 +15,12 @@ use wirecost_stack::admission::Contexts;
 use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use super::files;
-use crate::arguments::{ServeArguments, of_flags};
+use crate::arguments::{EdhocKeys, ServeArguments, of_flags};
 use crate::exit::Failure;
 use crate::{login, output};
+
+/// Connection identifiers of EDHOC have two bytes for so many clients, as in a comparison.
+const EDHOC_CLIENTS: u32 = 16_384;
 
 /// The admitted clients, and the server's identity.
 pub(super) struct Admitted {
@@ -145,7 +149,8 @@ pub(super) fn users(arguments: &ServeArguments) -> Result<Vec<(String, String)>,
 /// Whether clients must authenticate.
 pub(super) const fn asks_clients(arguments: &ServeArguments) -> bool {
     let has_keys = !arguments.psk.is_empty() && !arguments.dtls;
-    has_keys || !arguments.user.is_empty() || !arguments.oscore.is_empty() || arguments.client_ca.is_some()
+    let has_contexts = !arguments.oscore.is_empty() || arguments.edhoc.is_some();
+    has_keys || has_contexts || !arguments.user.is_empty() || arguments.client_ca.is_some()
 }
 
 /// The options that make a stack's clients authenticate.
@@ -155,6 +160,7 @@ pub(super) fn ways_to_ask(stack: Stack) -> String {
         ("--user", stack.is_mqtt() || stack.is_amqp()),
         ("--psk", application.can_run_over(Channel::Dtls12Psk)),
         ("--oscore", application.can_run_over(Channel::Oscore)),
+        ("--edhoc", application.can_run_over(Channel::Oscore)),
         ("--client-ca", true),
     ];
     let ways = ways.into_iter().filter(|(_, is_possible)| *is_possible);
@@ -168,6 +174,7 @@ pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
     let channel = match (stack.application, stack.channel) {
         (Application::Http3, _) => "TLS 1.3",
         (_, Channel::Plain) => "nothing that protects it",
+        (_, Channel::Oscore) if arguments.edhoc.is_some() => "EDHOC and OSCORE",
         (_, Channel::Oscore) => "OSCORE",
         (_, channel) if channel.has_psk() => "DTLS 1.2, by pre-shared key",
         (_, channel) if channel.is_tls() => "TLS 1.3 and 1.2",
@@ -197,6 +204,7 @@ impl Asked {
             arguments.dtls,
             !arguments.psk.is_empty(),
             !arguments.oscore.is_empty(),
+            arguments.edhoc.is_some(),
         ];
         let asked = OPTIONS.into_iter().zip(given).filter(|(_, given)| *given);
         // HTTP/3 has what --tls adds.
@@ -211,11 +219,12 @@ impl Asked {
 }
 
 /// The options that select a channel. An option comes before the options that it includes.
-const OPTIONS: [(&str, Channel); 4] = [
+const OPTIONS: [(&str, Channel); 5] = [
     ("--tls", Channel::Tls13),
     ("--dtls", Channel::Dtls13),
     ("--psk", Channel::Dtls12Psk),
     ("--oscore", Channel::Oscore),
+    ("--edhoc", Channel::Oscore),
 ];
 
 fn possible(application: Application) -> String {
@@ -299,6 +308,17 @@ fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failur
 
 /// The contexts, from their first sequence number: how far an earlier run has used a secret is unknown.
 fn contexts(arguments: &ServeArguments) -> Result<Contexts, Failure> {
+    if let Some(EdhocKeys { server, clients }) = &arguments.edhoc {
+        let mut secret = [0; KEY_BYTES];
+        Entropy::system().fill(&mut secret).map_err(Failure::internal)?;
+        return Ok(Contexts::Agreed(Box::new(ServerConfig {
+            identity: server.clone(),
+            clients: clients.clone(),
+            by_value_to: Vec::new(),
+            expected: EDHOC_CLIENTS,
+            secret,
+        })));
+    }
     let contexts: Result<_, _> = arguments.oscore.iter().map(Context::new).collect();
     contexts
         .map(Contexts::Given)
