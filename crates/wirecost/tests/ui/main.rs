@@ -3,8 +3,8 @@
 mod browser;
 #[path = "../common/mod.rs"]
 mod common;
-mod own;
 mod further;
+mod own;
 mod server;
 mod states;
 

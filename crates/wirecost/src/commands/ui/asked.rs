@@ -129,8 +129,8 @@ impl Asked {
                 "{cells} stacks and ways, and this page simulates {MOST_CELLS}"
             )));
         }
-        for Comparison { options, plan, .. } in &self.comparisons {
-            bounded_payload(options, plan)?;
+        for comparison in &self.comparisons {
+            bounded_payload(&comparison.options, &comparison.plan)?;
         }
         Ok(())
     }
