@@ -57,6 +57,9 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// Bytes of a reading by layer, in the order of [`Layer::ALL`](wirecost_proto::Layer::ALL), each with a name.
+pub type ByLayer = Vec<(String, [f64; 5])>;
+
 /// What energy and money are computed by.
 pub fn prices(arguments: &WhatIfArguments) -> Result<Prices, Failure> {
     Prices::read(
@@ -73,7 +76,7 @@ pub fn told<'c>(
     today: Today,
     terms: &Terms<'_>,
     simulated: (&Options, impl IntoIterator<Item = &'c Cell>, &Recorded<'_>),
-) -> Result<(Told, Vec<(String, [f64; 5])>), Failure> {
+) -> Result<(Told, ByLayer), Failure> {
     let answer = Answer::new(today, terms, simulated)?;
     let rows = answer.rows.iter();
     let layers = rows.filter_map(|row| {

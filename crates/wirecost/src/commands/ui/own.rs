@@ -68,11 +68,8 @@ pub(super) fn folder(opened: Option<&Path>, places: &Places, request: Request) -
 
 /// Answers a request with a file.
 pub(super) fn sent(places: &Places, request: Request) -> io::Result<()> {
-    let told = match take(places, &request) {
-        Ok(told) => told,
-        // Nobody is there to be told.
-        Err(gone) => return Err(gone),
-    };
+    // Where the peer has gone, nobody is there to be told.
+    let told = take(places, &request)?;
     answer(request, told)
 }
 

@@ -56,8 +56,10 @@ impl Asked<'_> {
     /// The account of a comparison of which the summary alone is there: its lives are simulated.
     pub(super) fn account_of_summary(&self, summary: &Summary) -> OwnPart {
         let part = self.account(|arguments, device| {
-            let text = serde_json::to_string(&summary.scenario).map_err(Failure::internal)?;
-            let run = cost::lives::options_in(&text, &arguments.source)?;
+            let mut scenario = serde_json::to_value(&summary.scenario).map_err(Failure::internal)?;
+            // A summary has the keys of a resolved scenario without the version of their format.
+            scenario["wirecost"] = wirecost_scenario::VERSION.into();
+            let run = cost::lives::options_in(&scenario.to_string(), &arguments.source)?;
             asked::bounded_run(&run)?;
             let began = Instant::now();
             let stop = || began.elapsed() > LONGEST || (self.is_gone)();
@@ -175,7 +177,7 @@ impl Asked<'_> {
 }
 
 /// What a command tells, and bytes by layer to draw.
-type Layered = (Told, Vec<(String, [f64; 5])>);
+type Layered = (Told, what_if::ByLayer);
 
 /// A part of the page.
 fn part(heading: &'static str, words: &[String], told: Result<Layered, Failure>) -> OwnPart {
