@@ -210,13 +210,16 @@ fn decide(
     }))
 }
 
+/// Rows in order, and the cells of their comparison.
+type RowsOfCells = (Vec<Row>, Vec<Cell>);
+
 /// The rows of a simulated comparison in order, and its cells; `None` if interrupted.
 fn ranked(
     inputs: &Inputs<'_>,
     options: &Options,
     folder: &Path,
     interrupt: Interrupt,
-) -> Result<Option<(Vec<Row>, Vec<Cell>)>, Failure> {
+) -> Result<Option<RowsOfCells>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(
         inputs.arguments.quiet,

@@ -42,7 +42,7 @@ pub(super) struct Made {
 }
 
 /// The rows that it is about.
-fn asked_about<'a>(rows: &'a [Row], with_sensitivity: bool) -> Vec<&'a Row> {
+fn asked_about(rows: &[Row], with_sensitivity: bool) -> Vec<&Row> {
     let mut asked = intervals::drawn(rows);
     if with_sensitivity {
         asked.extend(rows.iter().take(2));
