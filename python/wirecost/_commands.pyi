@@ -296,13 +296,13 @@ def choose(
     device_class: Values | None = None,  # Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
     psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
-    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    edrx: Values | None = None,  # Reachable between messages: eDRX cycle, paging window of 2.56 s
     rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
     inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
-    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
+    attach: Values | None = None,  # Losses of its network: every=30d,search=1min [default: none]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -344,13 +344,13 @@ def cost(
     source: Run | str | Path, *,
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
     psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
-    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    edrx: Values | None = None,  # Reachable between messages: eDRX cycle, paging window of 2.56 s
     rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
     inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
-    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
+    attach: Values | None = None,  # Losses of its network: every=30d,search=1min [default: none]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l
@@ -386,13 +386,13 @@ def what_if(
     keep_alive: Values | None = None,  # Time between keep-alives of MQTT connections; 0s for none  [default: 60s]
     device: Values | None = None,  # Device whose energy is modelled: a name, or a file
     psm: Values | None = None,  # Power saving mode: active time after a connection (T3324) and time between tracking area updates (T3412), e.g. active=8s,tau=2
-    edrx: Values | None = None,  # The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    edrx: Values | None = None,  # Reachable between messages: eDRX cycle, paging window of 2.56 s
     rai: bool = False,  # Release assistance: 1 s after its last packet it is idle
     inactivity: Values | None = None,  # How long a silent connection is kept [default: the device's]
     tx_power: Values | None = None,  # Transmit power, e.g. 10dBm [default: the device's]
     coverage: Values | None = None,  # Coverage on NB-IoT: level 0 to 2, or coupling loss, e.g. 150dB
     cdrx: Values | None = None,  # DRX while connected: inactivity=100ms,short=160msx4,long=320ms
-    attach: Values | None = None,  # How often it loses its network: every=30d,search=1min [default: never]
+    attach: Values | None = None,  # Losses of its network: every=30d,search=1min [default: none]
     dtim: Values | None = None,  # Every how many beacons it listens [default: the device's]
     battery: Values | None = None,  # Battery, e.g. 2400mAh@3.6V: adds its life in years
     chemistry: Values | None = None,  # Kind of its cells: what they lose, how long they stay good and what they can feed: alkaline, li-fes2, li-ion, li-mno2, l

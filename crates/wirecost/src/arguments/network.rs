@@ -19,7 +19,7 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "active=TIME,tau=TIME", requires = "device", value_parser = psm)]
     pub psm: Option<Psm>,
 
-    /// The device can be reached between its messages: cycle of extended discontinuous reception, with a paging window of 2.56 s
+    /// Reachable between messages: eDRX cycle, paging window of 2.56 s
     #[arg(long, value_name = "TIME", requires = "device", value_parser = parse_duration)]
     pub edrx: Option<Duration>,
 
@@ -43,7 +43,7 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = connected_drx)]
     pub cdrx: Option<ConnectedDrx>,
 
-    /// How often it loses its network: every=30d,search=1min [default: never]
+    /// Losses of its network: every=30d,search=1min [default: none]
     #[arg(long, value_name = "KEY=TIME,...", requires = "device", value_parser = attach)]
     pub attach: Option<NetworkLoss>,
 
