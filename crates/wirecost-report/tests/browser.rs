@@ -87,8 +87,8 @@ fn the_report_opens_without_errors_and_draws_every_figure() {
     let results = common::eight_stacks();
     let (dom, log) = browser.open(&results, &["--dump-dom"]);
     assert_eq!(console(&log), Vec::<&str>::new());
-    // Six figures in two widths, and a panel per stack.
-    assert_eq!(dom.matches("<svg").count(), 6 * 2 + common::STACKS.len());
+    // Seven figures in two widths, and a panel per stack.
+    assert_eq!(dom.matches("<svg").count(), 7 * 2 + common::STACKS.len());
     assert!(dom.contains("id=\"glossary\"") && dom.ends_with("</html>\n"));
 }
 
