@@ -7,7 +7,7 @@
 //! - [`terms`]: device, battery, tariff and number of devices, and the [`Figures`] that follow from them
 //! - [`curve`]: the current of one reading and of a day over time
 //! - [`fleet`]: the figures of several devices, of a day, a month or a year
-//! - [`spaced`]: the packets of a cell with its readings at another interval
+//! - [`mod@spaced`]: the packets of a cell with its readings at another interval
 //! - [`spread`]: a figure over several devices
 //! - [`reading_time`]: how long a reading takes, by its parts
 //! - [`replay`]: the packets of a cell, as an observer is told them
