@@ -81,7 +81,7 @@ impl CellFile {
     /// Reads the cell with this key.
     ///
     /// # Errors
-    /// It cannot be read, or is not of this version.
+    /// The file cannot be read, or another version wrote it.
     pub fn read(folder: &RunFolder, key: &str) -> Result<Self, ResultsError> {
         folder.read_json(&name(key))
     }

@@ -289,7 +289,7 @@ impl RunFolder {
     /// Reads a JSON file.
     ///
     /// # Errors
-    /// It cannot be read, or is not of this version.
+    /// The file cannot be read, or another version wrote it.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
         let text = self.read_raw(name)?;
         from_json(&text).map_err(|error| ResultsError::Format {

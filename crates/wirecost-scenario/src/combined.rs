@@ -126,7 +126,7 @@ fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
                 format!("loads: a table is expected, this is {kind}"),
             ));
         };
-        // An error is told at the line of the entry, not at the top of the file.
+        // An error message names the line of the entry, not the first line of the file.
         one.place = entry.place;
         for (key, node) in entries {
             edit::set(&mut one, &key.name, node)?;

@@ -80,11 +80,21 @@ pub(crate) fn lines_while_serving(mut peer: Peer, live: &mut Live<Server>) -> Ve
     )]
     let reader = std::thread::spawn(move || {
         let lines: Vec<String> = lines.collect();
-        *collected.lock().expect("nobody panics with it") = Some(lines);
+        *collected
+            .lock()
+            .expect("no thread panics while it holds the lock") = Some(lines);
     });
-    live.run_until(|_| ended.lock().expect("nobody panics with it").is_some());
+    live.run_until(|_| {
+        ended
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .is_some()
+    });
     reader.join().expect("it ends");
-    let lines = ended.lock().expect("nobody panics with it").take();
+    let lines = ended
+        .lock()
+        .expect("no thread panics while it holds the lock")
+        .take();
     lines.unwrap_or_default()
 }
 

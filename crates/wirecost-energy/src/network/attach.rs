@@ -5,7 +5,7 @@
 //! search | wake-up | request, authentication, security, accept, complete | tails -> rest
 //! ```
 //!
-//! Of the search nobody published time and charge together: its time is an input. The network answers each message at once.
+//! No publication has both the time and the charge of a search, so its time is an input. The network answers each message at once.
 
 use core::time::Duration;
 

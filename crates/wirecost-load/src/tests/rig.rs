@@ -76,6 +76,8 @@ pub(super) struct Outcome {
     pub(super) measured: Interval,
     /// Its intervals, by second.
     pub(super) seconds: BTreeMap<u32, Interval>,
+    /// How often the part said that it lives.
+    pub(super) reports: u32,
     /// When it was over.
     pub(super) over: Instant,
 }
@@ -125,6 +127,14 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
+    /// The same with the devices of a simulation.
+    pub(super) fn in_virtual_time(self) -> Self {
+        Self {
+            devices: self.devices.in_virtual_time(),
+            ..self
+        }
+    }
+
     /// Sends a message to the part when the next phase has lasted for `after`.
     pub(super) fn tell_after(&mut self, message: ToPart, after: Duration) {
         self.later = Some((self.now + BEGIN + after, message));
@@ -160,6 +170,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     fn run_to_end(&mut self) -> Outcome {
         let mut seconds: BTreeMap<u32, Interval> = BTreeMap::new();
         let mut measured = Interval::default();
+        let mut reports = 0;
         loop {
             let next = self.run_due();
             while let Ok((_, message)) = self.heard.try_recv() {
@@ -173,7 +184,8 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
                             None => drop(seconds.insert(interval.second, *interval)),
                         }
                     }
-                    FromPart::PhaseDone { .. } => return self.outcome(seconds, measured),
+                    FromPart::Alive { .. } => reports += 1,
+                    FromPart::PhaseDone { .. } => return self.outcome(seconds, measured, reports),
                     _ => {}
                 }
             }
@@ -181,13 +193,14 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    fn outcome(&self, seconds: BTreeMap<u32, Interval>, measured: Interval) -> Outcome {
+    fn outcome(&self, seconds: BTreeMap<u32, Interval>, measured: Interval, reports: u32) -> Outcome {
         let mut sum = Interval::default();
         seconds.values().for_each(|interval| sum.add(interval));
         Outcome {
             sum,
             measured,
             seconds,
+            reports,
             over: self.now,
         }
     }

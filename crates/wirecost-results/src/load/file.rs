@@ -70,7 +70,7 @@ impl LoadFile {
     /// Reads the load with this key; `None` if the folder does not hold it.
     ///
     /// # Errors
-    /// It cannot be read, or is not of this version.
+    /// The file cannot be read, or another version wrote it.
     pub fn read(folder: &RunFolder, key: &str) -> Result<Option<Self>, ResultsError> {
         let name = cells::name(key);
         if !folder.file(&name).exists() {

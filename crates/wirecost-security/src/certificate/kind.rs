@@ -151,7 +151,7 @@ impl Chain {
     /// The chains whose sizes follow from their keys, by length.
     pub const OWN: [Self; 3] = [Self::Leaf, Self::Intermediate, Self::CrossSigned];
 
-    /// Those that a name stands for, whatever the key.
+    /// The chains that have a name, whatever the kind of their keys.
     pub const NAMED: [Self; 4] = [
         Self::Leaf,
         Self::Intermediate,
