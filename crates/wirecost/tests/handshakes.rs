@@ -421,3 +421,22 @@ fn probe_names_what_a_server_chose_and_saves_its_chain() {
         out.stderr
     );
 }
+
+/// A running server that takes one cipher: a load with it is answered, and a load with another is not.
+#[test]
+fn the_cipher_of_a_load_is_that_of_its_connections_to_a_running_server() {
+    let home = open_folder();
+    let server = serve(home.path(), "--cipher aes256-gcm");
+    let load = |cipher: &str| {
+        let line = format!(
+            "load mqtts://localhost:{}/test --cacert ca.pem -c 1 -r 5/s -d 1s -q --out {cipher} --cipher {cipher}",
+            server.1
+        );
+        said(wirecost(home.path()).args(line.split_whitespace()))
+    };
+    let same = load("aes256-gcm");
+    assert_eq!(same.code, Some(0), "{}", same.stderr);
+    let other = load("aes128-gcm");
+    assert_eq!(other.code, Some(12), "{}", other.stderr);
+    assert!(other.stderr.contains("handshake_failure"), "{}", other.stderr);
+}
