@@ -59,7 +59,7 @@ fn from_its_second_hour_on_a_simulated_phase_is_reported_every_ten_seconds_with_
     };
     let offer = open(2.0, Duration::from_secs(3_700));
     let [live, simulated] = [false, true].map(|is_virtual| {
-        let rig = Rig::new(publishing(offer.clone()), prompt);
+        let rig = Rig::new(publishing(offer), prompt);
         let mut rig = if is_virtual { rig.in_virtual_time() } else { rig };
         rig.phase(0);
         rig.phase(1)

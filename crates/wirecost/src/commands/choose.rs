@@ -49,6 +49,7 @@ use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
 use further::Further;
+pub(in crate::commands) use intervals::MOST_PAYLOAD;
 use quantum::Added;
 pub(in crate::commands) use rows::Recorded;
 use rows::Row;

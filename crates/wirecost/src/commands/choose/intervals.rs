@@ -37,8 +37,8 @@ const SECONDS: [(u64, bool); 14] = [
 ];
 /// How far from the interval that was asked for the picture goes.
 const FACTOR: u32 = 100;
-/// The most payload of the devices of a cell that is simulated for the picture, in bytes.
-const MOST_PAYLOAD: u64 = 32_000_000;
+/// The most payload of the devices of a cell that is simulated for the picture or for a page, in bytes.
+pub(in crate::commands) const MOST_PAYLOAD: u64 = 32_000_000;
 
 /// The rows that are drawn.
 pub(super) fn drawn(rows: &[Row]) -> Vec<&Row> {

@@ -9,6 +9,7 @@ use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::plan::{Plan, identity};
 
 use crate::arguments::ChooseArguments;
+use crate::commands::choose::MOST_PAYLOAD;
 use crate::commands::choose::question::{Alone, Question};
 use crate::exit::Failure;
 
@@ -25,8 +26,6 @@ const MOST_READINGS: u32 = 1_000;
 const MOST_OF_A_JOB: usize = 3;
 /// The most devices of a cell.
 const MOST_DEVICES: u32 = 100;
-/// The most payload of the devices of a cell together, in bytes.
-const MOST_PAYLOAD: u64 = 32_000_000;
 
 /// A question with its cells.
 pub(super) struct Asked {
