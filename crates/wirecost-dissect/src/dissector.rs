@@ -13,6 +13,7 @@ use crate::captured::{Captured, with_whole_headers};
 use crate::copies::CopyFinder;
 use crate::flow::{Buffers, Flow, Key};
 use crate::fragments::{Fragmented, Fragments, Taken};
+use crate::hosts::Log;
 use crate::quote::quoted;
 use crate::report::{Builder, Report};
 use crate::sightings::Sightings;
@@ -35,8 +36,19 @@ pub struct Dissector {
     copies: CopyFinder,
     buffers: Buffers,
     builder: Builder,
+    /// The packets for a comparison with another host's capture.
+    log: Option<Log>,
     /// Bytes that all connections keep.
     kept_bytes: u64,
+}
+
+/// What a dissector keeps of the packets, besides their report.
+#[derive(Debug)]
+pub struct Kept {
+    /// What [`Dissector::observing`] keeps.
+    pub sightings: Sightings,
+    /// What [`Dissector::logging`] keeps.
+    pub log: Log,
 }
 
 impl Dissector {
@@ -50,6 +62,14 @@ impl Dissector {
         let mut dissector = Self::default();
         dissector.buffers.sightings = Some(Sightings::default());
         dissector
+    }
+
+    /// A dissector that also keeps a line for every packet, to compare the capture with another host's.
+    pub fn logging() -> Self {
+        Self {
+            log: Some(Log::default()),
+            ..Self::default()
+        }
     }
 
     /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE).
@@ -104,6 +124,9 @@ impl Dissector {
         if self.copies.is_copy(interface, bytes, packet.timestamp_ns) {
             return;
         }
+        if let Some(log) = &mut self.log {
+            log.packet(&ip_packet, packet.timestamp_ns);
+        }
         self.builder.packet(packet);
         self.buffers.now_ns = packet.timestamp_ns;
         let is_cut = framed.bytes.len() < ip_packet.total_bytes();
@@ -112,11 +135,11 @@ impl Dissector {
 
     /// Ends every flow and returns the report.
     pub fn finish(self) -> Report {
-        self.finish_observed().0
+        self.finish_kept().0
     }
 
-    /// Ends every flow and returns the report, and the packets if the dissector keeps them.
-    pub fn finish_observed(mut self) -> (Report, Sightings) {
+    /// Ends every flow and returns the report, and what the dissector keeps of the packets.
+    pub fn finish_kept(mut self) -> (Report, Kept) {
         while let Some(fragmented) = self.fragments.give_up() {
             self.fragmented(&fragmented);
         }
@@ -126,7 +149,8 @@ impl Dissector {
         let mut sightings = self.buffers.sightings.take().unwrap_or_default();
         sightings.sort();
         let copies = self.copies.finish();
-        (self.builder.finish(&self.secrets, copies), sightings)
+        let log = self.log.take().unwrap_or_default();
+        (self.builder.finish(&self.secrets, copies), Kept { sightings, log })
     }
 
     /// Handles an IP packet. `is_cut` says that the capture lacks bytes of it.

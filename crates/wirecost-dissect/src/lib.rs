@@ -9,6 +9,7 @@
 //! - [`table`](mod@table): a report for a terminal
 //! - [`read`](mod@read): a whole capture
 //! - [`sightings`]: [`Sightings`] tells an observer what a device of the capture did
+//! - [`hosts`]: [`Hosts`](hosts::Hosts) compares the captures of two hosts
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - [`copies`]: packets that several interfaces of the capture saw
 //! - `frame`, `captured`, `fragments`, `flow`, `ends`, `sender`, `quote`, `connection`, `tcp`: from a frame to bytes in order
@@ -49,6 +50,7 @@ mod fragments;
 mod frame;
 pub mod handshakes;
 mod hello;
+pub mod hosts;
 pub mod offload;
 mod ordered;
 mod quote;
@@ -65,7 +67,7 @@ mod tcp;
 pub use copies::Copies;
 pub use dissector::Dissector;
 pub use offload::Offload;
-pub use read::{Reading, observe, read};
+pub use read::{Reading, observe, read, read_logged};
 pub use report::{FrameBytes, Report, Section};
 pub use sightings::Sightings;
 pub use table::table;

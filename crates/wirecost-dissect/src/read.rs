@@ -5,6 +5,8 @@ use std::io::Read;
 use wirecost_wire::capture::{Item, ReadError, Reader};
 use wirecost_wire::pcapng::SECRETS_TLS_KEY_LOG;
 
+use crate::dissector::Kept;
+use crate::hosts::Log;
 use crate::sightings::Sightings;
 use crate::{Dissector, Report};
 
@@ -31,14 +33,24 @@ pub fn read(source: impl Read, key_log: &str) -> Result<Reading, ReadError> {
 /// # Errors
 /// As [`read`].
 pub fn observe(source: impl Read, key_log: &str) -> Result<(Reading, Sightings), ReadError> {
-    read_with(Dissector::observing(), source, key_log)
+    let (reading, kept) = read_with(Dissector::observing(), source, key_log)?;
+    Ok((reading, kept.sightings))
+}
+
+/// Reads a file as [`read`] does, and keeps a line for each packet, to compare it with another host's.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_logged(source: impl Read, key_log: &str) -> Result<(Reading, Log), ReadError> {
+    let (reading, kept) = read_with(Dissector::logging(), source, key_log)?;
+    Ok((reading, kept.log))
 }
 
 fn read_with(
     mut dissector: Dissector,
     source: impl Read,
     key_log: &str,
-) -> Result<(Reading, Sightings), ReadError> {
+) -> Result<(Reading, Kept), ReadError> {
     let mut reader = Reader::new(source)?;
     dissector.add_secrets(key_log);
     let fault = loop {
@@ -55,6 +67,6 @@ fn read_with(
             Err(fault) => break Some(fault),
         }
     };
-    let (report, sightings) = dissector.finish_observed();
-    Ok((Reading { report, fault }, sightings))
+    let (report, kept) = dissector.finish_kept();
+    Ok((Reading { report, fault }, kept))
 }

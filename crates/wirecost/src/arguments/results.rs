@@ -12,14 +12,19 @@ use super::TableArguments;
 #[command(
     after_help = "The capture may contain MQTT, CoAP, HTTP/1.1, HTTP/3, AMQP 1.0, PostgreSQL and bare messages, unencrypted or inside \
     TLS, DTLS 1.2 or QUIC. The report lists bytes that it cannot attribute. Secrets inside the capture are used, too.\n\n\
-    tcpdump -i eth0 -w - port 1883 | wirecost pcap -\n\n\
-    Exit codes: 0 ok, 1 output could not be written, 2 not a capture or usage, \
+    tcpdump -i eth0 -w - port 1883 | wirecost pcap -\n\
+    wirecost pcap device.pcap --merge-hosts server.pcap\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 not a capture, captures that have no packet in common, or usage, \
     14 the capture ends inside a packet (the report covers the packets before it), or most of it cannot be read."
 )]
 pub struct PcapArguments {
     /// Capture file (pcap or pcapng); - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+
+    /// Capture of the same traffic at the other host: what arrived, what did not, and how long it took; give the device's first
+    #[arg(long, value_name = "FILE")]
+    pub merge_hosts: Option<PathBuf>,
 
     /// Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
     #[arg(long, value_name = "FILE")]

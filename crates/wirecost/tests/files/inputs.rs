@@ -13,7 +13,7 @@ use crate::common::{open_folder, said, wirecost};
 
 /// A command line for each option and argument that reads a file: the file stands at `{}`. `cap`, `run` and `key` are a
 /// capture, a results folder and a key.
-const INPUTS: [(&str, &str); 82] = [
+const INPUTS: [(&str, &str); 83] = [
     (
         "compare --payload-file",
         "compare --engine sim -n 1 udp --payload-file {} -o o",
@@ -80,6 +80,7 @@ const INPUTS: [(&str, &str); 82] = [
     ("probe --cert", "probe mqtts://127.0.0.1:1 --cert {} --key {}"),
     ("probe --key", "probe mqtts://127.0.0.1:1 --cert {} --key {}"),
     ("pcap FILE", "pcap {}"),
+    ("pcap --merge-hosts", "pcap cap --merge-hosts {}"),
     ("budget FILE", "budget {} -o o"),
     ("budget --against", "budget budget.yaml --against {} -o o"),
     ("budget --capture", "budget captured.yaml --capture {} -o o"),

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod hosts;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -122,14 +122,14 @@ impl Passed {
     }
 
     fn finish(self, clients: u32, times: [Instant; 2]) -> Option<LoadTraffic> {
-        let (_, sightings) = self.dissector.finish_observed();
+        let (_, packets) = self.dissector.finish_kept();
         let kept = Rc::new(RefCell::new(Kept {
             most_packets: usize::MAX,
             full: self.is_cut_short.then_some(self.last_entered),
             ..Kept::default()
         }));
         for host in 0..self.devices {
-            tell(&sightings, host, &kept, &self.at_device);
+            tell(&packets.sightings, host, &kept, &self.at_device);
         }
         Rc::into_inner(kept)?.into_inner().finish(clients, times)
     }

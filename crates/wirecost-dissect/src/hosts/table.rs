@@ -1,0 +1,97 @@
+//! Formats the comparison of two hosts for a terminal.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use wirecost_proto::shown::{grouped, time};
+use wirecost_proto::units::counted;
+
+use super::{Counted, Hosts, Way};
+
+const HEAD: [&str; 7] = [
+    "",
+    "at both",
+    "sender only",
+    "receiver only",
+    "transit p50",
+    "p99",
+    "longest",
+];
+
+/// What arrived, what did not, how long it took, and what the clocks say. `names` are those of both captures. Every line ends
+/// with a line feed.
+pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
+    let [first, second] = names;
+    let rows = [
+        HEAD.map(str::to_owned),
+        row(format!("up    {first} to {second}"), &hosts.up),
+        row(format!("down  {second} to {first}"), &hosts.down),
+    ];
+    let mut text = String::new();
+    for row in &rows {
+        let width = |index: usize| {
+            rows.iter()
+                .map(|row| row[index].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let _ = write!(text, "{:<1$}", row[0], width(0));
+        for (index, cell) in row.iter().enumerate().skip(1) {
+            let _ = write!(text, "  {cell:>0$}", width(index));
+        }
+        text.push('\n');
+    }
+    clocks(hosts, second, &mut text);
+    let [of_first, of_second] = hosts.others;
+    if of_first + of_second > 0 {
+        let _ = writeln!(
+            text,
+            "left out: {} of {first} and {of_second} of {second}, of other traffic or of a time that the other capture does not have",
+            counted(of_first, "packet")
+        );
+    }
+    if hosts.is_cut_differently() {
+        text.push_str(
+            "note: packets of the receiver alone are segments that were cut or joined on the way (segmentation offload): compare the\n\
+             payload of the tables below, not the packets\n",
+        );
+    }
+    text
+}
+
+fn row(name: String, way: &Way) -> [String; 7] {
+    let span =
+        |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| time(Duration::from_nanos(nanos)));
+    [
+        name,
+        grouped(way.both),
+        alone(way.sender_only),
+        alone(way.receiver_only),
+        span(way.transit.and_then(|transit| transit.p50_ns)),
+        span(way.transit.and_then(|transit| transit.p99_ns)),
+        span(way.transit.map(|transit| transit.max_ns)),
+    ]
+}
+
+fn alone(counted: Counted) -> String {
+    match counted.packets {
+        0 => "0".to_owned(),
+        packets => format!("{} ({} B)", grouped(packets), grouped(counted.bytes)),
+    }
+}
+
+fn clocks(hosts: &Hosts, second: &str, text: &mut String) {
+    let span = |nanos: i64| time(Duration::from_nanos(nanos.unsigned_abs()));
+    let clock = &hosts.clock;
+    let side = if clock.ahead_ns < 0 { "behind" } else { "ahead" };
+    let drift = match clock.drift_ns_per_s.round() as i64 {
+        0 => String::new(),
+        drift => format!(", changing by {} a second", span(drift)),
+    };
+    let _ = writeln!(
+        text,
+        "clocks: {second} is {} {side}{drift}; this and each transit within {}, half of the shortest way there and back",
+        span(clock.ahead_ns),
+        span(clock.within_ns)
+    );
+}
