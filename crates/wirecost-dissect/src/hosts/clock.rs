@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use wirecost_proto::Direction;
 
+use super::log::Seen;
 use super::{Log, NoHosts, matched};
 
 /// How far the clock of the second host is ahead of the first one's.
@@ -39,16 +40,12 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Learns the directions from packets that each logger has once: between two addresses, those with the larger difference of
-    /// times come from the first host, whatever the clocks say.
+    /// Learns the directions: between two addresses, packets with the larger difference of times come from the first host, whatever
+    /// the clocks say.
     pub(super) fn known(logs: [&Log; 2]) -> Result<Self, NoHosts> {
-        let pairs: Vec<_> = matched::groups(logs).filter_map(matched::once).collect();
         let mut later: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
-        for [one, other] in &pairs {
-            later
-                .entry(one.ends)
-                .or_default()
-                .push(other.at_ns.saturating_sub(one.at_ns));
+        for pair in matched::groups(logs).filter_map(matched::once) {
+            later.entry(pair[0].ends).or_default().push(later_ns(pair));
         }
         if later.is_empty() {
             return Err(NoHosts::Nothing);
@@ -57,9 +54,25 @@ impl Sides {
             .into_iter()
             .map(|(ends, values)| (ends, median(values)))
             .collect();
-        let way = |ends: u32| {
-            let opposite = medians.get(&logs[0].opposite(ends)?)?;
-            match medians.get(&ends)?.cmp(opposite) {
+        let opposite = |ends: &u32| medians.get(&logs[0].opposite(*ends)?).copied();
+        // Between addresses whose packets of the other direction are not told from each other, what all others have decides.
+        let pairs = || {
+            medians
+                .iter()
+                .filter_map(|(ends, later)| Some((*later, opposite(ends)?)))
+        };
+        let least_up = pairs()
+            .filter(|(later, other)| later > other)
+            .map(|(later, _)| later)
+            .min();
+        let most_down = pairs()
+            .filter(|(later, other)| later < other)
+            .map(|(later, _)| later)
+            .max();
+        let between = most_down.zip(least_up).map(centre);
+        let way = |ends: &u32| {
+            let bound = opposite(ends).or(between)?;
+            match medians.get(ends)?.cmp(&bound) {
                 std::cmp::Ordering::Greater => Some(Direction::Up),
                 std::cmp::Ordering::Less => Some(Direction::Down),
                 std::cmp::Ordering::Equal => None,
@@ -69,17 +82,21 @@ impl Sides {
             once: Vec::new(),
             ways: Default::default(),
         };
-        for [one, other] in &pairs {
-            if let Some(way) = way(one.ends) {
-                sides.ways[0].insert(one.ends, way);
-                sides.ways[1].entry(other.ends).or_insert(way);
-                let later_ns = other.at_ns.saturating_sub(one.at_ns);
-                sides.once.push(Once {
-                    way,
-                    at_ns: one.at_ns,
-                    later_ns,
-                });
+        for pair in matched::groups(logs).filter_map(matched::once) {
+            let Some(way) = way(&pair[0].ends) else {
+                continue;
+            };
+            for (host, seen) in pair.iter().enumerate() {
+                sides.ways[host].entry(seen.ends).or_insert(way);
+                if let Some(opposite) = logs[host].opposite(seen.ends) {
+                    sides.ways[host].entry(opposite).or_insert(way.reverse());
+                }
             }
+            sides.once.push(Once {
+                way,
+                at_ns: pair[0].at_ns,
+                later_ns: later_ns(pair),
+            });
         }
         Ok(sides)
     }
@@ -143,6 +160,11 @@ fn bounds(once: &[Once], (start, end): (i64, i64), (from, drift): (i64, f64)) ->
 
 const fn centre((low, high): Bounds) -> i64 {
     low + high.saturating_sub(low) / 2
+}
+
+/// By how much the second host's time of a packet is later than the first one's.
+const fn later_ns([one, other]: [Seen; 2]) -> i64 {
+    other.at_ns.saturating_sub(one.at_ns)
 }
 
 fn median(mut values: Vec<i64>) -> i64 {

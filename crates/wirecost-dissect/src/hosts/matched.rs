@@ -41,19 +41,7 @@ type Timed = (i64, u32);
 
 /// What became of the packets of both directions, and how many packets of each host are others'.
 pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &Clock) -> (BothWays<Way>, [u64; 2]) {
-    let timed = |host: usize, seen: &Seen| match host {
-        0 => (seen.at_ns, seen.bytes),
-        _ => (clock.of_first(seen.at_ns), seen.bytes),
-    };
-    let ran = [0, 1].map(|host| {
-        let times = || logs[host].seen.iter().map(move |seen| timed(host, seen).0);
-        (
-            times().min().unwrap_or_default(),
-            times().max().unwrap_or_default(),
-        )
-    });
-    let mut both: BothWays<Way> = BothWays::default();
-    let mut transits: BothWays<Vec<u64>> = BothWays::default();
+    let mut found: BothWays<Found> = BothWays::default();
     let mut others = [0; 2];
     for group in groups(logs) {
         let of_way = |host: usize, way: Option<Direction>| {
@@ -62,76 +50,105 @@ pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &Clock) -> (BothWays<W
                 .filter(move |seen| sides.way(host, seen.ends) == way)
         };
         for way in Direction::ALL {
-            let (sender, receiver) = match way {
-                Direction::Up => (0, 1),
-                Direction::Down => (1, 0),
-            };
-            let [sent, arrived] = [sender, receiver].map(|host| {
+            let [sent, arrived] = hosts_of(way).map(|host| {
                 of_way(host, Some(way))
-                    .map(|seen| timed(host, seen))
+                    .map(|seen| timed(host, seen, clock))
                     .collect::<Vec<_>>()
             });
-            let found = find(sent, arrived, clock.within_ns / 2);
-            both[way].both += found.transits.len() as u64;
-            transits[way].extend(found.transits);
-            others[sender] += note(&mut both[way].sender_only, &found.sent, ran[receiver]);
-            others[receiver] += note(&mut both[way].receiver_only, &found.arrived, ran[sender]);
+            found[way].find(sent, arrived, clock.within_ns / 2);
         }
         for host in [0, 1] {
             others[host] += of_way(host, None).count() as u64;
         }
     }
-    for way in Direction::ALL {
-        both[way].transit = transit(std::mem::take(&mut transits[way]));
-    }
-    (both, others)
+    let ran = [0, 1].map(|host| {
+        let times = || logs[host].seen.iter().map(move |seen| timed(host, seen, clock).0);
+        (
+            times().min().unwrap_or_default(),
+            times().max().unwrap_or_default(),
+        )
+    });
+    let ways = BothWays::from_fn(|way| {
+        let [sender, receiver] = hosts_of(way);
+        let found = std::mem::take(&mut found[way]);
+        let both = found.transits.len() as u64;
+        let transit = transit(found.transits);
+        let longest = transit.map_or(0, |transit| i64::try_from(transit.max_ns).unwrap_or(i64::MAX));
+        let mut alone = |host: usize, other: usize, packets: &[Timed]| {
+            let (counted, outside) = counted(packets, ran[other], longest);
+            others[host] += outside;
+            counted
+        };
+        Way {
+            both,
+            sender_only: alone(sender, receiver, &found.sent),
+            receiver_only: alone(receiver, sender, &found.arrived),
+            transit,
+        }
+    });
+    (ways, others)
 }
 
-/// Counts what one logger alone has while the other ran, and returns how many packets it has of other times.
-fn note(counted: &mut Counted, alone: &[Timed], (start, end): (i64, i64)) -> u64 {
-    let mut others = 0;
+/// The sender and the receiver of a direction.
+const fn hosts_of(way: Direction) -> [usize; 2] {
+    match way {
+        Direction::Up => [0, 1],
+        Direction::Down => [1, 0],
+    }
+}
+
+fn timed(host: usize, seen: &Seen, clock: &Clock) -> Timed {
+    match host {
+        0 => (seen.at_ns, seen.bytes),
+        _ => (clock.of_first(seen.at_ns), seen.bytes),
+    }
+}
+
+/// What one logger alone has while the other ran, and how many packets it has of other times. The other logger may have started
+/// before its first packet: up to the longest transit is taken for its time.
+fn counted(alone: &[Timed], (start, end): (i64, i64), longest: i64) -> (Counted, u64) {
+    let mut counted = Counted::default();
+    let mut outside = 0;
     for (at, bytes) in alone {
-        if (start..=end).contains(at) {
+        if (start.saturating_sub(longest)..=end.saturating_add(longest)).contains(at) {
             counted.packets += 1;
             counted.bytes += u64::from(*bytes);
         } else {
-            others += 1;
+            outside += 1;
         }
     }
-    others
+    (counted, outside)
 }
 
-/// Which of the packets that look the same arrived.
+/// Which packets of a direction arrived.
+#[derive(Default)]
 struct Found {
     transits: Vec<u64>,
     sent: Vec<Timed>,
     arrived: Vec<Timed>,
 }
 
-/// Gives each arrival the latest packet that was sent at least `least` before it: of several that look the same, a lost one was
-/// sent again.
-fn find(mut sent: Vec<Timed>, mut arrived: Vec<Timed>, least: i64) -> Found {
-    let mut found = Found {
-        transits: Vec::new(),
-        sent: Vec::new(),
-        arrived: Vec::new(),
-    };
-    // The clock of a host may have been set back meanwhile.
-    sent.sort_unstable();
-    arrived.sort_unstable();
-    for arrival in arrived.into_iter().rev() {
-        while let Some(late) = sent.pop_if(|send| send.0 > arrival.0.saturating_sub(least)) {
-            found.sent.push(late);
+impl Found {
+    /// Gives each arrival the latest packet that was sent at least `least` before it: of several that look the same, a lost one was
+    /// sent again.
+    fn find(&mut self, mut sent: Vec<Timed>, mut arrived: Vec<Timed>, least: i64) {
+        // The clock of a host may have been set back meanwhile.
+        sent.sort_unstable();
+        arrived.sort_unstable();
+        for arrival in arrived.into_iter().rev() {
+            while let Some(late) = sent.pop_if(|send| send.0 > arrival.0.saturating_sub(least)) {
+                self.sent.push(late);
+            }
+            match sent.pop() {
+                Some(send) => {
+                    self.transits
+                        .push(u64::try_from(arrival.0.saturating_sub(send.0)).unwrap_or_default());
+                }
+                None => self.arrived.push(arrival),
+            }
         }
-        match sent.pop() {
-            Some(send) => found
-                .transits
-                .push(u64::try_from(arrival.0.saturating_sub(send.0)).unwrap_or_default()),
-            None => found.arrived.push(arrival),
-        }
+        self.sent.append(&mut sent);
     }
-    found.sent.append(&mut sent);
-    found
 }
 
 fn transit(times: Vec<u64>) -> Option<Transit> {

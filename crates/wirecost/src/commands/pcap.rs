@@ -83,10 +83,10 @@ fn incomparable(why: NoHosts, [first, second]: &[String; 2]) -> Failure {
 }
 
 /// Reads a capture with its secrets.
-fn read<T>(
+fn read<T, E: std::fmt::Display>(
     arguments: &PcapArguments,
     file: &Path,
-    by: impl FnOnce(Box<dyn std::io::Read>, &str) -> Result<T, wirecost_wire::capture::ReadError>,
+    by: impl FnOnce(Box<dyn std::io::Read>, &str) -> Result<T, E>,
 ) -> Result<T, Failure> {
     // The mistake is frequent: `compare` names a folder, and its capture is a file in it.
     captures::no_folder(file)?;

@@ -77,7 +77,7 @@ fn simulated(folder: &Path, line: &str) -> Vec<Known> {
 #[ignore = "needs tshark"]
 fn two_hosts_tell_what_was_lost_and_how_long_the_rest_took() {
     let home = open_folder();
-    let line = "compare mqtt-qos1,coap-con,tcp --engine sim -n 40 --size 64B,3kB --loss 5% --rtt 40ms --jitter 4ms -q --out run";
+    let line = "compare mqtt-qos1,coap-con,tcp --engine sim -n 40 --size 64B,3kB --loss 5% --rtt 40ms --delay-variation 4ms -q --out run";
     let packets = simulated(home.path(), line);
     let [device, server] = logged(home.path(), &packets, 7_123_456_789);
     let mut command = wirecost(home.path());
@@ -94,19 +94,28 @@ fn two_hosts_tell_what_was_lost_and_how_long_the_rest_took() {
     let clock = &merged["hosts"]["clock"];
     let number = |value: &Value| value.as_f64().expect("a number");
     let within = number(&clock["within_ns"]);
-    assert!((18e6..=22e6).contains(&within), "{clock}");
+    // The fastest packets of both directions take 16 ms.
+    assert!((16e6..=17e6).contains(&within), "{clock}");
     assert!(
         (number(&clock["ahead_ns"]) - 7_123_456_789.0).abs() <= 2e6,
         "{clock}"
     );
     assert_eq!(clock["drift_ns_per_s"], 0.0);
+    let mut left = 0;
     for (name, is_up) in [("up", true), ("down", false)] {
         let of_way = || packets.iter().filter(move |packet| packet.is_up == is_up);
         let way = &merged["hosts"][name];
         let lost = of_way().filter(|packet| packet.delay_ns.is_none()).count() as u64;
-        assert!(lost > 0, "{name}: the link lost nothing");
-        assert_eq!(way["sender_only"]["packets"], lost, "{name}");
-        assert_eq!(way["both"], of_way().count() as u64 - lost, "{name}");
+        assert!(lost > 10, "{name}: the link lost {lost}");
+        let alone = way["sender_only"]["packets"].as_u64().expect("a number");
+        assert!((lost - 3..=lost).contains(&alone), "{name}: {alone} of {lost}");
+        left += lost - alone;
+        assert_eq!(
+            way["both"],
+            of_way().count() as u64 - lost,
+            "{name}: {}",
+            merged["hosts"]
+        );
         assert_eq!(way["receiver_only"]["packets"], 0, "{name}");
         let slowest = of_way()
             .filter_map(|packet| packet.delay_ns)
@@ -115,6 +124,17 @@ fn two_hosts_tell_what_was_lost_and_how_long_the_rest_took() {
         let longest = number(&way["transit"]["max_ns"]);
         assert!((longest - slowest).abs() <= 2e6, "{name}: {longest} of {slowest}");
     }
+    // Of what is lost at either end of the time, nobody knows whether the other logger ran.
+    let others = merged["hosts"]["others"]
+        .as_array()
+        .expect("of both hosts")
+        .iter();
+    assert_eq!(
+        others.filter_map(Value::as_u64).sum::<u64>(),
+        left,
+        "{}",
+        merged["hosts"]
+    );
     // What each host has is what `wirecost pcap` says of its file alone.
     for (index, file) in [&device, &server].into_iter().enumerate() {
         assert_eq!(merged["captures"][index], super::pcap(file), "{}", file.display());
