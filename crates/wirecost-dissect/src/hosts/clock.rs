@@ -8,6 +8,9 @@ use wirecost_proto::Direction;
 use super::log::Seen;
 use super::{Log, NoHosts, matched};
 
+/// What the time of a packet is wrong by: a host notes it some time before or after the packet is on the wire.
+const NOISE_NS: i64 = 100_000;
+
 /// How far the clock of the second host is ahead of the first one's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Clock {
@@ -121,7 +124,7 @@ impl Clock {
         let of_time = |time| bounds(&sides.once, time, (middle, 0.0));
         let drift = match (of_time((start, middle)), of_time((middle, end))) {
             // Each half allows a range of differences. Where the ranges do not meet, one difference cannot explain both.
-            (Some(early), Some(late)) if early.0 > late.1 || late.0 > early.1 => {
+            (Some(early), Some(late)) if (early.0 - late.1).max(late.0 - early.1) > NOISE_NS => {
                 // The middles of the halves are half of the whole time apart.
                 (centre(late) - centre(early)) as f64 / ((end - start) as f64 / 2.0)
             }
@@ -131,9 +134,14 @@ impl Clock {
         Ok(Self {
             at_ns: middle,
             ahead_ns: centre(all),
-            within_ns: (all.1.saturating_sub(all.0) / 2).max(0),
+            within_ns: (all.1.saturating_sub(all.0) / 2).saturating_abs(),
             drift_ns_per_s: drift * 1e9,
         })
+    }
+
+    /// The least time that a packet takes, by this estimate and with what the times are wrong by.
+    pub(super) const fn least_ns(&self) -> i64 {
+        self.within_ns / 2 - NOISE_NS
     }
 
     /// What a time of the second host is by the clock of the first.

@@ -55,7 +55,7 @@ pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &Clock) -> (BothWays<W
                     .map(|seen| timed(host, seen, clock))
                     .collect::<Vec<_>>()
             });
-            found[way].find(sent, arrived, clock.within_ns / 2);
+            found[way].find(sent, arrived, clock.least_ns());
         }
         for host in [0, 1] {
             others[host] += of_way(host, None).count() as u64;
@@ -129,7 +129,7 @@ struct Found {
 }
 
 impl Found {
-    /// Gives each arrival the latest packet that was sent at least `least` before it: of several that look the same, a lost one was
+    /// Gives each arrival the latest packet that was sent at least `least` nanoseconds before it: of several that look the same, a lost one was
     /// sent again.
     fn find(&mut self, mut sent: Vec<Timed>, mut arrived: Vec<Timed>, least: i64) {
         // The clock of a host may have been set back meanwhile.
