@@ -10,7 +10,6 @@ use std::thread;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use wirecost_files::Input;
 use wirecost_files::output::{self, Existing, PUBLIC, SECRET};
 
@@ -18,6 +17,7 @@ use wirecost_proto::peer_text::visible;
 
 use super::{Environment, Ladder, SampleRow, Summary};
 use crate::columns::Row as _;
+use crate::json::from_json;
 
 /// Why a results folder could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -345,41 +345,6 @@ impl RunFolder {
         Input::Results
             .text(&path)
             .map_err(|fault| io("read", &path, fault))
-    }
-}
-
-/// The value of a text of JSON. A stranger may have made the file, so what controls a terminal is escaped in its texts.
-///
-/// # Errors
-/// It is not JSON, or of another shape.
-pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    // JSON writes control characters as \u001b. Almost no file has one.
-    if !text.contains("\\u") && matches!(visible(text), Cow::Borrowed(_)) {
-        return serde_json::from_str(text);
-    }
-    let mut value = serde_json::from_str(text)?;
-    escape(&mut value);
-    serde_json::from_value(value)
-}
-
-/// Escapes every text of a value, and the keys of its tables.
-fn escape(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if let Cow::Owned(escaped) = visible(text) {
-                *text = escaped;
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(escape),
-        Value::Object(table) => {
-            let entries = std::mem::take(table).into_iter();
-            // Keys as well: they may be names that a file or a server has given.
-            table.extend(entries.map(|(key, mut value)| {
-                escape(&mut value);
-                (visible(&key).into_owned(), value)
-            }));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use serde::{Deserialize, Serialize};
 use wirecost_files::output::{self, Existing, PUBLIC};
 
-use super::folder::{ResultsError, RunFolder, from_json};
+use super::folder::{ResultsError, RunFolder};
+use super::json::from_json;
 use super::load::Load;
 use super::summary::Cell;
 

@@ -26,7 +26,7 @@
 //! - [`time`]: moments as text
 //! - [`times`]: samples of time as they are printed
 //! - [`shard`]: a part of the cells or loads, by their keys
-//! - [`folder`]: the files and their names, written and read back
+//! - [`folder`]: the files and their names, written and read back; `json`: their texts, read
 
 pub mod agents;
 pub mod agreement;
@@ -43,6 +43,7 @@ pub mod figures;
 pub mod folder;
 pub mod intervals;
 pub mod journal;
+mod json;
 pub mod ladder;
 pub mod limits;
 pub mod link;

@@ -28,8 +28,21 @@ const TOPIC_ALIASES: u16 = 32;
 /// What a QUIC connection of a client of any maker may have unacknowledged and unread, in bytes.
 const QUIC_WINDOW_BYTES: u32 = 256 << 10;
 
-/// A built-in server: the application's server within the layer that protects its channel.
-pub enum Server {
+/// A built-in server: the application's server within the layer that protects its channel. It is known by its methods alone: a crate
+/// that ends a server would otherwise compile how the server of each protocol ends.
+pub struct Server(Box<dyn Layered + Send>);
+
+/// What is asked of the layers of a server.
+trait Layered: Endpoint<Command = Infallible, Event = ServerEvent, Error = Infallible> {
+    /// The statistics of the broker; `None` where the server is not a broker.
+    fn broker_stats(&self) -> Option<mqtt::Stats>;
+
+    /// The name for debugging.
+    fn name(&self) -> &'static str;
+}
+
+/// The application's server within the layer that protects its channel.
+enum Layers {
     /// No layer, or the one that the protocol has of its own.
     Plain(ServerApplication),
     /// TLS.
@@ -39,7 +52,7 @@ pub enum Server {
 }
 
 /// An application protocol's server.
-pub enum ServerApplication {
+enum ServerApplication {
     /// Bare TCP or UDP.
     Bare(bare::Server),
     /// The reference broker.
@@ -185,17 +198,24 @@ impl Server {
         seed: u64,
     ) -> Result<Self, StackError> {
         let application = application(stack, clients, channels, seed)?;
-        Ok(if stack.channel.is_tls() {
-            Self::Tls(Box::new(tls::Server::new(&channels.tls(stack)?, application)))
+        let layers = if stack.channel.is_tls() {
+            Layers::Tls(Box::new(tls::Server::new(&channels.tls(stack)?, application)))
         } else if stack.channel.is_dtls() {
-            Self::Dtls(Box::new(dtls::Server::new(channels.dtls()?, application)))
+            Layers::Dtls(Box::new(dtls::Server::new(channels.dtls()?, application)))
         } else {
-            Self::Plain(application)
-        })
+            Layers::Plain(application)
+        };
+        Ok(Self(Box::new(layers)))
     }
 
     /// The statistics of the broker; `None` where the server is not a broker.
     pub fn broker_stats(&self) -> Option<mqtt::Stats> {
+        self.0.broker_stats()
+    }
+}
+
+impl Layered for Layers {
+    fn broker_stats(&self) -> Option<mqtt::Stats> {
         let application = match self {
             Self::Plain(application) => application,
             Self::Tls(server) => server.inner(),
@@ -205,6 +225,14 @@ impl Server {
             return None;
         };
         Some(broker.stats())
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Plain(_) => "Server",
+            Self::Tls(_) => "Server(TLS)",
+            Self::Dtls(_) => "Server(DTLS)",
+        }
     }
 }
 
@@ -369,11 +397,7 @@ pub fn services(
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Plain(_) => "Server",
-            Self::Tls(_) => "Server(TLS)",
-            Self::Dtls(_) => "Server(DTLS)",
-        })
+        f.write_str(self.0.name())
     }
 }
 
@@ -436,6 +460,28 @@ impl Endpoint for ServerApplication {
 }
 
 impl Endpoint for Server {
+    type Command = Infallible;
+    type Event = ServerEvent;
+    type Error = Infallible;
+
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), Infallible> {
+        self.0.handle_input(input, now)
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
+        self.0.poll_output(out)
+    }
+
+    fn held(&self, flow: FlowId) -> Held {
+        self.0.held(flow)
+    }
+
+    fn stored_bytes(&self) -> usize {
+        self.0.stored_bytes()
+    }
+}
+
+impl Endpoint for Layers {
     type Command = Infallible;
     type Event = ServerEvent;
     type Error = Infallible;

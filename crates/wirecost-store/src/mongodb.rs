@@ -1,10 +1,11 @@
 //! MongoDB's wire protocol: OP_MSG (MongoDB manual, "MongoDB Wire Protocol").
 //!
 //! - `session`: the client's side; `server`: the reference server's side
-//! - [`codec`]: messages, and the parts of an insert
+//! - [`codec`]: messages, and the parts of an insert; `bson`: documents
 //!
 //! An insert is one command with one document. The server answers it with the default write concern, once it has applied it.
 
+mod bson;
 pub mod codec;
 mod server;
 mod session;

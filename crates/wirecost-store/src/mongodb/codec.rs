@@ -1,7 +1,6 @@
 //! OP_MSG: a header of 16 bytes, flags, a document with the command, and for an insert a sequence of documents.
 
-use bson::Document;
-
+use super::bson::Fields;
 use crate::reader::Reader;
 use crate::{Malformed, Parts, TooLong, int32};
 
@@ -92,13 +91,13 @@ pub(crate) fn sequence(len: usize) -> Result<Vec<u8>, TooLong> {
 }
 
 /// The document of a message's first section.
-pub(crate) fn document(message: &[u8]) -> Result<Document, Malformed> {
+pub(crate) fn document(message: &[u8]) -> Result<Fields<'_>, Malformed> {
     let malformed = Malformed {
         expected: "a message whose first section is a document",
     };
     let section = message.get(HEADER_BYTES + 4..).unwrap_or_default();
     match section.split_first() {
-        Some((&BODY, document)) => Document::from_reader(document).map_err(|_| malformed),
+        Some((&BODY, document)) => Fields::read(document).map_err(|_| malformed),
         _ => Err(malformed),
     }
 }

@@ -1,8 +1,8 @@
 //! The reference server's side of a connection.
 
-use bson::{Document, doc};
 use wirecost_proto::Phase;
 
+use super::bson::Document;
 use super::codec::{
     LARGEST_DOCUMENT, LARGEST_MESSAGE, body, command, insert_parts, message, message_len, request,
 };
@@ -21,13 +21,10 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     fn answer(&mut self, answers: i32, document: &Document) -> Result<Answer, Malformed> {
-        let document = document.to_vec().map_err(|_| Malformed {
-            expected: "an answer that can be encoded",
-        })?;
         self.requests = self.requests.wrapping_add(1);
         let mut bytes = Vec::new();
         message([self.requests, answers], 0, &mut bytes, |out| {
-            body(&document, out);
+            body(&document.encoded(), out);
         })?;
         let phase = match self.is_inserting {
             true => Phase::Message,
@@ -52,15 +49,24 @@ impl ServerDialect for Conversation {
         })?;
         let is_insert = name == b"insert";
         self.is_inserting |= is_insert;
-        let document = match name {
-            b"hello" | b"isMaster" | b"ismaster" => doc! {
-                "isWritablePrimary": true, "maxBsonObjectSize": LARGEST_DOCUMENT as i32, "maxMessageSizeBytes": LARGEST_MESSAGE as i32,
-                "maxWriteBatchSize": 100_000, "minWireVersion": 0, "maxWireVersion": WIRE_VERSION, "readOnly": false,
-                "ok": 1.0,
-            },
-            b"insert" => doc! { "n": 1, "ok": 1.0 },
-            _ => doc! { "ok": 1.0 },
-        };
+        let mut document = Document::default();
+        match name {
+            b"hello" | b"isMaster" | b"ismaster" => {
+                document
+                    .boolean("isWritablePrimary", true)
+                    .int32("maxBsonObjectSize", LARGEST_DOCUMENT as i32)
+                    .int32("maxMessageSizeBytes", LARGEST_MESSAGE as i32)
+                    .int32("maxWriteBatchSize", 100_000)
+                    .int32("minWireVersion", 0)
+                    .int32("maxWireVersion", WIRE_VERSION)
+                    .boolean("readOnly", false);
+            }
+            b"insert" => {
+                document.int32("n", 1);
+            }
+            _ => {}
+        }
+        document.double("ok", 1.0);
         let plain = Parts::plain(packet.len());
         let parts = match is_insert {
             true => insert_parts(packet).unwrap_or(plain),

@@ -12,9 +12,9 @@
 
 use std::collections::VecDeque;
 
-use bson::{Bson, DateTime, Document, doc};
 use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
+use super::bson::{Document, Field, Fields, Integers};
 use super::codec::{
     HEADER_BYTES, LARGEST_DOCUMENT, LARGEST_MESSAGE, body, document, length_field, message, message_len,
     sequence,
@@ -59,14 +59,18 @@ enum State {
 
 impl Session {
     pub(crate) fn new(config: &Config) -> Self {
-        let insert = doc! { "insert": TABLE, "ordered": true, "$db": config.name.as_str() };
+        let mut insert = Document::default();
+        insert
+            .text("insert", TABLE)
+            .boolean("ordered", true)
+            .text("$db", &config.name);
         Self {
             state: State::AwaitHello,
             name: config.name.clone(),
             column: config.column,
             setup: config.setup.iter().cloned().collect(),
             requests: 0,
-            insert: encoded(&insert),
+            insert: insert.encoded(),
             largest_document: LARGEST_DOCUMENT,
             largest_message: LARGEST_MESSAGE,
         }
@@ -74,12 +78,12 @@ impl Session {
 
     fn send(&mut self, command: &Document, out: &mut Vec<u8>) -> Result<(), TooLong> {
         let request = self.next_request();
-        message([request, 0], 0, out, |out| body(&encoded(command), out))
+        message([request, 0], 0, out, |out| body(&command.encoded(), out))
     }
 
     /// Learns what the server takes from its answer to `hello`.
-    fn learn_limits(&mut self, hello: &Document) {
-        let limit = |key, default| match integer(hello, key) {
+    fn learn_limits(&mut self, hello: Fields<'_>) {
+        let limit = |key, default| match hello.integer(key) {
             most @ 1.. => most as usize,
             _ => default,
         };
@@ -101,7 +105,7 @@ impl Session {
         let mut command = from_json(text.as_bytes()).ok_or(Malformed {
             expected: "setup commands in JSON",
         })?;
-        command.insert("$db", self.name.as_str());
+        command.text("$db", &self.name);
         self.send(&command, out)?;
         self.state = State::AwaitSetup;
         Ok(Step::More)
@@ -113,10 +117,18 @@ impl Session {
             let len = length_field(content.len())?;
             return Ok([BINARY_PAYLOAD, &len, &[0]].concat());
         }
-        let value = serde_json::from_slice(content).ok().and_then(bson_of);
-        let value = value.unwrap_or_else(|| Bson::Document(doc! { json::BASE64_KEY: json::base64(content) }));
-        let field = encoded(&doc! { "payload": value });
-        Ok(elements(&field).to_vec())
+        let mut field = Document::default();
+        let value = serde_json::from_slice(content).ok();
+        if value
+            .and_then(|value| field.put("payload", &value, Integers::Eight))
+            .is_none()
+        {
+            let mut bytes = Document::default();
+            bytes.text(json::BASE64_KEY, &json::base64(content));
+            field = Document::default();
+            field.document("payload", &bytes);
+        }
+        Ok(field.fields().to_vec())
     }
 }
 
@@ -129,22 +141,23 @@ impl Dialect for Session {
     }
 
     fn greet(&mut self, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        self.send(&doc! { "hello": 1, "$db": "admin" }, out)
+        let mut hello = Document::default();
+        self.send(hello.int32("hello", 1).text("$db", "admin"), out)
     }
 
     fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
         debug_assert!(packet.len() > HEADER_BYTES, "message_len has checked it");
         let answer = document(packet)?;
-        match (self.state, refusal(&answer)) {
+        match (self.state, refusal(answer)) {
             (State::Ready, refusal) => Ok(Step::Answer(refusal.map_or(Ok(()), Err))),
             (_, Some(refusal)) => Err(Failure::Refused(refusal.words)),
-            (State::AwaitHello, None) if integer(&answer, "maxWireVersion") < OLDEST_WIRE_VERSION => {
+            (State::AwaitHello, None) if answer.integer("maxWireVersion") < OLDEST_WIRE_VERSION => {
                 Err(Failure::from(Malformed {
                     expected: "a version of MongoDB from 3.6",
                 }))
             }
             (State::AwaitHello, None) => {
-                self.learn_limits(&answer);
+                self.learn_limits(answer);
                 self.go_on(out)
             }
             (State::AwaitSetup, None) => self.go_on(out),
@@ -156,12 +169,14 @@ impl Dialect for Session {
     }
 
     fn insert(&mut self, row: &Row<'_>, out: &mut Buffer) -> Result<(), TooLong> {
-        let mut columns = doc! { "sender": row.sender, "number": row.number.cast_signed() };
+        let mut columns = Document::default();
+        columns
+            .text("sender", row.sender)
+            .int64("number", row.number.cast_signed());
         if let Some(milliseconds) = row.unix_ms {
-            columns.insert("stored", DateTime::from_millis(milliseconds));
+            columns.date("stored", milliseconds);
         }
-        let columns = encoded(&columns);
-        let (columns, field) = (elements(&columns), self.field(row.content.bytes())?);
+        let (columns, field) = (columns.fields(), self.field(row.content.bytes())?);
         let is_binary = self.column == Column::Bytes;
         let content = if is_binary { row.content.len() } else { 0 };
         let len = 4 + columns.len() + field.len() + content + 1;
@@ -193,8 +208,12 @@ impl Dialect for Session {
     }
 
     fn execute(&mut self, statement: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        let mut command = from_json(statement.as_bytes()).unwrap_or_else(|| doc! { "ping": 1 });
-        command.insert("$db", self.name.as_str());
+        let mut command = from_json(statement.as_bytes()).unwrap_or_else(|| {
+            let mut ping = Document::default();
+            ping.int32("ping", 1);
+            ping
+        });
+        command.text("$db", &self.name);
         self.send(&command, out)
     }
 
@@ -203,59 +222,26 @@ impl Dialect for Session {
     }
 }
 
-/// A document's bytes. Only a key with a zero byte cannot be encoded; the result is then an empty document.
-fn encoded(document: &Document) -> Vec<u8> {
-    document.to_vec().unwrap_or_else(|_| vec![5, 0, 0, 0, 0])
-}
-
-/// A value of JSON as a value of BSON; `None` where BSON has none. Objects are never extended JSON: what a device sends chooses no
-/// type.
-fn bson_of(value: serde_json::Value) -> Option<Bson> {
-    use serde_json::Value;
-    Some(match value {
-        Value::Null => Bson::Null,
-        Value::Bool(value) => Bson::Boolean(value),
-        Value::Number(number) => match number.as_i64() {
-            Some(integer) => Bson::Int64(integer),
-            None if number.is_u64() => return None,
-            None => Bson::Double(number.as_f64()?),
-        },
-        Value::String(text) => Bson::String(text),
-        Value::Array(values) => Bson::Array(values.into_iter().map(bson_of).collect::<Option<_>>()?),
-        Value::Object(members) => {
-            let members = members.into_iter();
-            let members = members.map(|(key, value)| (!key.contains('\0')).then_some((key, bson_of(value)?)));
-            Bson::Document(members.collect::<Option<_>>()?)
-        }
-    })
-}
-
-/// The fields in a document's bytes.
-fn elements(document: &[u8]) -> &[u8] {
-    document.get(4..document.len() - 1).unwrap_or_default()
-}
-
 fn from_json(text: &[u8]) -> Option<Document> {
-    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
-    match Bson::try_from(value).ok()? {
-        Bson::Document(document) => Some(document),
-        _ => None,
-    }
+    Document::from_json(&serde_json::from_slice(text).ok()?, Integers::Shortest)
 }
 
 /// Why a command was not carried out.
-fn refusal(answer: &Document) -> Option<Refusal> {
-    let failed = answer
-        .get_array("writeErrors")
-        .ok()
-        .and_then(|errors| errors.first()?.as_document());
-    let failed = match failed {
-        Some(failed) => failed,
-        None if integer(answer, "ok") == 1 => return None,
-        None => answer,
+fn refusal(answer: Fields<'_>) -> Option<Refusal> {
+    let errors = match answer.get("writeErrors") {
+        Some(Field::Array(errors)) => errors.first(),
+        _ => None,
     };
-    let code = integer(failed, "code");
-    let text = failed.get_str("errmsg").unwrap_or("no reason");
+    let failed = match errors {
+        Some(Field::Document(failed)) => failed,
+        _ if answer.integer("ok") == 1 => return None,
+        _ => answer,
+    };
+    let code = failed.integer("code");
+    let text = match failed.get("errmsg") {
+        Some(Field::Text(text)) => text,
+        _ => "no reason",
+    };
     Some(Refusal {
         words: PeerText::new(&format!("{text} ({code})")),
         verdict: match code {
@@ -264,15 +250,4 @@ fn refusal(answer: &Document) -> Option<Refusal> {
             _ => Verdict::Unknown,
         },
     })
-}
-
-/// A number of any type, 0 where there is none.
-fn integer(document: &Document, key: &str) -> i32 {
-    match document.get(key) {
-        Some(Bson::Int32(number)) => *number,
-        Some(Bson::Int64(number)) => i32::try_from(*number).unwrap_or(0),
-        Some(Bson::Double(number)) => *number as i32,
-        Some(Bson::Boolean(true)) => 1,
-        _ => 0,
-    }
 }

@@ -73,11 +73,11 @@ impl Content {
             );
             return Err(Failure::usage(text).with_hint("open its folder: wirecost report FOLDER --open"));
         }
-        let mut text = Vec::new();
+        let mut text = String::new();
         source
-            .read_to_end(&mut text)
+            .read_to_string(&mut text)
             .map_err(|error| refused(name, error))?;
-        let value: Value = serde_json::from_slice(&text).map_err(|error| refused(name, error))?;
+        let value: Value = serde_json::from_str(&text).map_err(|error| refused(name, error))?;
         let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
         let of = |what: &str| {
             let text =
@@ -85,7 +85,10 @@ impl Content {
             Err(Failure::usage(text).with_hint("wirecost report FOLDER --open opens its report"))
         };
         match () {
-            () if has("cells") => comparison(name, value).map(|results| Self::Comparison(Box::new(results))),
+            () if has("cells") => {
+                let results = comparison(name, &value["schema"], &text)?;
+                Ok(Self::Comparison(Box::new(results)))
+            }
             () if has("loads") => of("a load"),
             () if has("points") => of("reports in NB-IoT cells"),
             () if has("report") && value["report"]["total"].is_object() => Ok(Self::Link(value)),
@@ -101,8 +104,7 @@ fn first(source: &mut impl Read) -> std::io::Result<Vec<u8>> {
     Ok(first)
 }
 
-fn comparison(name: &str, value: Value) -> Result<Results, Failure> {
-    let schema = &value["schema"];
+fn comparison(name: &str, schema: &Value, text: &str) -> Result<Results, Failure> {
     if *schema != summary::SCHEMA {
         let text = format!(
             "{name} has schema {schema}, and this version reads {}",
@@ -110,7 +112,7 @@ fn comparison(name: &str, value: Value) -> Result<Results, Failure> {
         );
         return Err(Failure::usage(text).with_hint("run the comparison again with this version"));
     }
-    let summary: Summary = serde_json::from_value(value).map_err(|error| refused(name, error))?;
+    let summary: Summary = serde_json::from_str(text).map_err(|error| refused(name, error))?;
     Ok(Results {
         summary,
         environment: Environment::default(),

@@ -1,10 +1,8 @@
 //! One director for all devices of a world, as for those of a loop on kernel sockets.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Arrivals, OwnLinks, Talker, delay, device, end, service, settings};
+use crate::common::{Arrivals, OwnLinks, Talker, delay, device, end, service, settings};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Transport};
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::driver::Device;

@@ -1,10 +1,8 @@
 //! What the link does to one phase's packets counts in no other phase.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{OwnLinks, PORT, Talker, delay, device, end, settings, world};
+use crate::common::{OwnLinks, PORT, Talker, delay, device, end, settings, world};
 use wirecost_cost::Totals;
 use wirecost_link::{LinkConfig, Loss, Reorder};
 use wirecost_proto::bare::Transport;

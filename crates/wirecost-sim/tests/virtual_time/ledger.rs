@@ -1,15 +1,11 @@
 //! The tally of a run beside the ledger over its recording.
 
-mod common;
-#[path = "../benches/pairs/script.rs"]
-mod script;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
-use script::{Counting, Exchanges};
+use crate::common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
+use crate::script::{Counting, Exchanges};
 use wirecost_coap::client as coap;
 use wirecost_coap::server::{self, Server};
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Totals};

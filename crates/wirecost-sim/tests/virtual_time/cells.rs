@@ -1,10 +1,8 @@
 //! Bare endpoints in an NB-IoT cell, which holds packets and decides later.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{OwnLinks, Talker, delay, device, end, settings, world};
+use crate::common::{OwnLinks, Talker, delay, device, end, settings, world};
 use wirecost_nbiot::{AirEvent, Config, Gains, Network, Packet};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::record::Record;

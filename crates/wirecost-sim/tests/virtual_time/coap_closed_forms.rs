@@ -5,13 +5,11 @@
 //! acknowledged by its k-th transmission with probability q r^(k-1), never with r^5, and the request reaches the server
 //! with 1 - p^5.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{OwnLinks, PORT, delay, settings};
+use crate::common::{OwnLinks, PORT, delay, settings};
 use wirecost_coap::client::{self, Client, Command, Event, Request, RequestTemplate};
 use wirecost_coap::server::{self, Server};
 use wirecost_link::Loss;

@@ -1,10 +1,8 @@
 //! Bare TCP over links that delay, lose, duplicate, corrupt and limit.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     OwnLinks, PORT, SharedLink, Talker, delay, device, device_on, end, packets_in_order, settings, world,
 };
 use wirecost_link::{Link, LinkConfig, Loss, QueueLimit};

@@ -1,10 +1,8 @@
 //! Bare UDP over links that delay, lose, duplicate and corrupt, whole and in fragments.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     OwnLinks, SharedLink, Talker, delay, device, device_on, end, packets_in_order, settings, world,
 };
 use wirecost_link::{Link, LinkConfig, Loss, QueueLimit};

@@ -1,5 +1,4 @@
 //! Devices with the simplest scripts, and worlds to put them in.
-#![allow(dead_code, reason = "not every test needs all of it")]
 
 use std::net::SocketAddr;
 use std::time::Duration;

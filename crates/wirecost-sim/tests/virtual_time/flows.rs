@@ -1,12 +1,10 @@
 //! Flows one after the other, several services, and endings other than a proper close.
 
-mod common;
-
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use common::{Arrivals, OwnLinks, PORT, Talker, delay, device, end, service, settings};
+use crate::common::{Arrivals, OwnLinks, PORT, Talker, delay, device, end, service, settings};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Transport};
 use wirecost_proto::director::Scripts;
 use wirecost_proto::driver::{Device, Service, ServiceObserver};
