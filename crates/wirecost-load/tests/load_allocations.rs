@@ -90,7 +90,7 @@ fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity
         let activity: Box<dyn Activity> = match phase {
             0 => {
                 let places = 0..DEVICES;
-                Box::new(Connect::new(None, &[Group { first: 0, places }], DEVICES, 0))
+                Box::new(Connect::new(None, &[Group { first: 0, places }], DEVICES, 64, 0))
             }
             _ => Box::new(Publish::new(Publishing {
                 offer,

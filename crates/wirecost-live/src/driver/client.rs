@@ -3,8 +3,8 @@
 //! A device is an endpoint. A [`Director`] decides what all devices do. The loop passes input to an endpoint, carries
 //! its output to the device's socket, and asks the director for the next step after every event and deadline.
 //!
-//! - this file: events, deadlines and turns; `input`: an endpoint's input and output; `readiness`: socket events;
-//!   `flows`: opening and closing sockets
+//! - this file: events, deadlines and turns; `waiting`: for the next of them; `input`: an endpoint's input and output;
+//!   `readiness`: socket events; `flows`: opening and closing sockets
 //! - [`scripted`]: devices on the emulated link, each with a script and logs
 //! - [`load`]: devices of a load, without logs
 #![expect(
@@ -19,12 +19,12 @@ mod readiness;
 pub mod scripted;
 mod setting;
 mod slot;
+mod waiting;
 
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::director::{Director, Due};
@@ -47,6 +47,8 @@ pub struct ClientLoop<E: Endpoint, D, S> {
     clock: Clock,
     /// The last reading of the clock.
     now: Instant,
+    /// Whether a system call or a turn has taken time since then.
+    is_past: bool,
     poll: Poll,
     timer: TimerFd,
     /// The time of the timer, until it fires.
@@ -115,6 +117,7 @@ where
         Ok(Self {
             clock,
             now: clock.now(),
+            is_past: false,
             poll,
             timer,
             armed: None,
@@ -165,12 +168,14 @@ where
             if self.running == 0 {
                 return Ok(());
             }
-            match self.wait(&mut events) {
+            let waited = self.wait(&mut events);
+            self.is_past = true;
+            match waited {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result?,
             }
             for event in &events {
-                self.tick();
+                self.current();
                 match event.token() {
                     WAKER_TOKEN => {
                         if self.director.woken(self.now).is_break() {
@@ -194,6 +199,16 @@ where
     /// Reads the clock.
     fn tick(&mut self) -> Instant {
         self.now = self.clock.now();
+        self.is_past = false;
+        self.now
+    }
+
+    /// The time. Of a load the clock is read again only if a system call or a turn has come in between: of each message, reading the clock
+    /// would otherwise be a tenth of what the program itself does.
+    fn current(&mut self) -> Instant {
+        if S::EXACT || self.is_past {
+            return self.tick();
+        }
         self.now
     }
 
@@ -204,18 +219,20 @@ where
 
     fn run_due(&mut self) {
         for _ in 0..TURNS_PER_ROUND {
-            let now = self.tick();
+            let now = self.current();
             let Some(index) = self.wakes.due(now) else {
                 break;
             };
             self.turn(index, |this| this.input(index, Input::Timeout));
+            self.is_past = true;
         }
         // Only those that are there now: a device that is always unfinished would keep the loop from its sockets.
         let unfinished = self.unfinished_turns.len();
         for position in 0..unfinished {
             let index = self.unfinished_turns[position];
-            self.tick();
+            self.current();
             self.turn(index, |this| this.read_on(index));
+            self.is_past = true;
         }
         // Later entries were added in the meantime.
         self.unfinished_turns.drain(..unfinished);
@@ -238,9 +255,12 @@ where
     fn ask_director(&mut self) {
         self.traffic.note(&self.counted);
         for _ in 0..TURNS_PER_ROUND {
-            let now = self.tick();
+            let now = self.current();
             match self.director.due(now) {
-                Due::Device(index) => self.turn(index, |_| {}),
+                Due::Device(index) => {
+                    self.turn(index, |_| {});
+                    self.is_past = true;
+                }
                 Due::Later(at) => {
                     self.asked_at = at;
                     return;
@@ -249,43 +269,6 @@ where
         }
         // Not done: it asks again at once, after the sockets had their turn.
         self.asked_at = Some(self.now);
-    }
-
-    /// Waits for events until the next deadline.
-    fn wait(&mut self, events: &mut Events) -> io::Result<()> {
-        let has_more = !self.unfinished_turns.is_empty() || self.shared.iter().any(|shared| shared.is_unread);
-        if has_more {
-            return self.poll.poll(events, Some(Duration::ZERO));
-        }
-        let Some(next) = self.wakes.next().into_iter().chain(self.asked_at).min() else {
-            return self.poll.poll(events, None);
-        };
-        if next.saturating_since(self.now) <= S::AWAKE_BEFORE {
-            return self.wait_awake(events, next);
-        }
-        // An early timer costs less than setting it for each message.
-        if self.armed.is_none_or(|armed| next < armed || armed <= self.now) {
-            self.timer.arm(&self.clock, next)?;
-            self.armed = Some(next);
-        }
-        self.poll.poll(events, None)
-    }
-
-    /// Polls without sleeping until a deadline that is closer than a sleep would last.
-    fn wait_awake(&mut self, events: &mut Events, until: Instant) -> io::Result<()> {
-        let began = self.now;
-        loop {
-            self.poll.poll(events, Some(Duration::ZERO))?;
-            if !events.is_empty() || self.now >= until {
-                break;
-            }
-            // If the target has no other CPU, it needs this one.
-            std::thread::yield_now();
-            self.tick();
-        }
-        // Time in which another thread had the CPU does not count.
-        self.counted.awake += self.now.min(until).saturating_since(began);
-        Ok(())
     }
 
     /// Does `work` for a device and all work that follows from it, and charges the device for it.
@@ -318,8 +301,6 @@ where
     /// Lets the devices continue that have received input.
     fn answer(&mut self) {
         let mut heard = std::mem::take(&mut self.heard);
-        // A turn that has sent has read the clock afterwards. The next turn begins at that time.
-        self.tick();
         for index in heard.drain(..) {
             self.turn(index, |_| {});
             self.ask_director_if_due();
@@ -362,7 +343,8 @@ where
                 return ControlFlow::Break(());
             }
             let congested = slot.is_congested;
-            let now = self.now();
+            // After reading, and after the turn before has sent.
+            let now = self.current();
             let context = self.setting.context(index, now, congested);
             match self.director.next(index, context) {
                 Step::Connect => self.connect(index),

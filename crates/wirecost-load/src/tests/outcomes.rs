@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
-use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
 use wirecost_stack::Event;
 use wirecost_stack::target::Target;
 
@@ -235,11 +235,17 @@ fn a_count_is_exact_in_both_loops() {
 }
 
 #[test]
-fn thousands_of_devices_close_in_sixteen_rounds_at_most() {
-    for (clients, rounds) in [(1_000, 1), (5_000, 5), (20_000, 16)] {
+fn thousands_of_devices_close_in_sixteen_rounds_at_most_and_in_virtual_time_in_more() {
+    use LoadEngine::{Live, Sim};
+    for (engine, clients, rounds) in [
+        (Live, 1_000, 1),
+        (Live, 5_000, 5),
+        (Live, 20_000, 16),
+        (Sim, 20_000, 20),
+    ] {
         let who = Who::All;
         let mut options = load(offer(OPEN));
-        options.clients = clients;
+        (options.engine, options.clients) = (engine, clients);
         options.phases = vec![Phase::Connect { who, rate: None }, Phase::Close { rate: None }];
         let mut rig = Rig::new(options, prompt);
         rig.close = Duration::from_millis(100);
@@ -247,7 +253,7 @@ fn thousands_of_devices_close_in_sixteen_rounds_at_most() {
         let closed = rig.phase(1).over;
         // The first round closes when the phase is announced.
         let took = closed.saturating_since(connected + BEGIN);
-        assert_eq!(took, rig.close * (rounds - 1), "{clients} devices");
+        assert_eq!(took, rig.close * (rounds - 1), "{clients} devices, {engine}");
     }
 }
 

@@ -32,7 +32,7 @@ use wirecost_stack::url::Url;
 use wirecost_stack::{Application, Stack};
 
 pub use self::content::{BatchBytes, Payload, Subscribers, Will};
-pub use self::phase::{Arrivals, Backoff, CLOSE_ROUNDS, Offer, Phase, Who};
+pub use self::phase::{Arrivals, Backoff, Offer, Phase, Who, close_rounds, connects_at_once};
 use self::print::Secrets;
 use self::roster::Roster;
 use self::settings::Settings;

@@ -21,6 +21,7 @@ where
     pub(super) fn connect(&mut self, index: usize) {
         self.flush(index);
         self.close_socket(index);
+        self.is_past = true;
         if let Err(error) = self.try_connect(index) {
             let (reason, now) = (reason_of_none(&error), self.now());
             self.director.failed(index, reason, now);

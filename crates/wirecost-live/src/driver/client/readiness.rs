@@ -52,6 +52,7 @@ where
         if stream.is_flushed() {
             return;
         }
+        self.is_past = true;
         match stream.flush(self.writing) {
             Ok(written) => {
                 self.counted.sent_bytes += written as u64;
@@ -98,6 +99,7 @@ where
     fn read_once(&mut self, index: usize, buffer: &mut [u8], to_the_end: bool) -> bool {
         let slot = &mut self.slots[index];
         let flow = slot.flow();
+        self.is_past = true;
         let readable = match &mut slot.socket {
             Socket::Stream(stream) if stream.state == State::Connecting || stream.fin_received => {
                 return false;
@@ -148,6 +150,7 @@ where
         };
         // Checking for more costs a third of a call that receives several datagrams.
         let alone = !to_the_end && self.director.awaited(index) == Some(1);
+        self.is_past = true;
         let filled = if alone {
             received.fill_one(socket)
         } else {

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_scenario::options::load::CLOSE_ROUNDS;
 
 use crate::devices::activity::{Activity, Part};
 use crate::devices::connections::{NextStep, State};
 
-/// How many connections of a part are closed at once when no rate is given. Of more than [`CLOSE_ROUNDS`] times as many it is a round of
+/// How many connections of a part are closed at once at least when no rate is given. Of very many it is a round of
 /// them: a connection that closes has packets on their way, and takes as much memory as two that rest.
 const AT_ONCE: usize = 1_024;
 
@@ -17,6 +16,8 @@ const AT_ONCE: usize = 1_024;
 pub struct Close {
     /// The time between two devices.
     gap: Duration,
+    /// How many groups close one after the other at most, without a gap.
+    rounds: u32,
     begins: Option<Instant>,
     /// The next device to close.
     next: usize,
@@ -27,10 +28,11 @@ pub struct Close {
 }
 
 impl Close {
-    /// Closes one device after each `gap`.
-    pub const fn new(gap: Duration) -> Self {
+    /// Closes one device after each `gap`; without one, all devices in so many rounds at most.
+    pub const fn new(gap: Duration, rounds: u32) -> Self {
         Self {
             gap,
+            rounds,
             begins: None,
             next: 0,
             left: 0,
@@ -84,7 +86,7 @@ impl Activity for Close {
         self.begins = Some(at);
         self.left = open(part);
         if self.gap.is_zero() {
-            self.at_once = AT_ONCE.max(part.connections.len() / CLOSE_ROUNDS as usize);
+            self.at_once = AT_ONCE.max(part.connections.len() / self.rounds as usize);
         }
         self.close_due(part, at);
     }

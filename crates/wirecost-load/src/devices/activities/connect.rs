@@ -11,10 +11,6 @@ use crate::devices::activity::{Activity, Ended, Part};
 use crate::devices::connections::{NextStep, State};
 use crate::schedule::arrivals::Schedule;
 
-/// How many connections of a part are being made at once when no rate is given. This is below the accept backlog of a
-/// usual server.
-const AT_A_TIME: usize = 64;
-
 /// How long the phase waits for answers to subscriptions after the last device has connected.
 const SUBSCRIBE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -44,14 +40,19 @@ pub struct Connect {
 enum Pace {
     /// Connects each group at the times of a schedule.
     At(Vec<(usize, Peekable<Schedule>)>),
-    /// The devices that connect next, as soon as there is room.
-    Free(Vec<usize>),
+    /// As soon as there is room.
+    Free {
+        /// The devices that connect next.
+        devices: Vec<usize>,
+        /// How many connections are being made at once.
+        at_once: usize,
+    },
 }
 
 impl Connect {
-    /// Connects `groups` at `rate` connections per second over all `of` devices. Each subscriber receives `retained`
-    /// retained messages.
-    pub fn new(rate: Option<f64>, groups: &[Group], of: u32, retained: u32) -> Self {
+    /// Connects `groups` at `rate` connections per second over all `of` devices, or `at_once` at a time. Each subscriber receives
+    /// `retained` retained messages.
+    pub fn new(rate: Option<f64>, groups: &[Group], of: u32, at_once: usize, retained: u32) -> Self {
         let devices = |group: &Group| group.first..group.first + group.places.len();
         let pace = match rate {
             Some(rate) => Pace::At(
@@ -61,7 +62,10 @@ impl Connect {
                     .collect(),
             ),
             // In reverse, because they are taken from the end.
-            None => Pace::Free(groups.iter().flat_map(devices).rev().collect()),
+            None => Pace::Free {
+                devices: groups.iter().flat_map(devices).rev().collect(),
+                at_once,
+            },
         };
         Self {
             pace,
@@ -94,8 +98,8 @@ impl Connect {
 
     fn next_free(&mut self, part: &Part) -> Option<usize> {
         match &mut self.pace {
-            Pace::Free(devices) if part.connections.pending() < AT_A_TIME => devices.pop(),
-            Pace::Free(_) | Pace::At(_) => None,
+            Pace::Free { devices, at_once } if part.connections.pending() < *at_once => devices.pop(),
+            Pace::Free { .. } | Pace::At(_) => None,
         }
     }
 
@@ -169,7 +173,10 @@ impl Activity for Connect {
     }
 
     fn stop(&mut self, part: &mut Part, _: Instant, _: Instant) {
-        self.pace = Pace::Free(Vec::new());
+        self.pace = Pace::Free {
+            devices: Vec::new(),
+            at_once: 0,
+        };
         self.left = 0;
         self.connected = Some(Instant::START);
         for device in 0..part.connections.len() {

@@ -236,7 +236,7 @@ fn connect(devices: u32) -> (Box<dyn Activity>, Span) {
         places: 0..devices,
     };
     (
-        Box::new(Connect::new(None, &[group], devices, 0)),
+        Box::new(Connect::new(None, &[group], devices, 64, 0)),
         Span::default(),
     )
 }

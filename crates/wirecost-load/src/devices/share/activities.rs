@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::Rng;
 use wirecost_scenario::expected::{Matching, retained_before};
 use wirecost_scenario::link::forgotten_after;
-use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who};
+use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who, close_rounds, connects_at_once};
 use wirecost_scenario::options::sending::Connection;
 use wirecost_security::Start;
 
@@ -71,7 +71,7 @@ impl Share {
             Phase::AwaitReplay { timeout } => Box::new(AwaitReplay::new(*timeout, self.options.stillness())),
             Phase::Close { rate } => {
                 let gap = rate.map_or(Duration::ZERO, |rate| self.gap(rate));
-                Box::new(Close::new(gap))
+                Box::new(Close::new(gap, close_rounds(self.options.engine)))
             }
         })
     }
@@ -137,7 +137,8 @@ impl Share {
             Who::Subscribers => subscribers,
         };
         let retained = retained_before(&self.options, index);
-        Box::new(Connect::new(rate, &groups, of, retained))
+        let at_once = connects_at_once(self.options.engine, self.count()) as usize;
+        Box::new(Connect::new(rate, &groups, of, at_once, retained))
     }
 
     fn publish(&self, index: u32, offer: &Offer, kind: Kind) -> Box<dyn Activity> {

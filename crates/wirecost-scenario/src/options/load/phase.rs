@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use wirecost_security::Start;
 
-use super::{LoadOptions, print};
+use super::{LoadEngine, LoadOptions, print};
 
 /// A phase: all devices do the same.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -154,8 +154,25 @@ pub struct Backoff {
     pub full_jitter: bool,
 }
 
-/// So many groups of devices, one after the other, close their connections at most when a phase closes them as fast as possible.
-pub const CLOSE_ROUNDS: u32 = 16;
+/// So many groups of devices, one after the other, close their connections at most when a phase closes them as fast as possible. In virtual
+/// time a round trip costs nothing, and connections that close take memory.
+pub const fn close_rounds(engine: LoadEngine) -> u32 {
+    match engine {
+        LoadEngine::Live => 16,
+        LoadEngine::Sim => 64,
+    }
+}
+
+/// How many of so many devices connect at once when a phase connects them as fast as possible. Live, this is below the accept backlog of a
+/// usual server. In virtual time no server has one, and a thousand groups at most connect one after the other: of a million devices the first
+/// would otherwise send keep-alives for half an hour until the last one has connected.
+pub fn connects_at_once(engine: LoadEngine, devices: u32) -> u32 {
+    const LEAST: u32 = 64;
+    match engine {
+        LoadEngine::Live => LEAST,
+        LoadEngine::Sim => LEAST.max(devices / 1_024),
+    }
+}
 
 impl Phase {
     /// Its name in results and scenarios.
@@ -235,11 +252,11 @@ impl Phase {
         let devices = options.clients + options.receivers();
         match self {
             Self::Connect { rate, .. } => {
-                // If nothing answers, each group of 64 connects takes the time-out.
-                let begun = rate.map_or(
-                    options.connect_timeout.mul_f64(f64::from(devices / 64 + 1)),
-                    |rate| Duration::try_from_secs_f64(f64::from(devices) / rate).unwrap_or(DAY),
-                );
+                // If nothing answers, each group of connects takes the time-out.
+                let groups = devices / connects_at_once(options.engine, devices) + 1;
+                let begun = rate.map_or(options.connect_timeout.mul_f64(f64::from(groups)), |rate| {
+                    Duration::try_from_secs_f64(f64::from(devices) / rate).unwrap_or(DAY)
+                });
                 begun + options.connect_timeout + options.timeout
             }
             Self::Hold { duration } => *duration,
@@ -247,7 +264,7 @@ impl Phase {
             Self::Close { rate } => {
                 let closes = rate.map(|rate| f64::from(devices) / rate);
                 let closes = closes.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                closes.unwrap_or(options.timeout * CLOSE_ROUNDS) + options.timeout
+                closes.unwrap_or(options.timeout * close_rounds(options.engine)) + options.timeout
             }
             Self::Reconnect { timeout, .. } | Self::AwaitReplay { timeout } => {
                 *timeout + options.connect_timeout
@@ -308,6 +325,15 @@ mod tests {
 
     use super::*;
     use crate::options::load::LoadTarget;
+
+    #[test]
+    fn a_fleet_in_virtual_time_connects_in_a_thousand_groups() {
+        let groups = |devices| {
+            [LoadEngine::Live, LoadEngine::Sim].map(|engine| devices / connects_at_once(engine, devices))
+        };
+        assert_eq!(groups(64_000), [1_000, 1_000]);
+        assert_eq!(groups(1_000_000), [15_625, 1_024]);
+    }
 
     #[test]
     fn a_count_ends_where_the_ramp_has_come_to() {
