@@ -25,6 +25,7 @@ mod tests;
 mod time_wait;
 
 pub(crate) use events::Events;
+pub use resting::Pattern;
 pub(crate) use time_wait::TimeWait;
 
 /// The states of RFC 9293, section 3.3.2; LISTEN is the driver's.
@@ -402,9 +403,9 @@ impl Connection {
         }
     }
 
-    /// Keeps as little memory as it can until something happens, if nothing is on its way or due and everything is read. Returns whether
-    /// that is so.
-    pub fn rest(&mut self) -> bool {
+    /// Keeps as little memory as it can until something happens, if nothing is on its way or due and everything is read: what differs from
+    /// `pattern`. Returns whether that is so.
+    pub fn rest(&mut self, pattern: &mut Pattern) -> bool {
         let open = match &mut self.stage {
             Stage::Synchronized(open) => open,
             Stage::Resting(_) => return true,
@@ -413,7 +414,7 @@ impl Connection {
         if !open.rest() {
             return false;
         }
-        if let Some(resting) = Resting::from_open(open) {
+        if let Some(resting) = Resting::from_open(open, pattern) {
             self.stage = Stage::Resting(Box::new(resting));
         }
         true

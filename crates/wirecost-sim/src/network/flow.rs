@@ -48,7 +48,8 @@ pub(crate) enum Body {
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     pub(super) spans: BothWays<StreamSpans>,
-    pub(super) sockets: BothWays<Option<Box<Socket>>>,
+    /// Beside the spans, and not in memory of their own: each message needs all of them, and one device after the other has its turn.
+    pub(super) sockets: BothWays<Option<Socket>>,
 }
 
 impl Streams {
@@ -105,5 +106,47 @@ impl Flow {
             Body::Stream(streams) => streams.is_over(),
         };
         is_closed && self.in_flight == 0 && self.server_end.is_none()
+    }
+
+    /// The end that sends in `direction`.
+    pub(crate) fn socket_mut(&mut self, direction: Direction) -> Option<&mut Socket> {
+        let Body::Stream(streams) = &mut self.body else {
+            return None;
+        };
+        streams.sockets[direction].as_mut()
+    }
+
+    pub(crate) fn spans_mut(&mut self, direction: Direction) -> Option<&mut StreamSpans> {
+        match &mut self.body {
+            Body::Stream(streams) => Some(&mut streams.spans[direction]),
+            Body::Datagram { .. } => None,
+        }
+    }
+
+    /// Whether one end has sent something that is not acknowledged.
+    pub(super) fn is_unsettled(&self) -> bool {
+        let Body::Stream(streams) = &self.body else {
+            return false;
+        };
+        let mut sockets = streams.sockets.iter().flatten();
+        sockets.any(|socket| socket.is_unsettled())
+    }
+
+    /// Places an end that has this initial sequence number.
+    pub(super) fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
+        if let Body::Stream(streams) = &mut self.body {
+            streams.spans[direction].sequence.initial = initial;
+            streams.sockets[direction] = Some(socket);
+        }
+    }
+
+    pub(super) fn remove_if_over(&mut self, direction: Direction) {
+        let Body::Stream(streams) = &mut self.body else {
+            return;
+        };
+        let place = &mut streams.sockets[direction];
+        if place.as_ref().is_some_and(|socket| socket.is_over()) {
+            *place = None;
+        }
     }
 }

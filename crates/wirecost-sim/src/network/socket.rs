@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 use wirecost_proto::{Instant, ResetReason};
-use wirecost_tcp::{Connection, Event, State};
+use wirecost_tcp::{Connection, Event, Pattern, State};
 
 /// A connection with its application's buffer of unsent bytes.
 #[derive(Debug)]
@@ -97,14 +97,16 @@ impl Socket {
         }
     }
 
-    /// Gives back memory that it does not need while nothing is on its way. Not more often than [`REST`]: one that sends often
-    /// reuses it.
-    pub(crate) fn rest(&mut self, now: Instant) {
+    /// Gives back memory that it does not need while nothing is on its way, and keeps what differs from `pattern`. Not more often than
+    /// [`REST`]: one that sends often reuses it. Returns whether it did.
+    pub(crate) fn rest(&mut self, now: Instant, pattern: &mut Pattern) -> bool {
         let time = time_of(now);
-        if time != self.rested && self.is_flushed() && self.connection.rest() {
+        let rests = time != self.rested && self.is_flushed() && self.connection.rest(pattern);
+        if rests {
             (self.unsent, self.sent) = (Vec::new(), 0);
             self.rested = time;
         }
+        rests
     }
 
     /// Counts a segment with data.

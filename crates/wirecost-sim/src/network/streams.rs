@@ -13,56 +13,12 @@ use wirecost_wire::tcp::Flags;
 use super::flow::{Body, Flow};
 use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
-use super::stream_spans::StreamSpans;
 use super::{Entering, Network};
 use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::settings::Wake;
 use crate::tap::ip_header_bytes;
 use crate::tap::{Tap, Transport};
-
-impl Flow {
-    /// The end that sends in `direction`.
-    pub(crate) fn socket_mut(&mut self, direction: Direction) -> Option<&mut Socket> {
-        let Body::Stream(streams) = &mut self.body else {
-            return None;
-        };
-        streams.sockets[direction].as_deref_mut()
-    }
-
-    pub(crate) fn spans_mut(&mut self, direction: Direction) -> Option<&mut StreamSpans> {
-        match &mut self.body {
-            Body::Stream(streams) => Some(&mut streams.spans[direction]),
-            Body::Datagram { .. } => None,
-        }
-    }
-
-    /// Whether one end has sent something that is not acknowledged.
-    fn is_unsettled(&self) -> bool {
-        let Body::Stream(streams) = &self.body else {
-            return false;
-        };
-        let mut sockets = streams.sockets.iter().flatten();
-        sockets.any(|socket| socket.is_unsettled())
-    }
-
-    fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
-        if let Body::Stream(streams) = &mut self.body {
-            streams.spans[direction].sequence.initial = initial;
-            streams.sockets[direction] = Some(Box::new(socket));
-        }
-    }
-
-    fn remove_if_over(&mut self, direction: Direction) {
-        let Body::Stream(streams) = &mut self.body else {
-            return;
-        };
-        let place = &mut streams.sockets[direction];
-        if place.as_ref().is_some_and(|socket| socket.is_over()) {
-            *place = None;
-        }
-    }
-}
 
 /// The random stream of a host's initial sequence numbers (RFC 9293 section 3.4.1).
 const INITIAL_SEQUENCES: u64 = 0x7369_6d31;
@@ -232,11 +188,11 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
+        let (may_answer, is_over) = (socket.wakes_application, socket.is_over());
         // An application that is about to run may answer. Its last read lets the socket rest.
-        if !socket.wakes_application {
-            socket.rest(now);
+        if !may_answer {
+            self.rest(flow, direction);
         }
-        let is_over = socket.is_over();
         if wakes_application {
             self.wake_application(flow, direction, is_followed);
         }
@@ -246,6 +202,19 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         }
         if is_over {
             self.let_go(flow, direction);
+        }
+    }
+
+    /// Lets an end of a connection keep less, if nothing is on its way.
+    fn rest(&mut self, flow: u32, direction: Direction) {
+        let Some(Body::Stream(streams)) = self.flows.get_mut(flow).map(|flow| &mut flow.body) else {
+            return;
+        };
+        let pattern = &mut self.at_rest[direction];
+        if let Some(socket) = &mut streams.sockets[direction]
+            && socket.rest(self.now, pattern)
+        {
+            streams.spans[direction].rest();
         }
     }
 
@@ -342,11 +311,10 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             return Readable::Nothing;
         };
         let readable = socket.read(buffer, now);
-        if !matches!(readable, Readable::Bytes) {
-            socket.rest(now);
-        }
-        if matches!(readable, Readable::Bytes) && socket.connection.acknowledges_now() {
-            self.pump(flow, direction);
+        match &readable {
+            Readable::Bytes if socket.connection.acknowledges_now() => self.pump(flow, direction),
+            Readable::Bytes => {}
+            Readable::Nothing | Readable::PeerClosed | Readable::Reset(_) => self.rest(flow, direction),
         }
         readable
     }

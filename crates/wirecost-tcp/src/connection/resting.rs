@@ -2,19 +2,58 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use wirecost_proto::Instant;
 
-use crate::Config;
 use crate::connection::State;
 use crate::connection::synchronized::Synchronized;
-use crate::packed::{Pack, Packer, Unpacker};
+use crate::packed::{Pack, Packer, Unpacker, Usual};
 
-/// A synchronized connection as bytes, a fifth of its memory: of a fleet nearly all connections are at rest. What is asked of it
+/// What most connections at rest have in common: the numbers of the first one that rested. Each of them keeps what differs.
+///
+/// A driver has one for all ends that share a configuration.
+#[derive(Debug, Default)]
+pub struct Pattern {
+    usual: Option<Arc<Usual>>,
+    /// Memory for the bytes of one connection.
+    scratch: Vec<u8>,
+}
+
+impl Pattern {
+    /// What the connection has in common with those of its configuration.
+    fn usual(&mut self, open: &Synchronized) -> Arc<Usual> {
+        let config = open.shared_config();
+        match &self.usual {
+            Some(usual) if Arc::ptr_eq(&usual.config, config) => Arc::clone(usual),
+            Some(_) | None => {
+                let usual = Arc::new(Usual {
+                    numbers: Packer::numbers_of(open, config),
+                    config: Arc::clone(config),
+                });
+                self.usual = Some(Arc::clone(&usual));
+                usual
+            }
+        }
+    }
+
+    /// The connection as bytes.
+    fn pack(&mut self, open: &Synchronized, usual: &Arc<Usual>) -> Box<[u8]> {
+        let mut packer = Packer::new(Arc::clone(usual), core::mem::take(&mut self.scratch));
+        open.pack(&mut packer);
+        self.scratch = packer.into_bytes();
+        // A copy of their length: to shorten the memory in which they were written would leave a hole behind each of them.
+        let bytes = self.scratch.as_slice().into();
+        self.scratch.clear();
+        bytes
+    }
+}
+
+/// A synchronized connection as bytes, a tenth of its memory: of a fleet nearly all connections are at rest. What is asked of it
 /// most is beside them.
 #[derive(Debug)]
 pub(crate) struct Resting {
-    config: Arc<Config>,
+    usual: Arc<Usual>,
     bytes: Box<[u8]>,
     next_timeout: Option<Instant>,
     state: State,
@@ -22,15 +61,14 @@ pub(crate) struct Resting {
 
 impl Resting {
     /// The connection as bytes; `None` if it has memory that is not in them.
-    pub(crate) fn from_open(open: &mut Synchronized) -> Option<Self> {
+    pub(crate) fn from_open(open: &mut Synchronized, pattern: &mut Pattern) -> Option<Self> {
         if !open.can_be_packed() {
             return None;
         }
-        let mut packer = Packer::default();
-        open.pack(&mut packer);
+        let usual = pattern.usual(open);
         let resting = Self {
-            config: open.shared_config(),
-            bytes: packer.into_bytes(),
+            bytes: pattern.pack(open, &usual),
+            usual,
             next_timeout: open.next_timeout(),
             state: open.state(),
         };
@@ -43,7 +81,7 @@ impl Resting {
 
     /// The connection as it was.
     pub(crate) fn open(&self) -> Synchronized {
-        let mut from = Unpacker::new(&self.bytes, &self.config);
+        let mut from = Unpacker::new(&self.bytes, &self.usual);
         Synchronized::unpack(&mut from).expect("it was packed here")
     }
 

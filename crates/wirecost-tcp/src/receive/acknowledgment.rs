@@ -160,7 +160,7 @@ impl Acknowledgment {
     }
 
     /// The sending side's measurements of the path.
-    pub(super) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+    pub(super) fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         if let Self::Linux(linux) = self {
             linux.note_round_trip(smoothed, timeout);
         }

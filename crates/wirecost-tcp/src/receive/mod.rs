@@ -252,7 +252,7 @@ impl Receiver {
 
     /// What the sending side knows of the path: the smoothed round-trip time and the retransmission time-out bound the
     /// delay of acknowledgments.
-    pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+    pub(crate) fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         self.acknowledgment.note_round_trip(smoothed, timeout);
     }
 

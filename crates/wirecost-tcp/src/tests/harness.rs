@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
-use crate::{Config, Connection, ConnectionStart, Event, Segment, State};
+use crate::{Config, Connection, ConnectionStart, Event, Pattern, Segment, State};
 
 /// Which end.
 pub(crate) const CLIENT: usize = 0;
@@ -55,6 +55,7 @@ pub(crate) struct End {
     /// Whether it closes when the peer has.
     pub(crate) follows: bool,
     config: Config,
+    pattern: Pattern,
 }
 
 impl End {
@@ -103,6 +104,7 @@ impl Net {
             closes: false,
             follows: true,
             config,
+            pattern: Pattern::default(),
         };
         let mut net = Self {
             now: Instant::from_millis(1),
@@ -198,7 +200,10 @@ impl Net {
             self.transmit(end);
         }
         // As often as it can: what follows must not depend on it.
-        self.ends[end].connection().rest();
+        let end = &mut self.ends[end];
+        if let Some(connection) = &mut end.connection {
+            connection.rest(&mut end.pattern);
+        }
     }
 
     fn transmit(&mut self, from: usize) {

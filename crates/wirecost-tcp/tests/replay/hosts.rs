@@ -8,7 +8,7 @@ use wirecost_proto::Instant;
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::recovery::CongestionControl;
-use wirecost_tcp::{Config, Connection, ConnectionStart, Event, Segment};
+use wirecost_tcp::{Config, Connection, ConnectionStart, Event, Pattern, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::format::{Act, Fault, Packet, Side, Trace};
@@ -51,6 +51,7 @@ struct Host {
     start: ConnectionStart,
     /// The connections so far, each with its number as port; the application holds the last.
     connections: Vec<Connection>,
+    pattern: Pattern,
     has_let_go: bool,
     is_open: bool,
     is_lazy: bool,
@@ -77,6 +78,7 @@ impl Host {
                 }),
             },
             connections: Vec::new(),
+            pattern: Pattern::default(),
             has_let_go: true,
             is_open: false,
             is_lazy: trace.lazy.contains(&side),
@@ -265,10 +267,11 @@ impl Replay<'_> {
         for port in 0..self.hosts[from as usize].connections.len() {
             loop {
                 let mut payload = Vec::new();
-                let connection = &mut self.hosts[from as usize].connections[port];
+                let host = &mut self.hosts[from as usize];
+                let connection = &mut host.connections[port];
                 let Some(transmit) = connection.poll_transmit(&mut payload, self.now) else {
                     // As often as it can: what follows must not depend on it.
-                    connection.rest();
+                    connection.rest(&mut host.pattern);
                     break;
                 };
                 self.enter(from, port, transmit.segment, payload);

@@ -12,11 +12,12 @@ use crate::connection::{Event, Events};
 const TINY_WINDOW: u32 = 536;
 
 /// The size of the send buffer with this congestion window (Linux: `tcp_sndbuf_expand`).
-pub(super) fn send_limit(config: &Config, congestion_window: u32) -> usize {
+pub(super) fn send_limit(config: &Config, congestion_window: u32) -> u32 {
     let buffer = &config.send_buffer;
     let segments = congestion_window.max(config.recovery.initial_window);
     let grown = buffer.per_segment.saturating_mul(segments as usize);
-    grown.clamp(buffer.minimum, buffer.maximum)
+    let limit = grown.clamp(buffer.minimum, buffer.maximum);
+    u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 impl Synchronized {
@@ -37,7 +38,7 @@ impl Synchronized {
     }
 
     fn write_bytes(&mut self, bytes: &[u8]) -> usize {
-        let room = self.send_limit.saturating_sub(self.send.len());
+        let room = (self.send_limit as usize).saturating_sub(self.send.len());
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.send.write(taken);
         taken.len()
@@ -56,7 +57,7 @@ impl Synchronized {
         while !rest.is_empty() {
             let held = self.send.last_packet_bytes(self.sent) as usize;
             let is_new = held == 0 || held >= longest;
-            if is_new && self.held_bytes() >= self.send_limit {
+            if is_new && self.held_bytes() >= self.send_limit as usize {
                 break;
             }
             let room = if is_new { longest } else { longest - held };
@@ -144,7 +145,7 @@ impl Synchronized {
             self.send_limit = self.send_limit.max(send_limit(&self.config, window));
         }
         let held = self.held_bytes();
-        if self.send_limit.saturating_sub(held) >= held / 2 {
+        if (self.send_limit as usize).saturating_sub(held) >= held / 2 {
             self.waits_for_room = false;
             events.push(Event::Writable);
         }

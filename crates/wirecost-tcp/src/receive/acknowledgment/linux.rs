@@ -91,7 +91,6 @@ packs!(Compressed { count, at });
 pub(crate) struct Linux {
     jiffy: u64,
     min_delay: u32,
-    max_delay: u32,
     owed: Owed,
     pushed: Pushed,
     compressed: Option<Compressed>,
@@ -106,13 +105,13 @@ pub(crate) struct Linux {
     last_received: u64,
     segment_size: SegmentSize,
     smoothed_rtt: Option<Duration>,
-    retransmission_timeout: Duration,
+    /// The retransmission time-out of the sending side.
+    timeout: u32,
 }
 
 packs!(Linux {
     jiffy,
     min_delay,
-    max_delay,
     owed,
     pushed,
     compressed,
@@ -124,7 +123,7 @@ packs!(Linux {
     last_received,
     segment_size,
     smoothed_rtt,
-    retransmission_timeout
+    timeout
 });
 
 impl Linux {
@@ -133,7 +132,6 @@ impl Linux {
         Self {
             jiffy,
             min_delay: in_jiffies(MIN_DELAY, jiffy),
-            max_delay: in_jiffies(MAX_DELAY, jiffy),
             owed: Owed::Nothing,
             pushed: Pushed::No,
             compressed: None,
@@ -145,7 +143,7 @@ impl Linux {
             last_received: now.as_nanos() / jiffy,
             segment_size: SegmentSize::new(terms, window),
             smoothed_rtt: None,
-            retransmission_timeout: Duration::from_secs(1),
+            timeout: in_jiffies(Duration::from_secs(1), jiffy),
         }
     }
 
@@ -164,9 +162,9 @@ impl Linux {
     }
 
     /// The sending side's measurements of the path.
-    pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
+    pub(crate) fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         self.smoothed_rtt = smoothed;
-        self.retransmission_timeout = timeout;
+        self.timeout = self.in_jiffies(timeout);
     }
 
     /// Linux: tcp_event_data_recv.
@@ -189,8 +187,8 @@ impl Linux {
             self.delay = Some(delay / 2 + half);
         } else if pause < u64::from(delay) {
             // Below the delay, which is below 2^32.
-            self.delay = Some((delay / 2 + pause as u32).min(self.timeout_jiffies()));
-        } else if pause > u64::from(self.timeout_jiffies()) {
+            self.delay = Some((delay / 2 + pause as u32).min(self.timeout));
+        } else if pause > u64::from(self.timeout) {
             // The sender has started anew (RFC 5681, section 4.1), perhaps without knowing: it shall not wait.
             self.quicken(advertised);
         }
@@ -312,7 +310,7 @@ impl Linux {
             self.delay = Some(self.min_delay);
         } else {
             let doubled = self.delay.unwrap_or_default().saturating_mul(2);
-            self.delay = Some(doubled.min(self.timeout_jiffies()));
+            self.delay = Some(doubled.min(self.timeout));
         }
         self.at_once();
     }
@@ -382,14 +380,14 @@ impl Linux {
         if delay > min {
             let waits = self.is_interactive() || self.pushed != Pushed::No;
             let max = if waits {
-                self.max_delay
+                self.in_jiffies(MAX_DELAY)
             } else {
                 self.in_jiffies(MAX_DELAY_OF_BULK)
             };
             let rtt = self.smoothed_rtt.map(|rtt| self.in_jiffies(rtt).max(min));
             delay = delay.min(rtt.map_or(max, |rtt| rtt.min(max)));
         }
-        delay.min(self.max_delay - 1)
+        delay.min(self.in_jiffies(MAX_DELAY) - 1)
     }
 
     /// The first duplicate acknowledgments leave at once, further ones are held back together
@@ -433,10 +431,6 @@ impl Linux {
 
     fn in_jiffies(&self, duration: Duration) -> u32 {
         in_jiffies(duration, self.jiffy)
-    }
-
-    fn timeout_jiffies(&self) -> u32 {
-        self.in_jiffies(self.retransmission_timeout)
     }
 }
 
