@@ -1,5 +1,7 @@
 //! Link adaptation: the shortest transport format that meets the block error target at an estimated SINR.
 
+mod ladder;
+
 use crate::bler::{Codeword, DCI_BITS, Diversity, FadingPoints, Receiver};
 use crate::config::{Config, FadingModel, OperationMode};
 use crate::decibel::{decibels, linear};
@@ -7,6 +9,7 @@ use crate::npdcch::SearchSpace;
 use crate::npdsch::NpdschFormat;
 use crate::npusch::NpuschFormat;
 use crate::tables::{NPDSCH_ELEMENTS, NPDSCH_ELEMENTS_IN_BAND};
+use ladder::Ladder;
 
 /// Formats of both directions with the SINR that each needs. What a format needs is computed when it is first considered.
 #[derive(Clone, Debug)]
@@ -102,75 +105,6 @@ impl Receivers {
             mean,
         });
         decibels(points.sinr_at(codeword, receiver, target))
-    }
-}
-
-/// Formats in the order in which they are tried, with what each needs.
-#[derive(Clone, Debug)]
-struct Ladder<Format> {
-    formats: Vec<Format>,
-    needed_db: Vec<Option<f64>>,
-    max_bits: u16,
-    target: f64,
-}
-
-impl<Format: Copy> Ladder<Format> {
-    fn new(formats: Vec<Format>, bits: fn(&Format) -> u16, target: f64) -> Self {
-        Self {
-            max_bits: formats.iter().map(bits).max().unwrap_or(0),
-            needed_db: vec![None; formats.len()],
-            formats,
-            target,
-        }
-    }
-
-    /// The first format for `bits` bits that needs no more than `sinr_db`, or else the one that needs least; with what it needs beyond.
-    fn choose(
-        &mut self,
-        bits: u32,
-        sinr_db: f64,
-        size: fn(&Format) -> u16,
-        needed_db: impl Fn(&Format, f64) -> f64,
-    ) -> (f64, Format) {
-        let bits = bits.min(u32::from(self.max_bits));
-        let mut best: Option<(f64, Format)> = None;
-        for (format, needed) in self.formats.iter().zip(&mut self.needed_db) {
-            if u32::from(size(format)) < bits {
-                continue;
-            }
-            let needed = *needed.get_or_insert_with(|| needed_db(format, self.target));
-            if best.is_none_or(|(least, _)| needed < least) {
-                best = Some((needed, *format));
-            }
-            if needed <= sinr_db {
-                return (0.0, *format);
-            }
-        }
-        let (least, format) = best.expect("a format for every size up to the largest");
-        (least - sinr_db, format)
-    }
-
-    /// The format with the highest rate in bits per subframe that needs no more than `sinr_db`, with its rate. `size` is bits and
-    /// subframes of a format.
-    fn fastest(
-        &mut self,
-        sinr_db: f64,
-        size: fn(&Format) -> (u16, u64),
-        needed_db: impl Fn(&Format, f64) -> f64,
-    ) -> Option<(f64, Format)> {
-        let rate = |format: &Format| {
-            let (bits, subframes) = size(format);
-            f64::from(bits) / subframes as f64
-        };
-        let mut order: Vec<usize> = (0..self.formats.len()).collect();
-        order.sort_by(|one, other| rate(&self.formats[*other]).total_cmp(&rate(&self.formats[*one])));
-        let target = self.target;
-        let meets = |index: &usize| {
-            let format = self.formats[*index];
-            *self.needed_db[*index].get_or_insert_with(|| needed_db(&format, target)) <= sinr_db
-        };
-        let index = order.into_iter().find(meets)?;
-        Some((rate(&self.formats[index]), self.formats[index]))
     }
 }
 

@@ -171,18 +171,21 @@ impl FadingPoints {
         // Where blocks fail almost surely or almost never, the share of time alone decides.
         let fails_below = receiver.sinr(codeword.energy_at(0.9999));
         let holds_above = receiver.sinr(codeword.energy_at(0.0001));
-        let mean_error = |sinr: f64| {
+        let fails_too_often = |sinr: f64| {
             let weak = self.0.iter().take_while(|(power, _)| sinr * power < holds_above);
-            let errors = weak.map(|(power, weight)| match sinr * power <= fails_below {
+            let mut errors = weak.map(|(power, weight)| match sinr * power <= fails_below {
                 true => *weight,
                 false => weight * codeword.error_rate(receiver.energy(sinr * power)),
             });
-            errors.sum::<f64>()
+            // What is left adds to it.
+            let mut sum = 0.0;
+            errors.any(|error| {
+                sum += error;
+                sum > error_rate
+            })
         };
         let (least, most) = (self.0[0].0, self.0[FADING_POINTS - 1].0);
-        bisect(fails_below / most, holds_above / least, |sinr| {
-            mean_error(sinr) > error_rate
-        })
+        bisect(fails_below / most, holds_above / least, fails_too_often)
     }
 }
 

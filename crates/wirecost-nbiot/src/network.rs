@@ -31,7 +31,7 @@ mod scheduler;
 mod sinr;
 mod uplink;
 
-use wirecost_proto::{Direction, Instant, Rng};
+use wirecost_proto::{BothWays, Direction, Instant, Rng};
 
 use crate::adaptation::Adaptation;
 use crate::cell::Cell;
@@ -245,6 +245,8 @@ pub struct Network {
     ues: Ues,
     events: EventQueue<Event>,
     outbox: Vec<AirEvent>,
+    /// The longest bookings of any cell so far, of the downlink in usable subframes.
+    longest: BothWays<u64>,
     /// Smoothed share of time in which a neighbour interferes with the downlink of each carrier, as link adaptation knows it.
     activity: Vec<f64>,
 }
@@ -278,6 +280,7 @@ impl Network {
             ues: Ues::default(),
             events: EventQueue::default(),
             outbox: Vec::new(),
+            longest: BothWays::default(),
             activity: (0..carriers)
                 .map(|carrier| broadcast_share(config, carrier))
                 .collect(),

@@ -82,7 +82,7 @@ pub(crate) fn coverage_level(config: &Config, gain_db: f64) -> usize {
 /// The end of an uplink transmission of `length` subframes on `bins` from `start`: it pauses for gaps and while NPRACH is on its bins
 /// (TS 36.211 section 10.1.3.6).
 pub(crate) fn uplink_end(
-    nprach: &[Nprach; 3],
+    nprach: [&Nprach; 3],
     (every, gap): (u64, u64),
     start: Subframe,
     length: u64,
@@ -136,8 +136,9 @@ mod tests {
         let levels = Config::default().levels.all();
         let nprach = levels.map(|level| Nprach::new(&level, 1));
         // Level 0 has bins 36 to 47 from 256 ms on for 7 ms, levels 1 and 2 have bins 24 to 35 and 12 to 23.
-        let end =
-            |start, length, bins| uplink_end(&nprach, (256, 40), Subframe::new(start), length, bins).index();
+        let end = |start, length, bins| {
+            uplink_end(nprach.each_ref(), (256, 40), Subframe::new(start), length, bins).index()
+        };
         assert_eq!(end(250, 10, Bins::new(0, 12)), 260);
         assert_eq!(end(250, 10, Bins::new(36, 12)), 267);
         assert_eq!(end(258, 2, Bins::new(36, 12)), 265);

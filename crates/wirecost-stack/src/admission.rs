@@ -76,38 +76,28 @@ impl Contexts {
         }
     }
 
+    /// The contexts that were given as such.
+    pub fn given(&self) -> &[oscore::Context] {
+        match self {
+            Self::Given(contexts) => contexts,
+            Self::Agreed(_) | Self::Devices { .. } => &[],
+        }
+    }
+
     /// The contexts.
     ///
     /// # Errors
     /// The secret cannot be used.
     pub fn all(&self) -> Result<Vec<oscore::Context>, oscore::ContextError> {
-        let (secret, count) = match self {
-            Self::Given(contexts) => return Ok(contexts.clone()),
-            Self::Agreed(_) => return Ok(Vec::new()),
-            Self::Devices { secret, count } => (secret, *count),
+        let Self::Devices { secret, count } = self else {
+            return Ok(self.given().to_vec());
         };
+        let count = *count;
         let contexts = (0..count).map(|device| {
             let device = u16::try_from(device).unwrap_or(u16::MAX);
             oscore::Context::lab(secret, oscore::Role::Server, device)
         });
         contexts.collect()
-    }
-}
-
-impl Contexts {
-    /// How the server agrees on further contexts; `None` if it does not.
-    ///
-    /// # Errors
-    /// The secret gives no keys.
-    pub fn edhoc(&self) -> Result<Option<edhoc::ServerConfig>, edhoc::Failure> {
-        match self {
-            Self::Given(_) => Ok(None),
-            Self::Agreed(config) => Ok(Some((**config).clone())),
-            Self::Devices { secret, count } => {
-                let devices = u32::try_from(*count).unwrap_or(u32::MAX);
-                Ok(Some(edhoc::Lab::new(secret)?.server(devices)))
-            }
-        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The security layers of a run: what clients offer and what servers accept.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +14,7 @@ use wirecost_security::certificate::Identity;
 use wirecost_security::provider::Choice;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
-use super::admission::Admission;
+use super::admission::{Admission, Contexts};
 use super::credentials::{Credentials, SERVER_NAME};
 use super::error::StackError;
 use super::{Application, Channel, Stack};
@@ -102,8 +105,6 @@ pub struct ClientOffer {
     pub datagram_bytes: usize,
     /// The master secret of OSCORE.
     pub oscore_secret: Vec<u8>,
-    /// What every key and nonce of simulated clients follows from.
-    pub seed: Option<Rng>,
 }
 
 impl ClientOffer {
@@ -123,7 +124,6 @@ impl ClientOffer {
             handshake_timeout: None,
             datagram_bytes: dtls::DEFAULT_MTU,
             oscore_secret: Vec::new(),
-            seed: None,
         }
     }
 
@@ -147,6 +147,7 @@ impl ClientOffer {
         &self,
         application: Application,
         versions: tls::Versions,
+        seed: Option<Rng>,
     ) -> Result<tls::ClientConfig, StackError> {
         let options = tls::ClientOptions::new(self.epoch, self.trust.clone(), self.server_name.as_str());
         let config = tls::ClientConfig::new(tls::ClientOptions {
@@ -161,13 +162,13 @@ impl ClientOffer {
             handshake_timeout: self.handshake_timeout.unwrap_or(options.handshake_timeout),
             ..options
         })?;
-        Ok(match self.seed {
+        Ok(match seed {
             Some(rng) => config.with_seed(rng)?,
             None => config,
         })
     }
 
-    fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, StackError> {
+    fn dtls(&self, channel: Channel, seed: Option<Rng>) -> Result<dtls::ClientConfig, StackError> {
         let authorities = |certificates| dtls::Trust::Authorities {
             certificates,
             server_name: self.server_name.clone(),
@@ -194,7 +195,7 @@ impl ClientOffer {
                 return Err(StackError::NotDtls(channel));
             }
         };
-        let mut common = dtls_common(self.epoch, self.key_log.clone(), self.datagram_bytes, self.seed);
+        let mut common = dtls_common(self.epoch, self.key_log.clone(), self.datagram_bytes, seed);
         if let Some(timeout) = self.handshake_timeout {
             common.handshake_timeout = timeout;
         }
@@ -215,12 +216,17 @@ fn dtls_common(epoch: Epoch, key_log: KeyLog, datagram_bytes: usize, seed: Optio
 #[derive(Clone)]
 pub struct ClientChannels(Arc<Layers>);
 
+/// The keys of EDHOC, which follow from the run's secret. They take milliseconds, and are made when they are first needed.
+type SharedLab = Arc<OnceLock<Result<edhoc::Lab, edhoc::Failure>>>;
+
 struct Layers {
-    offer: ClientOffer,
+    offer: Arc<ClientOffer>,
+    /// What every key and nonce of a simulated device follows from.
+    seed: Option<Rng>,
     /// Of TLS 1.3 and 1.2; those of CoAP follow.
     tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 4],
     dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 4],
-    edhoc: OnceLock<Result<edhoc::Lab, edhoc::Failure>>,
+    lab: SharedLab,
 }
 
 impl ClientChannels {
@@ -231,19 +237,28 @@ impl ClientChannels {
 
     /// The channels of one simulated device: every key and nonce follows from `rng`.
     pub fn simulated(credentials: &Credentials, options: ChannelOptions, rng: Rng) -> Self {
-        Self::offering(ClientOffer {
-            seed: Some(rng),
-            ..ClientOffer::of_run(credentials, options)
-        })
+        Self::new(credentials, options).seeded(rng)
     }
 
     /// The channels of `offer`.
     pub fn offering(offer: ClientOffer) -> Self {
+        Self::sharing(Arc::new(offer), None, SharedLab::default())
+    }
+
+    /// The same offer of another simulated device: every key and nonce follows from `rng`.
+    #[must_use]
+    pub fn seeded(&self, rng: Rng) -> Self {
+        let Layers { offer, lab, .. } = &*self.0;
+        Self::sharing(offer.clone(), Some(rng), lab.clone())
+    }
+
+    fn sharing(offer: Arc<ClientOffer>, seed: Option<Rng>, lab: SharedLab) -> Self {
         Self(Arc::new(Layers {
             offer,
+            seed,
             tls: Default::default(),
             dtls: Default::default(),
-            edhoc: OnceLock::new(),
+            lab,
         }))
     }
 
@@ -264,7 +279,7 @@ impl ClientChannels {
         };
         let is_coap = application == Application::CoapTcp;
         let index = if is_coap { index + 2 } else { index };
-        let config = self.0.tls[index].get_or_init(|| self.0.offer.tls(application, versions));
+        let config = self.0.tls[index].get_or_init(|| self.0.offer.tls(application, versions, self.0.seed));
         config.clone().map(|config| config.with_start(start))
     }
 
@@ -279,7 +294,7 @@ impl ClientChannels {
                 return Err(StackError::NotDtls(channel));
             }
         };
-        let config = self.0.dtls[index].get_or_init(|| self.0.offer.dtls(channel));
+        let config = self.0.dtls[index].get_or_init(|| self.0.offer.dtls(channel, self.0.seed));
         config.clone().map(|config| config.with_start(start))
     }
 
@@ -292,7 +307,7 @@ impl ClientChannels {
         rng: Rng,
     ) -> Result<edhoc::Initiator, edhoc::Failure> {
         let secret = &self.0.offer.oscore_secret;
-        let lab = self.0.edhoc.get_or_init(|| edhoc::Lab::new(secret)).as_ref();
+        let lab = self.0.lab.get_or_init(|| edhoc::Lab::new(secret)).as_ref();
         let transfer = match start {
             Start::EdhocByValue => edhoc::Transfer::ByValue,
             Start::Cold | Start::Resumed | Start::ZeroRtt | Start::Edhoc => edhoc::Transfer::ByReference,
@@ -321,9 +336,10 @@ pub struct ServerChannels {
     epoch: Epoch,
     key_log: KeyLog,
     options: ChannelOptions,
-    admission: Admission,
+    admission: Arc<Admission>,
     /// What every key and nonce of a simulated server follows from.
     seed: Option<Rng>,
+    lab: SharedLab,
 }
 
 impl ServerChannels {
@@ -342,16 +358,23 @@ impl ServerChannels {
             epoch,
             key_log,
             options,
-            admission,
+            admission: Arc::new(admission),
             seed: None,
+            lab: SharedLab::default(),
         }
     }
 
     /// Channels of the server of simulated devices. Every key and nonce follows from `rng`.
     pub fn simulated(credentials: Credentials, options: ChannelOptions, devices: usize, rng: Rng) -> Self {
+        Self::new(credentials, options, devices).seeded(rng)
+    }
+
+    /// The same admission by another simulated server: every key and nonce follows from `rng`.
+    #[must_use]
+    pub fn seeded(&self, rng: Rng) -> Self {
         Self {
             seed: Some(rng),
-            ..Self::new(credentials, options, devices)
+            ..self.clone()
         }
     }
 
@@ -417,8 +440,21 @@ impl ServerChannels {
     }
 
     /// The clients that the server accepts.
-    pub const fn admission(&self) -> &Admission {
+    pub fn admission(&self) -> &Admission {
         &self.admission
+    }
+
+    /// How the server agrees on further contexts of OSCORE; `None` if it does not.
+    pub(super) fn edhoc(&self) -> Result<Option<edhoc::ServerConfig>, edhoc::Failure> {
+        match &self.admission.oscore {
+            Contexts::Given(_) => Ok(None),
+            Contexts::Agreed(config) => Ok(Some((**config).clone())),
+            Contexts::Devices { secret, count } => {
+                let lab = self.lab.get_or_init(|| edhoc::Lab::new(secret)).as_ref();
+                let devices = u32::try_from(*count).unwrap_or(u32::MAX);
+                Ok(Some(lab.map_err(|failure| *failure)?.server(devices)))
+            }
+        }
     }
 }
 

@@ -262,20 +262,20 @@ fn application(
                 ..config
             };
             let oscore = &channels.admission().oscore;
-            // Its keys take milliseconds, and the cells make a server for each device.
-            let edhoc = match stack.channel {
-                Channel::Oscore => oscore.edhoc()?,
+            // Those of a run's devices follow from a secret, which takes longer than to serve one of them.
+            let (contexts, edhoc) = match stack.channel {
+                Channel::Oscore => (oscore.all()?, channels.edhoc()?),
                 Channel::Plain
                 | Channel::Tls13
                 | Channel::Tls12
                 | Channel::Dtls13
                 | Channel::Dtls12
                 | Channel::Dtls12Psk
-                | Channel::Dtls12Cid => None,
+                | Channel::Dtls12Cid => (oscore.given().to_vec(), None),
             };
             let config = coap::Config {
                 edhoc,
-                ..config.with_oscore(oscore.all()?, oscore.is_required())
+                ..config.with_oscore(contexts, oscore.is_required())
             };
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
         }

@@ -96,6 +96,25 @@ fn simulated_stacks_repeat_their_bytes_by_seed() {
     }
 }
 
+#[test]
+fn devices_of_one_offer_send_what_devices_of_their_own_do() {
+    let credentials = Credentials::simulated(1).expect("credentials");
+    for name in SECRETIVE.into_iter().chain(["coap-con", "coap-con+oscore"]) {
+        let stack: Stack = name.parse().expect("a stack");
+        let others = simulated(stack, &credentials, 2);
+        // They have made their keys, which the next device must not have.
+        let _ = sent(stack, &others);
+        let own = simulated(stack, &credentials, 1);
+        let bytes = sent(stack, &own);
+        let shared = Ends {
+            client: others.client.seeded(Rng::new(1).purpose(2)),
+            server: others.server.seeded(Rng::new(1).purpose(3)),
+            message: own.message,
+        };
+        assert!(sent(stack, &shared) == bytes, "{name}");
+    }
+}
+
 /// Sizes of what a device that starts by EDHOC and this server send for a connect and a message.
 fn sizes_by_edhoc(server: Server, ends: &Ends) -> Vec<usize> {
     let config = ClientConfig {

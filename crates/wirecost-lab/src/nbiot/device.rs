@@ -79,7 +79,8 @@ pub enum DeviceError {
 pub(super) struct Maker {
     variant: Variant,
     message: Message,
-    credentials: Credentials,
+    clients: ClientChannels,
+    servers: ServerChannels,
     is_ipv6: bool,
     bearer: BearerConfig,
     tcp: TcpOfNetwork,
@@ -95,10 +96,12 @@ impl Maker {
         credentials: &Credentials,
     ) -> Result<Self, DeviceError> {
         let stack = variant.stack;
+        let channels = channel_options(options.ipv6);
         let mut maker = Self {
             variant,
             message: message(options, stack, size)?,
-            credentials: credentials.clone(),
+            clients: ClientChannels::new(credentials, channels),
+            servers: ServerChannels::new(credentials.clone(), channels, 1),
             is_ipv6: options.ipv6,
             bearer: options.network.bearer,
             tcp: options.network.tcp,
@@ -238,7 +241,7 @@ impl Maker {
 
     fn client(&self, host: HostIndex, rng: Rng) -> Result<Device<Client, ()>, DeviceError> {
         let secrets = rng.purpose(key_of("client secrets"));
-        let channels = ClientChannels::simulated(&self.credentials, self.channel_options(), secrets);
+        let channels = self.clients.seeded(secrets);
         let config = ClientConfig {
             describes_received: false,
             answer_timeout: Some(PATIENCE),
@@ -264,9 +267,7 @@ impl Maker {
     }
 
     fn service(&self, rng: Rng) -> Result<Service<Server>, DeviceError> {
-        let secrets = rng.purpose(key_of("server secrets"));
-        let channels =
-            ServerChannels::simulated(self.credentials.clone(), self.channel_options(), 1, secrets);
+        let channels = self.servers.seeded(rng.purpose(key_of("server secrets")));
         let seed = rng.purpose(key_of("server")).next_u64();
         Ok(Service {
             address: self.server(),
@@ -275,17 +276,17 @@ impl Maker {
         })
     }
 
-    fn channel_options(&self) -> ChannelOptions {
-        ChannelOptions {
-            // Always, so that a ticket has the same size in `compare`. The client decides whether to use it.
-            accept_early_data: true,
-            datagram_bytes: datagram_bytes(MTU, self.is_ipv6),
-            ..ChannelOptions::default()
-        }
-    }
-
     fn server(&self) -> SocketAddr {
         SocketAddr::new(server_address(self.is_ipv6), self.variant.stack.port())
+    }
+}
+
+fn channel_options(is_ipv6: bool) -> ChannelOptions {
+    ChannelOptions {
+        // Always, so that a ticket has the same size in `compare`. The client decides whether to use it.
+        accept_early_data: true,
+        datagram_bytes: datagram_bytes(MTU, is_ipv6),
+        ..ChannelOptions::default()
     }
 }
 

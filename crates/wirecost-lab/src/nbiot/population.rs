@@ -89,7 +89,7 @@ struct Active {
 struct Population<'a> {
     input: &'a RunInput<'a>,
     cells: Cells,
-    devices: BTreeMap<HostIndex, Active>,
+    devices: BTreeMap<HostIndex, Box<Active>>,
     wakes: BinaryHeap<Reverse<(Instant, HostIndex)>>,
     /// Devices whose report is measured and that are still in the cells.
     measured_left: u64,
@@ -267,7 +267,8 @@ impl<'a> Population<'a> {
             over_since: None,
             queued: None,
         };
-        self.devices.insert(host, device);
+        // They are large, and a map moves what it holds.
+        self.devices.insert(host, Box::new(device));
         self.counter.note_active(self.devices.len());
         self.attend(host, now);
         // The next one is drawn only now: all arrivals of a run in advance would take memory for nothing.

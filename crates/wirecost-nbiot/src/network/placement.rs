@@ -87,8 +87,7 @@ impl Network {
         let width = u64::from(Tones::Single15k.bins());
         HARQ_ACK_EXTRA_DELAYS.into_iter().find_map(|delay| {
             let all = (0..HARQ_ACK_SUBCARRIERS).map(|subcarrier| Bins::new(subcarrier * width, width));
-            let mut places = all.map(|bins| self.uplink_place(first + delay, length, bins));
-            places.find(|place| self.cells[cell].up.is_free(place.interval, place.bins))
+            self.free_places(cell, first + delay, length, all).next()
         })
     }
 
@@ -116,17 +115,42 @@ impl Network {
         let width = u64::from(format.tones.bins());
         delays.iter().find_map(|delay| {
             let all = (0..BINS / width).map(|index| Bins::new(index * width, width));
-            let places = all.map(|bins| self.uplink_place(from + *delay, format.length(), bins));
-            let free = places.filter(|place| self.cells[cell].up.is_free(place.interval, place.bins));
-            free.min_by_key(|place| place.interval.end)
+            let mut first: Option<UplinkPlace> = None;
+            for place in self.free_places(cell, from + *delay, format.length(), all) {
+                if first.is_none_or(|first| place.interval.end < first.interval.end) {
+                    first = Some(place);
+                }
+                // None ends before one without a pause.
+                if place.interval.len() == place.length {
+                    break;
+                }
+            }
+            first
         })
+    }
+
+    /// The free places of `length` subframes on the air from `start` on, in the order of `candidates`.
+    fn free_places(
+        &self,
+        cell: usize,
+        start: Subframe,
+        length: u64,
+        candidates: impl Iterator<Item = Bins>,
+    ) -> impl Iterator<Item = UplinkPlace> {
+        let up = &self.cells[cell].up;
+        // Pauses make it longer only, so that bins that are taken before need no look at pauses.
+        let taken = up.taken(Interval::new(start, start + length));
+        candidates
+            .filter(move |bins| taken.shared(*bins) == 0)
+            .map(move |bins| self.uplink_place(start, length, bins))
+            .filter(move |place| place.interval.len() == length || up.is_free(place.interval, place.bins))
     }
 
     fn uplink_place(&self, start: Subframe, length: u64, bins: Bins) -> UplinkPlace {
         let mac = &self.config.mac;
         let gap = (mac.uplink_gap_every_ms.into(), mac.uplink_gap_ms.into());
-        let nprach = self.levels.map(|level| level.nprach);
-        let interval = Interval::new(start, uplink_end(&nprach, gap, start, length, bins));
+        let nprach = self.levels.each_ref().map(|level| &level.nprach);
+        let interval = Interval::new(start, uplink_end(nprach, gap, start, length, bins));
         UplinkPlace {
             interval,
             bins,
@@ -137,26 +161,21 @@ impl Network {
     /// Books a DCI or NPDSCH.
     pub(super) fn book_downlink(&mut self, cell: usize, place: DownlinkPlace) {
         self.cells[cell].down.book(place.start, place.length);
+        self.longest.down = self.longest.down.max(place.length);
     }
 
     /// Books NPUSCH of either format.
     pub(super) fn book_uplink(&mut self, cell: usize, place: UplinkPlace) {
         self.cells[cell].up.book(place.interval, place.bins);
+        self.longest.up = self.longest.up.max(place.interval.len());
         let bins = u64::from(place.bins.count());
         self.cells[cell].counters.npusch_bins += place.length * bins;
     }
 
     /// Forgets bookings that no block can still interfere with.
     pub(super) fn forget(&mut self, cell: usize, now: Subframe) {
-        let longest_down = self
-            .cells
-            .iter()
-            .map(|cell| cell.down.longest())
-            .max()
-            .unwrap_or(0);
-        let longest_up = self.cells.iter().map(|cell| cell.up.longest()).max().unwrap_or(0);
         let usable = self.budget(cell).usable_before(now);
-        self.cells[cell].down.forget(usable, longest_down);
-        self.cells[cell].up.forget(now, longest_up);
+        self.cells[cell].down.forget(usable, self.longest.down);
+        self.cells[cell].up.forget(now, self.longest.up);
     }
 }

@@ -1,7 +1,5 @@
 //! The scheduler: who gets the DCIs of a search space. Responses go first, then pages, then devices in turn, each with uplink and downlink in turn.
 
-use std::collections::VecDeque;
-
 use wirecost_proto::Direction;
 
 use super::{Event, Network};
@@ -67,24 +65,28 @@ impl Network {
             left -= 1;
         }
         let mut queue = std::mem::take(&mut self.cells[cell].levels[level].queue);
-        let mut kept = VecDeque::new();
+        let mut kept = Vec::new();
+        let mut has_place = self.has_place_of_dci(cell, level, now);
         while left > 0
             && let Some(ue) = queue.pop_front()
         {
-            match self.take_turn(ue, level, now) {
+            match self.take_turn(ue, level, now, has_place) {
                 Turn::Taken => {
                     self.cells[cell].counters.dci[level] += 1;
                     left -= 1;
+                    has_place = self.has_place_of_dci(cell, level, now);
                 }
-                Turn::Kept => kept.push_back(ue),
+                Turn::Kept => kept.push(ue),
                 Turn::Dropped => {}
             }
         }
+        for ue in kept.into_iter().rev() {
+            queue.push_front(ue);
+        }
         // Devices that were made ready meanwhile come after those that waited.
-        kept.append(&mut queue);
         let here = &mut self.cells[cell].levels[level];
-        kept.append(&mut here.queue);
-        here.queue = kept;
+        queue.append(&mut here.queue);
+        here.queue = queue;
         self.wake_again(cell, level, now);
     }
 
@@ -109,7 +111,15 @@ impl Network {
         }
     }
 
-    fn take_turn(&mut self, ue: UeId, level: usize, now: Subframe) -> Turn {
+    /// Whether the search space that starts `now` has a place for the shortest DCI, and so for any.
+    fn has_place_of_dci(&self, cell: usize, level: usize, now: Subframe) -> bool {
+        let mut repetitions = self.levels[level].space.repetitions();
+        repetitions
+            .next()
+            .is_some_and(|fewest| self.place_dci(cell, level, now, fewest).is_some())
+    }
+
+    fn take_turn(&mut self, ue: UeId, level: usize, now: Subframe, has_place: bool) -> Turn {
         let Some(device) = self.ues.get_mut(ue) else {
             return Turn::Dropped;
         };
@@ -119,7 +129,7 @@ impl Network {
             self.make_ready(ue, eligible);
             return Turn::Dropped;
         }
-        if device.eligible > now {
+        if device.eligible > now || !has_place {
             return Turn::Kept;
         }
         let Some(device) = self

@@ -91,13 +91,11 @@ impl Network {
 
     /// Whether a device decodes a DCI that was on the air over `interval`.
     pub(super) fn hears_dci(&mut self, ue: UeId, interval: Interval, repetitions: u64) -> bool {
-        let energy = self
-            .adaptation
-            .receivers()
-            .npdcch
-            .energy(self.downlink_sinr(ue, interval));
-        let by_sinr = self.adaptation.dci(repetitions).error_rate(energy);
-        let error_rate = self.config.npdcch.failure.unwrap_or(by_sinr);
+        let sinr = self.downlink_sinr(ue, interval);
+        let error_rate = self.config.npdcch.failure.unwrap_or_else(|| {
+            let energy = self.adaptation.receivers().npdcch.energy(sinr);
+            self.adaptation.dci(repetitions).error_rate(energy)
+        });
         let device = self.ues.get_mut(ue);
         device.is_some_and(|device| device.rng.next_f64() >= error_rate)
     }
