@@ -273,6 +273,7 @@ def probe(
 
 def pcap(
     file: str | Path, *,
+    merge_hosts: Values | None = None,  # Capture of the same traffic at the other host: what arrived, what did not, and how long it took; give the device's fir
     keylog: Values | None = None,  # Secrets of its TLS, DTLS and QUIC connections, in the format of SSLKEYLOGFILE
     framing: Values | None = None,  # Also count bytes as a sniffer does, each packet with the header of its link layer: ethernet (14 B) or wifi (50 B)
 ) -> dict[str, Any]: ...

@@ -44,7 +44,7 @@ pub struct Dissector {
 
 /// What a dissector keeps of the packets, besides their report.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptPackets {
     /// What [`Dissector::observing`] keeps.
     pub sightings: Sightings,
     /// What [`Dissector::logging`] keeps.
@@ -139,7 +139,7 @@ impl Dissector {
     }
 
     /// Ends every flow and returns the report, and what the dissector keeps of the packets.
-    pub fn finish_kept(mut self) -> (Report, Kept) {
+    pub fn finish_kept(mut self) -> (Report, KeptPackets) {
         while let Some(fragmented) = self.fragments.give_up() {
             self.fragmented(&fragmented);
         }
@@ -150,7 +150,10 @@ impl Dissector {
         sightings.sort();
         let copies = self.copies.finish();
         let log = self.log.take().unwrap_or_default();
-        (self.builder.finish(&self.secrets, copies), Kept { sightings, log })
+        (
+            self.builder.finish(&self.secrets, copies),
+            KeptPackets { sightings, log },
+        )
     }
 
     /// Handles an IP packet. `is_cut` says that the capture lacks bytes of it.

@@ -6,6 +6,7 @@
 //! middle, as it is for NTP (RFC 5905, section 8), and half of the bounds' distance is printed with it.
 
 mod clock;
+mod groups;
 mod log;
 mod matched;
 mod table;
@@ -13,7 +14,7 @@ mod table;
 use serde::Serialize;
 use wirecost_proto::BothWays;
 
-pub use clock::Clock;
+pub use clock::ClockOffset;
 pub use log::Log;
 pub use table::table;
 
@@ -23,31 +24,31 @@ use clock::Sides;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hosts {
     /// How far the clock of the second host is ahead.
-    pub clock: Clock,
+    pub clock: ClockOffset,
     /// Packets from the host of the first capture to that of the second.
-    pub up: Way,
+    pub up: Passage,
     /// Packets from the host of the second capture to that of the first.
-    pub down: Way,
+    pub down: Passage,
     /// Packets of other traffic, and of times when the other logger did not run, by host.
     pub others: [u64; 2],
 }
 
 /// The packets of a direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Way {
+pub struct Passage {
     /// Packets that both loggers have.
     pub both: u64,
     /// What only the sender's logger has: lost packets, or segments that were cut on the way.
-    pub sender_only: Counted,
+    pub sender_only: AtOneHost,
     /// What only the receiver's logger has: segments that were cut or joined on the way.
-    pub receiver_only: Counted,
+    pub receiver_only: AtOneHost,
     /// How long the packets of both loggers took.
     pub transit: Option<Transit>,
 }
 
 /// Packets and the bytes of their IP packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counted {
+pub struct AtOneHost {
     /// Packets.
     pub packets: u64,
     /// IP bytes.
@@ -55,7 +56,7 @@ pub struct Counted {
 }
 
 /// Times from one logger to the other in nanoseconds. All of a direction are too long or too short by at most the clock's
-/// [`within_ns`](Clock::within_ns). A quantile is absent where there are too few packets for it.
+/// [`within_ns`](ClockOffset::within_ns). A quantile is absent where there are too few packets for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transit {
     /// The shortest.
@@ -83,11 +84,11 @@ impl Hosts {
     /// # Errors
     /// Nothing is in both, or in one direction alone.
     pub fn compare(mut first: Log, mut second: Log) -> Result<Self, NoHosts> {
-        matched::sorted(&mut first);
-        matched::sorted(&mut second);
+        groups::sorted(&mut first);
+        groups::sorted(&mut second);
         let logs = [&first, &second];
         let sides = Sides::known(logs)?;
-        let clock = Clock::estimated(&sides)?;
+        let clock = ClockOffset::estimated(&sides)?;
         let (BothWays { up, down }, others) = matched::ways(logs, &sides, &clock);
         Ok(Self {
             clock,
@@ -173,7 +174,7 @@ mod tests {
         for way in [&hosts.up, &hosts.down] {
             assert_eq!(
                 (way.both, way.sender_only, way.receiver_only),
-                (20, Counted::default(), Counted::default())
+                (20, AtOneHost::default(), AtOneHost::default())
             );
             let transit = way.transit.expect("20 packets");
             assert_eq!(
@@ -212,7 +213,7 @@ mod tests {
             (hosts.up.both, hosts.up.sender_only),
             (
                 21,
-                Counted {
+                AtOneHost {
                     packets: 2,
                     bytes: 200
                 }

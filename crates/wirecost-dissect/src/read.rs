@@ -5,7 +5,7 @@ use std::io::Read;
 use wirecost_wire::capture::{Item, ReadError, Reader};
 use wirecost_wire::pcapng::SECRETS_TLS_KEY_LOG;
 
-use crate::dissector::Kept;
+use crate::dissector::KeptPackets;
 use crate::hosts::Log;
 use crate::sightings::Sightings;
 use crate::{Dissector, Report};
@@ -50,7 +50,7 @@ fn read_with(
     mut dissector: Dissector,
     source: impl Read,
     key_log: &str,
-) -> Result<(Reading, Kept), ReadError> {
+) -> Result<(Reading, KeptPackets), ReadError> {
     let mut reader = Reader::new(source)?;
     dissector.add_secrets(key_log);
     let fault = loop {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use wirecost_proto::bare::Transport as Kind;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{BothWays, Delivery, Direction, Fate, Instant, Span};
-use wirecost_tcp::{Config, Pattern};
+use wirecost_tcp::{Config, RestPattern};
 use wirecost_wire::tcp::Flags;
 
 use crate::carrier::{Carrier, Decision, Offered};
@@ -38,7 +38,7 @@ pub(crate) struct Network<L, T> {
     pub(crate) settings: Settings,
     tcp: BothWays<Arc<Config>>,
     /// What the connections' ends at rest have in common, by the direction in which they send.
-    at_rest: BothWays<Pattern>,
+    at_rest: BothWays<RestPattern>,
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
     /// The servers' addresses and ports, by number. Devices and flows are many, and keep the number.

@@ -25,7 +25,7 @@ mod tests;
 mod time_wait;
 
 pub(crate) use events::Events;
-pub use resting::Pattern;
+pub use resting::RestPattern;
 pub(crate) use time_wait::TimeWait;
 
 /// The states of RFC 9293, section 3.3.2; LISTEN is the driver's.
@@ -405,7 +405,7 @@ impl Connection {
 
     /// Keeps as little memory as it can until something happens, if nothing is on its way or due and everything is read: what differs from
     /// `pattern`. Returns whether that is so.
-    pub fn rest(&mut self, pattern: &mut Pattern) -> bool {
+    pub fn rest(&mut self, pattern: &mut RestPattern) -> bool {
         let open = match &mut self.stage {
             Stage::Synchronized(open) => open,
             Stage::Resting(_) => return true,

@@ -29,7 +29,7 @@ mod sequence;
 pub mod timers;
 
 pub use config::{BurstConfig, Config, ConnectionStart};
-pub use connection::{Connection, Event, Pattern, State, Transmit};
+pub use connection::{Connection, Event, RestPattern, State, Transmit};
 pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;
 

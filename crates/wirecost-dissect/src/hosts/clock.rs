@@ -6,14 +6,14 @@ use serde::Serialize;
 use wirecost_proto::Direction;
 
 use super::log::Seen;
-use super::{Log, NoHosts, matched};
+use super::{Log, NoHosts, groups};
 
 /// What the time of a packet is wrong by: a host notes it some time before or after the packet is on the wire.
 const NOISE_NS: i64 = 100_000;
 
 /// How far the clock of the second host is ahead of the first one's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Clock {
+pub struct ClockOffset {
     /// The time of the first host's clock for which `ahead_ns` holds, in nanoseconds since 1970.
     pub at_ns: i64,
     /// Nanoseconds that the second clock is ahead.
@@ -47,7 +47,7 @@ impl Sides {
     /// the clocks say.
     pub(super) fn known(logs: [&Log; 2]) -> Result<Self, NoHosts> {
         let mut later: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
-        for pair in matched::groups(logs).filter_map(matched::once) {
+        for pair in groups::groups(logs).filter_map(groups::once) {
             later.entry(pair[0].ends).or_default().push(later_ns(pair));
         }
         if later.is_empty() {
@@ -85,7 +85,7 @@ impl Sides {
             once: Vec::new(),
             ways: Default::default(),
         };
-        for pair in matched::groups(logs).filter_map(matched::once) {
+        for pair in groups::groups(logs).filter_map(groups::once) {
             let Some(way) = way(&pair[0].ends) else {
                 continue;
             };
@@ -113,7 +113,7 @@ impl Sides {
 /// What the packets of a time say about the clock: no less than the first, no more than the second.
 type Bounds = (i64, i64);
 
-impl Clock {
+impl ClockOffset {
     /// Estimates the difference of the clocks: once for all packets, and with a drift where halves of the time exclude each other.
     pub(super) fn estimated(sides: &Sides) -> Result<Self, NoHosts> {
         let times = || sides.once.iter().map(|once| once.at_ns);

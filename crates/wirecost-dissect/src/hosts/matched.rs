@@ -3,44 +3,16 @@
 use wirecost_proto::{BothWays, Direction};
 use wirecost_stats::Sample;
 
-use super::clock::{Clock, Sides};
+use super::clock::{ClockOffset, Sides};
+use super::groups::groups;
 use super::log::Seen;
-use super::{Counted, Log, Transit, Way};
-
-/// The packets of each log that look the same, in the order of time.
-pub(super) type Group<'a> = [&'a [Seen]; 2];
-
-/// Sorts the packets of a log for [`groups`].
-pub(super) fn sorted(log: &mut Log) {
-    log.seen.sort_by_key(|seen| (seen.mark, seen.at_ns));
-}
-
-/// The packets of two sorted logs by what tells them from others.
-pub(super) fn groups<'a>(logs: [&'a Log; 2]) -> impl Iterator<Item = Group<'a>> {
-    let mut left = logs.map(|log| &log.seen[..]);
-    std::iter::from_fn(move || {
-        let mark = left.iter().filter_map(|seen| Some(seen.first()?.mark)).min()?;
-        Some(left.each_mut().map(|seen| {
-            let (same, after) = seen.split_at(seen.iter().take_while(|seen| seen.mark == mark).count());
-            *seen = after;
-            same
-        }))
-    })
-}
-
-/// The packet of a group, if each logger has it once.
-pub(super) const fn once([first, second]: Group<'_>) -> Option<[Seen; 2]> {
-    match (first, second) {
-        ([one], [other]) => Some([*one, *other]),
-        _ => None,
-    }
-}
+use super::{AtOneHost, Log, Passage, Transit};
 
 /// When a packet was logged by the first host's clock, and its bytes.
 type Timed = (i64, u32);
 
 /// What became of the packets of both directions, and how many packets of each host are others'.
-pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &Clock) -> (BothWays<Way>, [u64; 2]) {
+pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &ClockOffset) -> (BothWays<Passage>, [u64; 2]) {
     let mut found: BothWays<Found> = BothWays::default();
     let mut others = [0; 2];
     for group in groups(logs) {
@@ -79,7 +51,7 @@ pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &Clock) -> (BothWays<W
             others[host] += outside;
             counted
         };
-        Way {
+        Passage {
             both,
             sender_only: alone(sender, receiver, &found.sent),
             receiver_only: alone(receiver, sender, &found.arrived),
@@ -97,7 +69,7 @@ const fn hosts_of(way: Direction) -> [usize; 2] {
     }
 }
 
-fn timed(host: usize, seen: &Seen, clock: &Clock) -> Timed {
+fn timed(host: usize, seen: &Seen, clock: &ClockOffset) -> Timed {
     match host {
         0 => (seen.at_ns, seen.bytes),
         _ => (clock.of_first(seen.at_ns), seen.bytes),
@@ -106,8 +78,8 @@ fn timed(host: usize, seen: &Seen, clock: &Clock) -> Timed {
 
 /// What one logger alone has while the other ran, and how many packets it has of other times. The other logger may have started
 /// before its first packet: up to the longest transit is taken for its time.
-fn counted(alone: &[Timed], (start, end): (i64, i64), longest: i64) -> (Counted, u64) {
-    let mut counted = Counted::default();
+fn counted(alone: &[Timed], (start, end): (i64, i64), longest: i64) -> (AtOneHost, u64) {
+    let mut counted = AtOneHost::default();
     let mut outside = 0;
     for (at, bytes) in alone {
         if (start.saturating_sub(longest)..=end.saturating_add(longest)).contains(at) {

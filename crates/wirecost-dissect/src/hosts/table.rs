@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirecost_proto::shown::{grouped, time};
 use wirecost_proto::units::counted;
 
-use super::{Counted, Hosts, Way};
+use super::{AtOneHost, Hosts, Passage};
 
 const HEAD: [&str; 7] = [
     "",
@@ -59,7 +59,7 @@ pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
     text
 }
 
-fn row(name: String, way: &Way) -> [String; 7] {
+fn row(name: String, way: &Passage) -> [String; 7] {
     let span =
         |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| time(Duration::from_nanos(nanos)));
     [
@@ -73,7 +73,7 @@ fn row(name: String, way: &Way) -> [String; 7] {
     ]
 }
 
-fn alone(counted: Counted) -> String {
+fn alone(counted: AtOneHost) -> String {
     match counted.packets {
         0 => "0".to_owned(),
         packets => format!("{} ({} B)", grouped(packets), grouped(counted.bytes)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 use wirecost_proto::{Instant, ResetReason};
-use wirecost_tcp::{Connection, Event, Pattern, State};
+use wirecost_tcp::{Connection, Event, RestPattern, State};
 
 /// A connection with its application's buffer of unsent bytes.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Socket {
 
     /// Gives back memory that it does not need while nothing is on its way, and keeps what differs from `pattern`. Not more often than
     /// [`REST`]: one that sends often reuses it. Returns whether it did.
-    pub(crate) fn rest(&mut self, now: Instant, pattern: &mut Pattern) -> bool {
+    pub(crate) fn rest(&mut self, now: Instant, pattern: &mut RestPattern) -> bool {
         let time = time_of(now);
         let rests = time != self.rested && self.is_flushed() && self.connection.rest(pattern);
         if rests {

@@ -14,13 +14,13 @@ use crate::packed::{Pack, Packer, Unpacker, Usual};
 ///
 /// A driver has one for all ends that share a configuration.
 #[derive(Debug, Default)]
-pub struct Pattern {
+pub struct RestPattern {
     usual: Option<Arc<Usual>>,
     /// Memory for the bytes of one connection.
     scratch: Vec<u8>,
 }
 
-impl Pattern {
+impl RestPattern {
     /// What the connection has in common with those of its configuration.
     fn usual(&mut self, open: &Synchronized) -> Arc<Usual> {
         let config = open.shared_config();
@@ -61,7 +61,7 @@ pub(crate) struct Resting {
 
 impl Resting {
     /// The connection as bytes; `None` if it has memory that is not in them.
-    pub(crate) fn from_open(open: &mut Synchronized, pattern: &mut Pattern) -> Option<Self> {
+    pub(crate) fn from_open(open: &mut Synchronized, pattern: &mut RestPattern) -> Option<Self> {
         if !open.can_be_packed() {
             return None;
         }

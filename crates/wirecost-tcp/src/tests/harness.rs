@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
-use crate::{Config, Connection, ConnectionStart, Event, Pattern, Segment, State};
+use crate::{Config, Connection, ConnectionStart, Event, RestPattern, Segment, State};
 
 /// Which end.
 pub(crate) const CLIENT: usize = 0;
@@ -55,7 +55,7 @@ pub(crate) struct End {
     /// Whether it closes when the peer has.
     pub(crate) follows: bool,
     config: Config,
-    pattern: Pattern,
+    pattern: RestPattern,
 }
 
 impl End {
@@ -104,7 +104,7 @@ impl Net {
             closes: false,
             follows: true,
             config,
-            pattern: Pattern::default(),
+            pattern: RestPattern::default(),
         };
         let mut net = Self {
             now: Instant::from_millis(1),

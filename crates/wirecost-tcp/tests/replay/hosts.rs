@@ -8,7 +8,7 @@ use wirecost_proto::Instant;
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::recovery::CongestionControl;
-use wirecost_tcp::{Config, Connection, ConnectionStart, Event, Pattern, Segment};
+use wirecost_tcp::{Config, Connection, ConnectionStart, Event, RestPattern, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::format::{Act, Fault, Packet, Side, Trace};
@@ -51,7 +51,7 @@ struct Host {
     start: ConnectionStart,
     /// The connections so far, each with its number as port; the application holds the last.
     connections: Vec<Connection>,
-    pattern: Pattern,
+    pattern: RestPattern,
     has_let_go: bool,
     is_open: bool,
     is_lazy: bool,
@@ -78,7 +78,7 @@ impl Host {
                 }),
             },
             connections: Vec::new(),
-            pattern: Pattern::default(),
+            pattern: RestPattern::default(),
             has_let_go: true,
             is_open: false,
             is_lazy: trace.lazy.contains(&side),
