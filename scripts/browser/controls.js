@@ -13,7 +13,7 @@ const TYPED = {
   "link-rate": "50kbit", rtt: "100ms", loss: "1%", "loss-burst": "3", queue: "64packets", "delay-variation": "5ms", reorder: "1%", duplicate: "1%",
   corrupt: "1%", mtu: "1280B", "nat-timeout": "udp=60s,tcp=20min", up: "delay=20ms", down: "loss=1%",
   chain: "aws", within: "10s", "device-class": "1", "battery-years": "1", "monthly-bytes": "5MB",
-  psm: "active=8s,tau=24h", edrx: "81.92s", inactivity: "5s", "tx-power": "10dBm", coverage: "1", group: "p256", "server-group": "p256", cdrx: "long=320ms", dtim: "3",
+  psm: "active=8s,tau=24h", attach: "every=30d,search=1min", edrx: "81.92s", inactivity: "5s", "tx-power": "10dBm", coverage: "1", group: "p256", "server-group": "p256", cdrx: "long=320ms", dtim: "3",
   battery: "8500mAh@3.6V", chemistry: "li-ion", "self-discharge": "2%", devices: "1000", count: "2", seed: "7",
 };
 

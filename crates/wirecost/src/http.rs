@@ -174,8 +174,10 @@ impl Request {
     /// The peer has gone, or takes too long.
     pub fn answer(self, response: &Response<'_>) -> io::Result<()> {
         let mut patient = Patient::new(&self.stream);
-        let has_content = self.wants_content();
-        patient.write_all(response.text(has_content).as_bytes())?;
+        patient.write_all(response.head().as_bytes())?;
+        if self.wants_content() {
+            patient.write_all(response.content.as_bytes())?;
+        }
         // Closing before everything is read would reset the connection and lose the response (RFC 9112, section 9.6).
         self.stream.shutdown(Shutdown::Write)?;
         io::copy(&mut patient.take(UNREAD), &mut io::sink()).map(drop)
@@ -215,7 +217,8 @@ impl<'a> Response<'a> {
         }
     }
 
-    fn text(&self, has_content: bool) -> String {
+    /// Everything up to the content, which may be large: it is not copied.
+    fn head(&self) -> String {
         let Self {
             status,
             content_type,
@@ -223,9 +226,8 @@ impl<'a> Response<'a> {
             content,
         } = self;
         format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n{fields}\r\n{}",
-            content.len(),
-            if has_content { content } else { "" }
+            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n{fields}\r\n",
+            content.len()
         )
     }
 }
@@ -359,16 +361,22 @@ mod tests {
 
     #[test]
     fn a_response_to_head_has_the_length_and_no_content() {
-        let response = Response::plain("404 Not Found", "nothing\n");
-        assert!(
-            response
-                .text(true)
-                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nnothing\n")
-        );
-        assert!(
-            response
-                .text(false)
-                .ends_with("Content-Length: 8\r\nConnection: close\r\n\r\n")
-        );
+        let told = |method: &str| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            peer.write_all(format!("{method} / HTTP/1.1\r\n\r\n").as_bytes())
+                .unwrap();
+            peer.shutdown(Shutdown::Write).unwrap();
+            let request = Request::read(listener.accept().unwrap().0).unwrap();
+            request
+                .answer(&Response::plain("404 Not Found", "nothing\n"))
+                .unwrap();
+            let mut told = String::new();
+            peer.read_to_string(&mut told).unwrap();
+            told
+        };
+        let head = "Content-Length: 8\r\nConnection: close\r\n\r\n";
+        assert!(told("GET").ends_with(&format!("{head}nothing\n")));
+        assert!(told("HEAD").ends_with(head));
     }
 }

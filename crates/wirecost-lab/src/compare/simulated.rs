@@ -42,7 +42,7 @@ use super::traffic;
 use crate::air::{AirRecorder, PacketOnAir};
 use sink::Kept;
 pub(crate) use threads::side_by_side;
-pub use threads::simulate;
+pub use threads::{simulate, simulate_here};
 
 /// Why the CPU sections of a simulated cell are null.
 pub const NO_CPU_TIME: &str = "virtual time has no CPU time";
@@ -123,26 +123,37 @@ fn credentials_of(options: &Options) -> Result<Credentials, certificate::Error> 
 /// # Errors
 /// A protocol cannot carry the devices' messages.
 pub fn simulate_cell(options: &Options, plan: &Plan, index: usize) -> Result<CellResult, SimulationError> {
-    Simulation::new(options, plan).cell(index)
+    let (prepared, stopped) = (Prepared::default(), AtomicBool::new(false));
+    Simulation::new(options, plan, &prepared, &stopped).cell(index)
+}
+
+/// Certificates and keys of all cells of the same options. The first cell that needs them makes them; they depend only on the seed.
+#[derive(Default)]
+pub struct Prepared {
+    credentials: OnceLock<Result<Credentials, certificate::Error>>,
 }
 
 /// The data that the cells of a plan share.
 struct Simulation<'a> {
     options: &'a Options,
     plan: &'a Plan,
-    /// Made by the first cell that needs them. They depend only on the seed.
-    credentials: OnceLock<Result<Credentials, certificate::Error>>,
+    prepared: &'a Prepared,
     /// Whether running cells must end.
-    stopped: AtomicBool,
+    stopped: &'a AtomicBool,
 }
 
 impl<'a> Simulation<'a> {
-    const fn new(options: &'a Options, plan: &'a Plan) -> Self {
+    const fn new(
+        options: &'a Options,
+        plan: &'a Plan,
+        prepared: &'a Prepared,
+        stopped: &'a AtomicBool,
+    ) -> Self {
         Self {
             options,
             plan,
-            credentials: OnceLock::new(),
-            stopped: AtomicBool::new(false),
+            prepared,
+            stopped,
         }
     }
 
@@ -159,7 +170,10 @@ impl<'a> Simulation<'a> {
         let rng = planned.rng.purpose(key_of("object"));
         let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?
             .in_form(self.options.sending.http.requests());
-        let credentials = self.credentials.get_or_init(|| credentials_of(self.options));
+        let credentials = self
+            .prepared
+            .credentials
+            .get_or_init(|| credentials_of(self.options));
         // Secrets of samples that are not captured would only fill the memory.
         let credentials = credentials.clone()?.with_key_log(KeyLog::disabled());
         let recorded = credentials.clone().with_key_log(self.key_log());
@@ -172,7 +186,7 @@ impl<'a> Simulation<'a> {
                 sample,
                 message: &message,
                 credentials: if is_recorded { &recorded } else { &credentials },
-                stopped: &self.stopped,
+                stopped: self.stopped,
             };
             let outcome = world.play(played.kept.sink(planned, sample, is_recorded))?;
             for way in Direction::ALL {

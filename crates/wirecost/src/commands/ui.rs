@@ -8,12 +8,14 @@
 //! - `asked`: a question with its cells, within bounds
 //! - `simulations`, `cache`: what is simulated for whom, and what is kept
 //! - `answer`: what the page is told
+//! - `drawing`: the threads that make it
 //! - `own`: the reader's own run or capture
 
 mod answer;
 mod asked;
 mod cache;
 mod controls;
+mod drawing;
 mod own;
 mod simulations;
 mod state;
@@ -24,14 +26,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use wirecost_live::signals::Interrupt;
 
-use self::answer::{Request as Asks, Told};
+use self::answer::Request as Asks;
 use self::asked::Asked;
 use self::controls::Control;
+use self::drawing::Drawing;
 use self::own::Places;
 use self::simulations::{NOBODY, Simulations};
 use self::state::State;
@@ -43,7 +46,7 @@ use crate::http::page::{NOT_KEPT, Page};
 use crate::http::{self, Request, Response};
 use crate::output;
 
-/// How often the command checks for its end.
+/// How often the command checks for its end, and for simulations that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The most connections that are not answered yet, of which the oldest goes first. An answer waits for simulations.
 const CONNECTIONS: usize = 64;
@@ -72,6 +75,7 @@ const PAGE: Page = Page {
 struct Server {
     door: Door,
     simulations: Arc<Simulations>,
+    drawing: Drawing,
     /// The folder that the page shows from the beginning.
     opened: Option<PathBuf>,
     places: Places,
@@ -97,6 +101,7 @@ pub fn serve(
     let server = Server {
         door: Door::guarded(address, PLACE).map_err(Failure::internal)?,
         simulations: Arc::default(),
+        drawing: Drawing::start(at_once(None)).map_err(Failure::internal)?,
         opened,
         places: Places::default(),
     };
@@ -108,9 +113,11 @@ pub fn serve(
     if !address.ip().is_loopback() {
         output::note("others on the network reach it, and need the whole link; it is not encrypted");
     }
+    let simulations = Arc::clone(&server.simulations);
     start(server, listener).map_err(Failure::internal)?;
     ready(&url);
     while !interrupt.is_set() {
+        simulations.stop_unwanted();
         thread::sleep(PAUSE);
     }
     Ok(ExitCode::from(exit::OK))
@@ -129,7 +136,7 @@ fn start(server: Server, listener: TcpListener) -> io::Result<()> {
 
 /// Simulates the question that the page begins with, before somebody asks it.
 fn first(simulations: &Simulations) {
-    let asked = State::read(&state::pairs(state::FIRST)).and_then(|state| Asked::new(state.arguments()?));
+    let asked = State::read(&state::pairs(state::FIRST)).and_then(Asked::new);
     // A test asks it.
     let Ok(asked) = asked.map(Arc::new) else { return };
     let mut done = 0;
@@ -156,7 +163,8 @@ impl Server {
             ("GET" | "HEAD", "/") => PAGE.answer(request),
             ("GET", "/api/controls") => json(request, "200 OK", &Begin::default()),
             ("GET", "/api/choose") => match self.choose(&request) {
-                Ok(told) => json(request, "200 OK", &told),
+                Ok(None) => Ok(()),
+                Ok(Some(told)) => json_text(request, "200 OK", &told),
                 Err(failure) => json(request, "400 Bad Request", &Refusal::from_failure(&failure)),
             },
             ("GET", own::PATH) => own::folder(self.opened.as_deref(), &self.places, request),
@@ -172,23 +180,56 @@ impl Server {
         }
     }
 
-    /// What is known of the question of a request, once there is something new.
-    fn choose(&self, request: &Request) -> Result<Told, Failure> {
-        let asks = Asks::read(request.query())?;
-        let state = asks.state()?;
-        let asked = Asked::new(state.arguments()?)?;
-        let going_on = Arc::new(self.simulations.going_on(&asks.client, &asked));
-        let seen = self.simulations.ask(&asks.client, &going_on, asks.done);
-        let (told, cells) = answer::told(&asks, &state, &going_on, &seen)?;
-        let next = asked.with(cells);
-        // What the ranking leads to is asked for as soon as the ranking is there.
-        if !seen.is_ranked || next.keys().eq(going_on.keys()) {
-            return Ok(told);
+    /// What is known of the question of a request, as JSON, once there is something new; `None` where nobody waits for it any more.
+    fn choose(&self, request: &Request) -> Result<Option<String>, Failure> {
+        let asks = Arc::new(Asks::read(request.query())?);
+        let asked = self.asked(&asks)?;
+        match self.told(request, &asks, &asked)? {
+            // What the ranking leads to is asked for as soon as the ranking is there.
+            (Some(_), Some(next)) => Ok(self.told(request, &asks, &Arc::new(next))?.0),
+            (told, _) => Ok(told),
         }
-        let next = Arc::new(next);
-        let seen = self.simulations.ask(&asks.client, &next, asks.done);
-        Ok(answer::told(&asks, &state, &next, &seen)?.0)
     }
+
+    /// The question of a request.
+    fn asked(&self, asks: &Asks) -> Result<Arc<Asked>, Failure> {
+        let state = asks.state()?;
+        if let Some(asked) = self.simulations.asked(&asks.client, &state) {
+            return Ok(asked);
+        }
+        let asked = self.drawing.make(move || Asked::new(state));
+        let asked = asked.unwrap_or_else(|| Err(defect()))?;
+        Ok(Arc::new(self.simulations.going_on(&asks.client, asked)))
+    }
+
+    /// What is known of a question, and the question with the cells that it leads to, where these are others than before.
+    fn told(
+        &self,
+        request: &Request,
+        asks: &Arc<Asks>,
+        asked: &Arc<Asked>,
+    ) -> Result<(Option<String>, Option<Asked>), Failure> {
+        let seen = self.simulations.ask(&asks.client, asked, asks.done);
+        // A slider that has moved on.
+        if request.is_gone() {
+            return Ok((None, None));
+        }
+        if !asks.wants_picture(&seen) {
+            return Ok((Some(answer::progress(asked, &seen)?), None));
+        }
+        let began = Instant::now();
+        let made = {
+            let (asks, asked) = (Arc::clone(asks), Arc::clone(asked));
+            self.drawing.make(move || answer::picture(&asks, &asked, &seen))
+        };
+        self.simulations.drew(&asks.client, began.elapsed());
+        let (told, next) = made.unwrap_or_else(|| Err(defect()))?;
+        Ok((Some(told), next))
+    }
+}
+
+fn defect() -> Failure {
+    Failure::internal("this question cannot be answered, which is a defect of wirecost")
 }
 
 /// What the page begins with.
@@ -225,10 +266,15 @@ impl Refusal {
 }
 
 fn json(request: Request, status: &str, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(value).map_err(io::Error::other)?;
+    json_text(request, status, &text)
+}
+
+fn json_text(request: Request, status: &str, text: &str) -> io::Result<()> {
     request.answer(&Response {
         status,
         content_type: "application/json",
         fields: NOT_KEPT,
-        content: &serde_json::to_string(value).map_err(io::Error::other)?,
+        content: text,
     })
 }

@@ -42,6 +42,26 @@ fn a_long_cell_ends_when_the_user_interrupts() {
     assert_eq!(taken, 0, "what was half done is not handed over");
 }
 
+#[test]
+fn cells_on_this_thread_are_those_of_other_threads_until_they_are_stopped() {
+    let mut options = options(&["udp", "tcp"]);
+    options.samples = 2;
+    let plan = Plan::new(&options);
+    let expected = simulated(&["udp", "tcp"], |options| options.samples = 2, 2);
+    let (prepared, stopped) = (Prepared::default(), AtomicBool::new(false));
+    let here = |cells: &[usize]| {
+        let mut results = Vec::new();
+        let mut take = |result| results.push(result);
+        simulate_here(&options, &plan, &prepared, cells, &mut take, &stopped).expect("a simulation");
+        results
+    };
+    assert_eq!(json(&here(&[0, 1])), json(&expected));
+    // The second time with what was prepared for the first.
+    assert_eq!(json(&here(&[1])), json(&expected[1..]));
+    stopped.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(here(&[0, 1]).is_empty());
+}
+
 fn json(results: &[CellResult]) -> Vec<String> {
     let cells = results.iter().map(|result| serde_json::to_string(&result.cell));
     cells.collect::<Result<_, _>>().expect("JSON")

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::Plan;
 
-use super::{CellResult, Simulation, SimulationError};
+use super::{CellResult, Prepared, Simulation, SimulationError};
 
 /// How often to check for a stop while no cell finishes.
 const TICK: Duration = Duration::from_millis(50);
@@ -30,16 +30,46 @@ pub fn simulate(
     on_cell: &mut dyn FnMut(CellResult),
     stop: &dyn Fn() -> bool,
 ) -> Result<(), SimulationError> {
-    let simulation = Simulation::new(options, plan);
+    let (prepared, stopped) = (Prepared::default(), AtomicBool::new(false));
+    let simulation = Simulation::new(options, plan, &prepared, &stopped);
     let stop = || {
-        let stopped = stop();
-        simulation.stopped.fetch_or(stopped, Ordering::Relaxed);
-        stopped
+        let is_stopped = stop();
+        simulation.stopped.fetch_or(is_stopped, Ordering::Relaxed);
+        is_stopped
     };
     match side_by_side(cells, jobs, &|cell| simulation.cell(cell), on_cell, &stop) {
         Err(SimulationError::Stopped) => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Simulates `cells` of a plan on this thread, one after the other, and hands each over as soon as it is there. Once `stopped` is
+/// set, which another thread does, the running cell ends and no further one begins.
+///
+/// A program that simulates for as long as it runs keeps its threads, so that memory that the allocator holds for a thread is used
+/// again by the next cell, and what is prepared, so that cells of the same options share it.
+///
+/// # Errors
+/// The first cell that cannot be simulated. Results before it have been handed over.
+pub fn simulate_here(
+    options: &Options,
+    plan: &Plan,
+    prepared: &Prepared,
+    cells: &[usize],
+    on_cell: &mut dyn FnMut(CellResult),
+    stopped: &AtomicBool,
+) -> Result<(), SimulationError> {
+    let simulation = Simulation::new(options, plan, prepared, stopped);
+    for cell in cells {
+        if stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        match simulation.cell(*cell) {
+            Err(SimulationError::Stopped) => break,
+            result => on_cell(result?),
+        }
+    }
+    Ok(())
 }
 
 /// Runs any computation for each cell in parallel.

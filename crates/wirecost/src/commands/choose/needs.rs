@@ -12,6 +12,9 @@ use crate::arguments::{By, ChooseArguments, Delivery, Reach};
 use crate::commands::cost::table::{number, time};
 use crate::exit::Failure;
 
+/// The most decimals of a figure.
+const MOST_DECIMALS: usize = 6;
+
 /// Requirements that contradict each other, by name.
 pub fn contradiction(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
     let needs = |flag: &str, other: &str| {
@@ -157,6 +160,16 @@ pub fn losses(arguments: &ChooseArguments, lost: (u64, u64)) -> Option<String> {
     (lost > 0 && !is_allowed).then(|| format!("delivery: loses {lost} of {offered} readings"))
 }
 
+/// How many decimals a figure is written with that misses a limit: two, or as many more as it needs to differ from the limit. "2.00 y,
+/// below 2 y" would read like a contradiction.
+pub fn decimals(figure: f64, limit: f64) -> usize {
+    let differs = |decimals: &usize| {
+        let decimals = *decimals;
+        format!("{figure:.decimals$}") != format!("{limit:.decimals$}")
+    };
+    (2..MOST_DECIMALS).find(differs).unwrap_or(MOST_DECIMALS)
+}
+
 /// Why the figures of a simulated cell may not be used; `None` where they may.
 pub fn invalid(cell: &Cell) -> Option<String> {
     let why = cell.warnings.iter().find(|warning| warning.invalidates);
@@ -187,6 +200,20 @@ mod tests {
 
     use super::*;
     use crate::arguments::{Arguments, Command};
+
+    #[test]
+    fn a_figure_has_the_decimals_that_tell_it_from_its_limit() {
+        for (figure, limit, expected) in [
+            (1.9, 2.0, 2),
+            (1.994, 2.0, 2),
+            (1.998, 2.0, 3),
+            (1.999_6, 2.0, 4),
+            (5.001, 5.0, 3),
+            (2.0 - 1e-12, 2.0, MOST_DECIMALS),
+        ] {
+            assert_eq!(decimals(figure, limit), expected, "{figure}");
+        }
+    }
 
     fn asked(words: &[&str]) -> ChooseArguments {
         let words = ["wirecost", "choose", "--every", "5min"].iter().chain(words);

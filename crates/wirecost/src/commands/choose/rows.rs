@@ -262,17 +262,18 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
     if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
         && years < least
     {
+        let decimals = needs::decimals(years, least);
         fails.push(format!(
-            "battery-years: {years:.2} y ({low:.2} to {high:.2}), below {least} y"
+            "battery-years: {years:.decimals$} y ({low:.2} to {high:.2}), below {least} y"
         ));
     }
     if let Some(most) = arguments.monthly_bytes
         && figures.month_bytes > most.bytes() as f64
     {
+        let (bytes, most) = (figures.month_bytes / 1e6, most.bytes() as f64 / 1e6);
+        let decimals = needs::decimals(bytes, most);
         fails.push(format!(
-            "monthly-bytes: {:.2} MB a month, above {:.2} MB",
-            figures.month_bytes / 1e6,
-            most.bytes() as f64 / 1e6
+            "monthly-bytes: {bytes:.decimals$} MB a month, above {most:.decimals$} MB"
         ));
     }
     fails

@@ -8,7 +8,7 @@ use wirecost_scenario::Scenario;
 use super::asked::Asked;
 use super::simulations::Seen;
 use super::state::{self, State};
-use crate::commands::choose::question::{Alone, Answer, Explained, Lookup};
+use crate::commands::choose::question::{Answer, Explained, Lookup};
 use crate::exit::Failure;
 
 /// Who asks without a name.
@@ -22,6 +22,8 @@ pub(super) struct Request {
     pub(super) client: String,
     /// How many cells the page knows already.
     pub(super) done: usize,
+    /// How many of them are in the picture that it shows; 0 where it shows none of this question.
+    drawn: usize,
     /// The number of the row whose account is asked for.
     row: Option<u32>,
     /// Whether files are asked for as well.
@@ -38,6 +40,7 @@ impl Request {
         let mut request = Self {
             client: SOMEBODY.to_owned(),
             done: 0,
+            drawn: 0,
             row: None,
             with_files: false,
             pairs: Vec::new(),
@@ -50,6 +53,7 @@ impl Request {
             match key.as_str() {
                 "client" if !value.is_empty() => request.client = value.chars().take(LONGEST_NAME).collect(),
                 "done" => request.done = number()? as usize,
+                "drawn" => request.drawn = number()? as usize,
                 "row" => request.row = Some(number()?),
                 "files" => request.with_files = true,
                 _ => request.pairs.push((key, value)),
@@ -71,11 +75,18 @@ impl Request {
     pub(super) fn state(&self) -> Result<State, Failure> {
         State::read(&self.pairs)
     }
+
+    /// Whether a picture of what is known is to be made: a page that shows one gets the next one where there is something new and where
+    /// pictures may be made again.
+    pub(super) fn wants_picture(&self, seen: &Seen) -> bool {
+        let has_rows = seen.known.first().is_some_and(|ranking| !ranking.is_empty());
+        has_rows && (self.with_files || self.drawn == 0 || seen.done > self.drawn && seen.is_due)
+    }
 }
 
 /// What is known of a question.
 #[derive(Serialize)]
-pub(super) struct Told {
+struct Told {
     /// The query of a link to it.
     link: String,
     /// The command line that prints the same figures.
@@ -83,11 +94,13 @@ pub(super) struct Told {
     /// How many stacks and ways are simulated, of how many. All 0 where another question has taken its place.
     done: usize,
     of: usize,
+    /// How many questions of others have their turn before its next cell.
+    before: usize,
     /// Whether the order of the rows is known; what is beyond it may not be.
     is_ranked: bool,
     /// Why some could not be simulated.
     failed: Vec<String>,
-    /// What is known; `None` as long as nothing is.
+    /// What is known; `None` as long as nothing is, and where the page keeps what it shows.
     known: Option<Known>,
 }
 
@@ -125,30 +138,22 @@ struct File {
     content: String,
 }
 
-/// What the page is told of a question. The cells that it needs beyond those of its ranking come with it.
+/// What the page is told of a question, as JSON: a picture of what is known, and the question with the cells that it needs beyond those of
+/// its ranking, where these are others than before.
 ///
 /// # Errors
 /// There is no row of the number that is asked for.
-pub(super) fn told(
+pub(super) fn picture(
     request: &Request,
-    state: &State,
     asked: &Asked,
     seen: &Seen,
-) -> Result<(Told, Vec<Alone>), Failure> {
-    let mut told = Told {
-        link: state.query(),
-        command: state.command(),
-        done: seen.done,
-        of: seen.of,
-        is_ranked: seen.is_ranked,
-        failed: seen.failed.iter().map(ToString::to_string).collect(),
-        known: None,
-    };
+) -> Result<(String, Option<Asked>), Failure> {
+    let mut told = told(asked, seen);
     let mut known = seen.known.iter();
     let ranking = known.next().filter(|ranking| !ranking.is_empty());
     let today = known.next().map(Vec::as_slice);
     let Some(ranking) = ranking else {
-        return Ok((told, Vec::new()));
+        return Ok((json(&told)?, None));
     };
     let lookup: &Lookup<'_> = &|key| seen.further.get(key).cloned();
     let further = seen.is_ranked.then_some(lookup);
@@ -159,14 +164,41 @@ pub(super) fn told(
         told.of = ranked + cells.len();
         told.done = told.of - answer.open;
     }
-    told.known = Some(known_of(request, state, asked, answer)?);
-    Ok((told, cells))
+    told.known = Some(known_of(request, asked, answer)?);
+    let next = asked.with(cells);
+    let is_other = seen.is_ranked && !next.keys().eq(asked.keys());
+    Ok((json(&told)?, is_other.then_some(next)))
 }
 
-fn known_of(request: &Request, state: &State, asked: &Asked, answer: Answer) -> Result<Known, Failure> {
+/// The same for a page that keeps the picture that it shows.
+///
+/// # Errors
+/// None that is not a defect.
+pub(super) fn progress(asked: &Asked, seen: &Seen) -> Result<String, Failure> {
+    json(&told(asked, seen))
+}
+
+fn told(asked: &Asked, seen: &Seen) -> Told {
+    Told {
+        link: asked.state.query(),
+        command: asked.state.command(),
+        done: seen.done,
+        of: seen.of,
+        before: seen.before,
+        is_ranked: seen.is_ranked,
+        failed: seen.failed.iter().map(ToString::to_string).collect(),
+        known: None,
+    }
+}
+
+fn json(told: &Told) -> Result<String, Failure> {
+    serde_json::to_string(told).map_err(Failure::internal)
+}
+
+fn known_of(request: &Request, asked: &Asked, answer: Answer) -> Result<Known, Failure> {
     let part = choice::fragment(&answer.choice).map_err(Failure::internal)?;
     let files = match request.with_files {
-        true => files(state, asked, &answer, &part),
+        true => files(asked, &answer, &part),
         false => Vec::new(),
     };
     Ok(Known {
@@ -192,7 +224,7 @@ fn account(explained: Explained) -> Account {
 }
 
 /// The table as CSV and Markdown, the choice as JSON, the scenario of the simulations, and the figures.
-fn files(state: &State, asked: &Asked, answer: &Answer, part: &str) -> Vec<File> {
+fn files(asked: &Asked, answer: &Answer, part: &str) -> Vec<File> {
     let file = |name: &str, content_type, content| File {
         name: name.to_owned(),
         content_type,
@@ -202,7 +234,7 @@ fn files(state: &State, asked: &Asked, answer: &Answer, part: &str) -> Vec<File>
         version: env!("CARGO_PKG_VERSION").to_owned(),
         title: answer.title.clone(),
         cases: vec![answer.choice.clone()],
-        command: state.command(),
+        command: asked.state.command(),
         ..Choices::default()
     };
     let comparisons = asked.question.comparisons().unwrap_or_default().into_iter();

@@ -2,12 +2,15 @@
 
 use std::fmt::Arguments;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use wirecost_lab::compare::simulated::Prepared;
 use wirecost_proto::ByteSize;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::plan::{Plan, identity};
 
+use super::state::State;
 use crate::arguments::ChooseArguments;
 use crate::commands::choose::MOST_PAYLOAD;
 use crate::commands::choose::question::{Alone, Question};
@@ -21,14 +24,13 @@ const MOST_LISTED: usize = 6;
 /// The largest reading in bytes, and the most readings of a message.
 const MOST_SIZE: u64 = 100_000;
 const MOST_READINGS: u32 = 1_000;
-/// The most cells of a job: with all ways of a stack in one, the last stack of a question keeps one thread busy while the others have
-/// nothing left.
-const MOST_OF_A_JOB: usize = 3;
 /// The most devices of a cell.
 const MOST_DEVICES: u32 = 100;
 
 /// A question with its cells.
 pub(super) struct Asked {
+    /// The state of the page that asks it.
+    pub(super) state: State,
     /// The question.
     pub(super) question: Arc<Question>,
     /// Its comparisons: that of the ranking, and that of today where the security of 2030 is asked for, then those with another input.
@@ -45,6 +47,19 @@ pub(super) struct Comparison {
     pub(super) plan: Plan,
     /// The key of each cell.
     pub(super) keys: Vec<String>,
+    /// What its simulations share.
+    pub(super) prepared: Prepared,
+}
+
+impl Comparison {
+    fn new(options: Options, plan: Plan, keys: Vec<String>) -> Arc<Self> {
+        Arc::new(Self {
+            options,
+            plan,
+            keys,
+            prepared: Prepared::default(),
+        })
+    }
 }
 
 /// Some cells of one stack to simulate.
@@ -57,14 +72,17 @@ pub(super) struct Job {
     pub(super) cells: Vec<usize>,
     /// Their keys.
     pub(super) keys: Vec<String>,
+    /// Set where nobody waits for them any more.
+    pub(super) stopped: Arc<AtomicBool>,
 }
 
 impl Asked {
-    /// The question of these arguments with its cells.
+    /// The question of a state with its cells.
     ///
     /// # Errors
     /// What the command line refuses, and more cells, devices or bytes than the page simulates.
-    pub(super) fn new(arguments: ChooseArguments) -> Result<Self, Failure> {
+    pub(super) fn new(state: State) -> Result<Self, Failure> {
+        let arguments = state.arguments()?;
         // Before anything is made of them: a payload of its size, and a cell for each combination.
         bounded(&arguments)?;
         let question = Question::new(arguments)?;
@@ -75,10 +93,11 @@ impl Asked {
             let plan = Plan::new(&options);
             let cells = plan.cells.iter();
             let keys = cells.map(|cell| identity::key(&options, cell, "sim")).collect();
-            Arc::new(Comparison { options, plan, keys })
+            Comparison::new(options, plan, keys)
         });
         let comparisons: Vec<Arc<Comparison>> = comparisons.collect();
         let asked = Self {
+            state,
             ranked: comparisons.len(),
             comparisons,
             question: Arc::new(question),
@@ -91,11 +110,7 @@ impl Asked {
     pub(super) fn with(&self, cells: Vec<Alone>) -> Self {
         let alone = |cell: Alone| {
             let Alone { options, plan, key } = cell;
-            Arc::new(Comparison {
-                options,
-                plan,
-                keys: vec![key],
-            })
+            Comparison::new(options, plan, vec![key])
         };
         self.beside(cells.into_iter().map(alone))
     }
@@ -110,6 +125,7 @@ impl Asked {
     fn beside(&self, more: impl Iterator<Item = Arc<Comparison>>) -> Self {
         let own = self.comparisons.iter().take(self.ranked).cloned();
         Self {
+            state: self.state.clone(),
             question: Arc::clone(&self.question),
             ranked: self.ranked,
             comparisons: own.chain(more).collect(),
@@ -139,8 +155,8 @@ impl Asked {
         self.comparisons.iter().flat_map(|comparison| &comparison.keys)
     }
 
-    /// The next few cells of one stack of which nothing is known and which nobody simulates.
-    pub(super) fn next(asked: &Arc<Self>, is_open: impl Fn(&String) -> bool) -> Option<Job> {
+    /// The next cells of one stack, `most` of them, of which nothing is known and which nobody simulates.
+    pub(super) fn next(asked: &Arc<Self>, most: usize, is_open: impl Fn(&String) -> bool) -> Option<Job> {
         for (number, comparison) in asked.comparisons.iter().enumerate() {
             let cells = comparison.plan.cells.iter().zip(&comparison.keys).enumerate();
             let mut open = cells.filter(|(_, (_, key))| is_open(key));
@@ -149,13 +165,14 @@ impl Asked {
             };
             let stack = first.stack;
             let of_stack = open.by_ref().filter(|(_, (cell, _))| cell.stack == stack);
-            let of_stack = of_stack.take(MOST_OF_A_JOB);
+            let of_stack = of_stack.take(most);
             let (cells, keys) = of_stack.map(|(index, (_, key))| (index, key.clone())).unzip();
             return Some(Job {
                 asked: Arc::clone(asked),
                 comparison: number,
                 cells,
                 keys,
+                stopped: Arc::default(),
             });
         }
         None

@@ -4,6 +4,12 @@ use std::sync::OnceLock;
 
 use clap::{Arg, ArgAction};
 use serde::Serialize;
+use wirecost_link::nat::NatPort;
+use wirecost_readings::{Compression, Encoding};
+use wirecost_scenario::battery;
+use wirecost_security::Start;
+use wirecost_security::certificate::KeyKind;
+use wirecost_security::provider::Cipher;
 
 use crate::arguments::{headings, program};
 use crate::commands::completions::names_of;
@@ -86,7 +92,7 @@ impl Control {
         let is_one_name = key != STACKS && !names.is_empty();
         let (names, only) = match is_one_name {
             true => (Vec::new(), names),
-            false => (names, Vec::new()),
+            false => (names, words(key).into_iter().map(str::to_owned).collect()),
         };
         let values = values(argument, only);
         Some(Self {
@@ -108,6 +114,20 @@ impl Control {
             is_many: argument.get_value_delimiter().is_some() && !is_one_name,
             is_further: argument.is_hide_short_help_set(),
         })
+    }
+}
+
+/// The words of an option that takes no others, where its declaration does not list them.
+fn words(key: &str) -> Vec<&'static str> {
+    match key {
+        "encoding" => Encoding::NAMES.to_vec(),
+        "compression" => Compression::NAMES.to_vec(),
+        "start" => Start::NAMES.to_vec(),
+        "nat" => NatPort::NAMES.to_vec(),
+        "certificate" => KeyKind::NAMES.to_vec(),
+        "cipher" => Cipher::NAMES.to_vec(),
+        "chemistry" => battery::BUILT_IN.map(|(name, _)| name).to_vec(),
+        _ => Vec::new(),
     }
 }
 
@@ -152,6 +172,7 @@ fn declared() -> Vec<Control> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::state::{State, pairs};
     use super::*;
 
     #[test]
@@ -191,6 +212,26 @@ mod tests {
         let link = find("link");
         assert!(find("rai").is_flag() && link.values.iter().any(|value| value.name == "lte-m"));
         assert!(link.kind == Kind::Choice && !link.is_many);
+        for key in [
+            "encoding",
+            "compression",
+            "start",
+            "nat",
+            "certificate",
+            "cipher",
+            "chemistry",
+        ] {
+            let control = find(key);
+            assert_eq!(control.kind, Kind::Choice, "{key}");
+            for value in &control.values {
+                let query = format!(
+                    "v=1&every=1h&device=nrf9160-lte-m&battery=1Ah@3V&{key}={}",
+                    value.name
+                );
+                let state = State::read(&pairs(&query)).and_then(|state| state.arguments());
+                assert!(state.is_ok(), "{query}");
+            }
+        }
         for key in ["link", "device", "tariff", "chemistry", "chain"] {
             assert!(find(key).takes_file, "{key}");
         }

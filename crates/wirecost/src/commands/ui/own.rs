@@ -54,7 +54,7 @@ pub(super) fn folder(opened: Option<&Path>, places: &Places, request: Request) -
         return json(request, "200 OK", &None::<Told>);
     };
     let told = read_query(&request).and_then(|(_, asks)| {
-        let _place = enter(places, &asks.client)?;
+        let _place = enter(places, &asks.client, 0)?;
         let state = asks.state().map_err(wrong)?;
         let asked = Asked {
             state: &state,
@@ -97,7 +97,7 @@ fn take(places: &Places, request: &Request) -> io::Result<Result<Told, Refused>>
         Ok(state) => state,
         Err(failure) => return Ok(Err(wrong(failure))),
     };
-    let _place = match enter(places, &asks.client) {
+    let _place = match enter(places, &asks.client, body.left()) {
         Ok(place) => place,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -183,13 +183,13 @@ fn body<'a>(file: &File, request: &'a Request) -> Result<Uploaded<'a>, Refused> 
     })
 }
 
-fn enter<'a>(places: &'a Places, client: &str) -> Result<Place<'a>, Refused> {
-    places.enter(client).map_err(|full| {
+fn enter<'a>(places: &'a Places, client: &str, bytes: u64) -> Result<Place<'a>, Refused> {
+    places.enter(client, bytes).map_err(|full| {
         let (status, text) = match full {
             Full::Own => ("429 Too Many Requests", "this page reads another file already"),
             Full::Others => (
                 "503 Service Unavailable",
-                "others read two files, which are as many as are read at once",
+                "others read files, and this one has no room beside them",
             ),
         };
         (

@@ -151,11 +151,13 @@ async function ask(asked) {
   const { signal } = asking;
   at("answer").classList.add("old");
   try {
-    for (let done = 0, of = 1; done < of;) {
-      const answer = await told(asked, `done=${done}&${row ? `row=${row}&` : ""}`, signal);
+    for (let done = 0, drawn = 0, of = 1; done < of;) {
+      const answer = await told(asked, `done=${done}&drawn=${drawn}&${row ? `row=${row}&` : ""}`, signal);
       // Another request of this page took the place of this one, such as that for files: it is asked again.
       if (answer.of === 0) continue;
       ({ done, of } = answer);
+      // What is drawn stays until there is more to draw: wirecost says how far it is meanwhile.
+      if (answer.known) drawn = done;
       show(answer);
     }
   } catch (error) {
@@ -175,6 +177,7 @@ function refuse(error) {
   say("error", isLost ? "wirecost ui does not answer: it has ended, or the network is away" : error.message);
   say("hint", isLost ? "start it again, and reload this page" : error.hint ?? "");
   at("state").textContent = "";
+  at("turn").textContent = "";
   at("progress").className = "done";
 }
 
@@ -190,10 +193,17 @@ function show(answer) {
   at("state").textContent = isDone
     ? `${answer.of} stacks and ways simulated.`
     : `${answer.done} of ${answer.of} stacks and ways simulated; ${answer.is_ranked ? "those of the sensitivity are last" : "the order may change"}.`;
+  at("turn").textContent = turn(answer.before);
   Object.assign(at("progress"), { max: answer.of, value: answer.done, className: isDone ? "done" : "" });
   at("command").textContent = answer.command;
   history.replaceState(null, "", `?${answer.link}`);
   if (answer.known) known(answer.known);
+}
+
+// Whose turn it is, where others ask as well.
+function turn(before) {
+  if (before === 0) return "";
+  return before === 1 ? "1 other question has its turn first." : `${before} other questions have their turn first.`;
 }
 
 function known(answer) {

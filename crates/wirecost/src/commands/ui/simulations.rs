@@ -2,7 +2,11 @@
 //!
 //! A cell is known by its key, which says all that its figures depend on, so that another device, battery, tariff or requirement needs
 //! no simulation. Who asks has one question; another one takes its place, and what nobody waits for any more is stopped. The threads
-//! take the stacks of the questions in the order of their rows, of one who asks after the other.
+//! take the stacks of the questions in the order of their rows, a cell of one who asks after one of the other.
+//!
+//! - `turns`: who asks for what, and whose turn it is
+
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,20 +14,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wirecost_lab::compare::simulated::{CellResult, SimulationError, simulate};
+use wirecost_lab::compare::simulated::{CellResult, SimulationError, simulate_here};
 
+use self::turns::Turns;
 use super::asked::{Asked, Job};
-use super::cache::Cache;
+use super::state::State;
 use crate::commands::choose::question::{Found as Outcome, Simulated};
 
-/// The most who ask at the same time; the one who was silent for longest makes room for another.
-const CLIENTS: usize = 32;
 /// The name of nobody: what is simulated before somebody asks for it.
 pub(super) const NOBODY: &str = "";
-/// The longest simulation of a stack.
+/// The longest simulation of a job.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long a question is worked on after somebody has asked for it.
-const INTEREST: Duration = Duration::from_secs(4);
 /// How long an answer waits for what is cached or simulated at once.
 const AT_ONCE: Duration = Duration::from_millis(250);
 /// How long an answer waits for anything that is new.
@@ -44,168 +45,17 @@ pub(super) struct Seen {
     pub(super) done: usize,
     /// All cells.
     pub(super) of: usize,
-}
-
-/// Somebody who asks.
-struct Client {
-    name: String,
-    asked: Arc<Asked>,
-    /// What is known of the question; the cache may drop it meanwhile.
-    known: BTreeMap<String, Outcome>,
-    /// When the last request came.
-    at: Instant,
+    /// How many questions of others have their turn before its next cell.
+    pub(super) before: usize,
+    /// Whether a page that has a picture of the answer is to have the next one.
+    pub(super) is_due: bool,
 }
 
 /// The simulations.
 #[derive(Default)]
 pub(super) struct Simulations {
-    state: Mutex<State>,
+    turns: Mutex<Turns>,
     changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    cache: Cache,
-    clients: Vec<Client>,
-    running: BTreeSet<String>,
-    /// Whose turn it is.
-    turn: usize,
-}
-
-impl Client {
-    /// Whether somebody still waits for its question.
-    fn waits(&self) -> bool {
-        self.at.elapsed() < INTEREST
-    }
-
-    fn seen(&self) -> Seen {
-        let mut seen = Seen {
-            of: self.asked.keys().count(),
-            ..Seen::default()
-        };
-        let (ranked, further) = self.asked.comparisons.split_at(self.asked.ranked);
-        for comparison in ranked {
-            let mut known = Vec::new();
-            for key in &comparison.keys {
-                match self.known.get(key) {
-                    Some(Ok(simulated)) => known.push(Arc::clone(simulated)),
-                    Some(Err(why)) => drop(seen.failed.insert(Arc::clone(why))),
-                    None => continue,
-                }
-                seen.done += 1;
-            }
-            seen.known.push(known);
-        }
-        let keys = ranked.iter().map(|comparison| comparison.keys.len());
-        seen.is_ranked = seen.done == keys.sum::<usize>();
-        for key in further.iter().flat_map(|comparison| &comparison.keys) {
-            if let Some(outcome) = self.known.get(key) {
-                seen.further.insert(key.clone(), outcome.clone());
-                seen.done += 1;
-            }
-        }
-        seen
-    }
-}
-
-impl State {
-    /// Somebody asks this question from now on.
-    fn ask(&mut self, name: &str, asked: &Arc<Asked>) {
-        let place = match self.clients.iter().position(|client| client.name == name) {
-            Some(place) => place,
-            None => {
-                if self.clients.len() >= CLIENTS {
-                    let silent = self
-                        .clients
-                        .iter()
-                        .enumerate()
-                        .min_by_key(|(_, client)| client.at);
-                    let silent = silent.map_or(0, |(place, _)| place);
-                    self.clients.remove(silent);
-                }
-                self.clients.push(Client {
-                    name: name.to_owned(),
-                    asked: Arc::clone(asked),
-                    known: BTreeMap::new(),
-                    at: Instant::now(),
-                });
-                self.clients.len() - 1
-            }
-        };
-        // What a page that has gone knew would be kept beside the cache, once for each of them.
-        for (other, silent) in self.clients.iter_mut().enumerate() {
-            if other != place && !silent.waits() {
-                silent.known.clear();
-            }
-        }
-        let client = &mut self.clients[place];
-        client.at = Instant::now();
-        // A question that goes on keeps what could not be simulated; another one tries it again.
-        let goes_on = || {
-            client
-                .asked
-                .keys()
-                .all(|before| asked.keys().any(|key| key == before))
-        };
-        if !client.asked.keys().eq(asked.keys()) && !goes_on() {
-            client.known.clear();
-        }
-        client.asked = Arc::clone(asked);
-        for key in asked.keys() {
-            if !client.known.contains_key(key)
-                && let Some(outcome) = self.cache.get(key)
-            {
-                client.known.insert(key.clone(), outcome);
-            }
-        }
-    }
-
-    /// The next job, of the one who asks whose turn it is; of nobody, where nobody else needs one and no other of its jobs runs.
-    fn next(&mut self) -> Option<Job> {
-        let count = self.clients.len();
-        let turns = (0..count).map(|step| (self.turn + step) % count);
-        let (nobody, others): (Vec<usize>, Vec<usize>) =
-            turns.partition(|place| self.clients[*place].name == NOBODY);
-        let nobody = nobody.into_iter().filter(|place| {
-            let mut keys = self.clients[*place].asked.keys();
-            !keys.any(|key| self.running.contains(key))
-        });
-        let mut places = others.into_iter().chain(nobody);
-        let (place, job) = places.find_map(|place| Some((place, self.job_of(place)?)))?;
-        self.turn = place + 1;
-        self.running.extend(job.keys.iter().cloned());
-        Some(job)
-    }
-
-    fn job_of(&self, place: usize) -> Option<Job> {
-        let client = self.clients.get(place).filter(|client| client.waits())?;
-        let is_open = |key: &String| !client.known.contains_key(key) && !self.running.contains(key);
-        Asked::next(&client.asked, is_open)
-    }
-
-    /// Whether somebody waits for one of these cells.
-    fn is_wanted(&self, keys: &[String]) -> bool {
-        let wants = |client: &Client, key: &String| {
-            !client.known.contains_key(key) && client.asked.keys().any(|own| own == key)
-        };
-        let waiting = self.clients.iter().filter(|client| client.waits());
-        waiting
-            .into_iter()
-            .any(|client| keys.iter().any(|key| wants(client, key)))
-    }
-
-    fn put(&mut self, key: &str, outcome: Outcome) {
-        for client in &mut self.clients {
-            if client.asked.keys().any(|own| own == key) {
-                client.known.insert(key.to_owned(), outcome.clone());
-            }
-        }
-        self.running.remove(key);
-        // A failure may be that of a busy machine: whoever asks next tries again.
-        if outcome.is_ok() {
-            self.cache.put(key, outcome);
-        }
-    }
 }
 
 impl Simulations {
@@ -223,55 +73,67 @@ impl Simulations {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The question with the cells beyond its ranking that somebody already asks for.
-    pub(super) fn going_on(&self, name: &str, asked: &Asked) -> Asked {
-        let state = self.state();
-        let client = state.clients.iter().find(|client| client.name == name);
-        client.map_or_else(
-            || asked.with(Vec::new()),
-            |client| asked.with_those_of(&client.asked),
-        )
+    /// The question of a state, where somebody asks it already.
+    pub(super) fn asked(&self, name: &str, state: &State) -> Option<Arc<Asked>> {
+        self.turns().asked(name, state)
+    }
+
+    /// The question with the cells beyond its ranking that the one of this name already asks for.
+    pub(super) fn going_on(&self, name: &str, asked: Asked) -> Asked {
+        match self.turns().asked_by(name) {
+            Some(before) => asked.with_those_of(&before),
+            None => asked,
+        }
     }
 
     /// What is known of a question of somebody, as soon as that is more than `done` cells, and all that is there at once.
     pub(super) fn ask(&self, name: &str, asked: &Arc<Asked>, done: usize) -> Seen {
         let began = Instant::now();
-        let mut state = self.state();
-        state.ask(name, asked);
+        let mut turns = self.turns();
+        turns.ask(name, asked);
         self.changed.notify_all();
         loop {
-            let client = state.clients.iter().find(|client| client.name == name);
             // Another question of the same name: this one is not waited for.
-            let Some(client) = client.filter(|client| Arc::ptr_eq(&client.asked, asked)) else {
+            let Some((known, of)) = turns.progress(name, asked) else {
                 return Seen::default();
             };
-            let seen = client.seen();
-            let least = if seen.done > done { AT_ONCE } else { PATIENCE };
+            let least = if known > done { AT_ONCE } else { PATIENCE };
             let left = least.saturating_sub(began.elapsed());
-            if seen.done == seen.of || left.is_zero() {
-                return seen;
+            if known == of || left.is_zero() {
+                turns.answered(name, None);
+                return turns.seen(name, asked);
             }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(turns, left);
+            turns = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Somebody has got a picture of the answer, which took this long to make.
+    pub(super) fn drew(&self, name: &str, took: Duration) {
+        self.turns().answered(name, Some(took));
+    }
+
+    /// Stops what nobody waits for any more, and what takes too long.
+    pub(super) fn stop_unwanted(&self) {
+        self.turns().stop_unwanted();
     }
 
     /// Simulates one job after the other, for ever.
     fn work(&self) {
-        let mut state = self.state();
+        let mut turns = self.turns();
         loop {
-            if let Some(job) = state.next() {
-                drop(state);
+            if let Some(job) = turns.next() {
+                drop(turns);
                 self.simulate(&job);
-                state = self.state();
+                turns = self.turns();
                 continue;
             }
-            let waited = self.changed.wait_timeout(state, PATIENCE);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(turns, PATIENCE);
+            turns = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -281,42 +143,28 @@ impl Simulations {
         let Some(comparison) = job.asked.comparisons.get(job.comparison) else {
             return;
         };
-        let is_late = || began.elapsed() > LONGEST;
-        let stop = || is_late() || !self.state().is_wanted(&job.keys);
         let mut take = |result: CellResult| {
-            let key = &comparison.keys[result.index];
             let simulated = Simulated {
                 cell: result.cell,
                 traffic: result.traffic,
             };
-            self.state().put(key, Ok(Arc::new(simulated)));
+            self.turns()
+                .put(&comparison.keys[result.index], Ok(Arc::new(simulated)));
             self.changed.notify_all();
         };
         // A defect of a simulation must not end the thread of all others.
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            simulate(
+            simulate_here(
                 &comparison.options,
                 &comparison.plan,
+                &comparison.prepared,
                 &job.cells,
-                1,
                 &mut take,
-                &stop,
+                &job.stopped,
             )
         }));
-        let mut state = self.state();
-        let left: Vec<&String> = job
-            .keys
-            .iter()
-            .filter(|key| state.running.contains(*key))
-            .collect();
-        let why = why(ended.ok(), is_late());
-        for key in left {
-            match &why {
-                Some(why) => state.put(key, Err(Arc::clone(why))),
-                None => drop(state.running.remove(key)),
-            }
-        }
-        drop(state);
+        let why = why(ended.ok(), began.elapsed() > LONGEST);
+        self.turns().end(job, why.as_ref());
         self.changed.notify_all();
     }
 }
@@ -333,63 +181,5 @@ fn why(ended: Option<Result<(), SimulationError>>, is_late: bool) -> Option<Arc<
             )
         }
         Some(Ok(())) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::state::{self, State as Link};
-    use super::*;
-
-    fn asked(more: &str) -> Arc<Asked> {
-        let query = format!("v=1&every=1h&count=1&{more}");
-        let link = Link::read(&state::pairs(&query)).expect("a state");
-        Arc::new(Asked::new(link.arguments().expect("arguments")).expect("a question"))
-    }
-
-    #[test]
-    fn those_who_ask_are_served_in_turns_whoever_asked_first_or_for_more() {
-        let (long, short) = (
-            asked("size=1B&stacks=udp,coap-non,coap-con"),
-            asked("size=2B&stacks=udp"),
-        );
-        let begun = asked("size=3B&stacks=udp");
-        let mut state = State::default();
-        state.ask(NOBODY, &begun);
-        state.ask("long", &long);
-        state.ask("short", &short);
-        let jobs = std::iter::from_fn(|| state.next()).map(|job| job.asked);
-        let jobs: Vec<Arc<Asked>> = jobs.collect();
-        let expected = [&long, &short, &long, &long, &begun];
-        let is_expected = jobs
-            .iter()
-            .zip(expected)
-            .all(|(job, asked)| Arc::ptr_eq(job, asked));
-        assert!(jobs.len() == 5 && is_expected);
-    }
-
-    #[test]
-    fn another_question_stops_what_nobody_else_waits_for() {
-        let (first, other) = (asked("size=1B&stacks=udp"), asked("size=2B&stacks=udp"));
-        let mut state = State::default();
-        state.ask("a", &first);
-        state.ask("b", &first);
-        let job = state.next().expect("a job");
-        state.ask("a", &other);
-        assert!(state.is_wanted(&job.keys));
-        state.ask("b", &other);
-        assert!(!state.is_wanted(&job.keys));
-    }
-
-    #[test]
-    fn the_one_who_was_silent_for_longest_makes_room_for_another() {
-        let question = asked("stacks=udp");
-        let mut state = State::default();
-        for number in 0..=CLIENTS {
-            state.ask(&number.to_string(), &question);
-        }
-        let names = state.clients.iter().map(|client| client.name.as_str());
-        assert_eq!(names.clone().count(), CLIENTS);
-        assert!(!names.clone().any(|name| name == "0") && names.clone().any(|name| name == "1"));
     }
 }
