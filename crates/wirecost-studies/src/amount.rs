@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Div, Mul};
 pub use wirecost_proto::shown::number as digits;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wirecost_proto::calendar;
 use wirecost_results::catalogue::Quantity;
 
@@ -28,6 +28,27 @@ impl Dimension {
             _ => "",
         }
     }
+
+    /// The dimension that has this unit; `None` of a unit that [`Self::unit`] does not give.
+    pub(crate) fn from_unit(unit: &str) -> Option<Self> {
+        Self::WITH_UNITS
+            .into_iter()
+            .find(|dimension| dimension.unit() == unit)
+    }
+
+    /// Every dimension that [`Self::unit`] has a text of, and plain numbers.
+    const WITH_UNITS: [Self; 10] = [
+        Self::NONE,
+        Self::TIME,
+        Self::DATA,
+        Self::BIT_RATE,
+        Self::RATE,
+        Self::ENERGY,
+        Self::POWER,
+        Self::CHARGE,
+        Self::CURRENT,
+        Self::VOLTAGE,
+    ];
 
     /// What the ticks of an axis are round numbers of, in base units: data is counted in bytes.
     pub(crate) fn step(self) -> f64 {
@@ -173,6 +194,11 @@ impl Amount {
         self.value / self.dimension.step()
     }
 
+    /// The amount of a dimension that a plain number gives in its unit: the reverse of [`Self::in_unit`].
+    pub(crate) fn given_in_unit(number: f64, dimension: Dimension) -> Self {
+        Self::new(number * dimension.step(), dimension)
+    }
+
     /// One of a unit, which may be compound: `Mbit/s`, `/s`.
     ///
     /// # Errors
@@ -217,6 +243,13 @@ impl Amount {
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.in_unit())
+    }
+}
+
+/// As a plain number: the unit is in the field beside it ([`Amount::given_in_unit`]).
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::number)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wirecost_scenario::Place;
 
 use crate::amount::{Amount, Published};
@@ -108,7 +108,7 @@ pub struct Note {
 }
 
 /// A list of claims. Only what the publication claims is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum List {
     /// What the publication claims.

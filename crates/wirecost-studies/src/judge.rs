@@ -9,10 +9,11 @@
 //! - [`count`]: published numbers, each once
 //! - [`compare`]: what it takes to tell two figures apart
 //! - [`readings`]: of what a text can mean, the reading that decides
+//! - [`kept`]: verdicts that were written to a file
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wirecost_scenario::ScenarioError;
 
 use crate::amount::{Amount, Dimension};
@@ -26,6 +27,7 @@ pub mod compare;
 pub mod count;
 mod curves;
 pub mod engines;
+pub mod kept;
 mod ordering;
 mod outcome;
 pub mod readings;
@@ -39,7 +41,7 @@ pub use readings::JudgedReading;
 pub use suspects::JudgedSuspect;
 
 /// A judged claim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// Its name.
     pub id: String,
@@ -48,7 +50,7 @@ pub struct Judged {
     /// The list that it is in: `claims`, `recomputed` or `further`.
     pub list: List,
     /// The claims whose numbers it judges again.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
     /// Where in the publication.
     #[serde(rename = "where")]
@@ -71,7 +73,7 @@ pub struct Judged {
     /// The points, in the order of the file.
     pub points: Vec<JudgedPoint>,
     /// Other set-ups, and whether the published figure comes out under them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspects: Vec<JudgedSuspect>,
     /// The verdict that had to come out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,14 +81,14 @@ pub struct Judged {
 }
 
 /// A judged point of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedPoint {
     /// The values of `for`.
     pub at: BTreeMap<String, String>,
     /// The published number, as printed.
     pub published: Option<String>,
     /// The unit of the numbers of the point, e.g. `s` or `B`; empty for ratios and other plain numbers.
-    pub unit: &'static str,
+    pub unit: String,
     /// The published number.
     pub published_value: Option<Amount>,
     /// The bound.
@@ -120,10 +122,10 @@ pub struct JudgedPoint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the text can mean, where the claim says so. All above is of the reading that decides.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<JudgedReading>,
     /// What the figures of each engine alone come to, where both have them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<ByEngine>,
     /// Why the engines do not come to the same, if they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +133,7 @@ pub struct JudgedPoint {
 }
 
 /// A figure behind a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureRecord {
     /// The text that refers to it.
     pub reference: String,
@@ -142,7 +144,7 @@ pub struct FigureRecord {
     /// The figure, as a number in `unit`.
     pub value: Amount,
     /// The unit of `value` and `interval`, e.g. `s` or `B`; empty for plain numbers.
-    pub unit: &'static str,
+    pub unit: String,
     /// Its 95 % interval.
     pub interval: Option<[Amount; 2]>,
     /// Whether every sample has this value.
@@ -153,7 +155,7 @@ pub struct FigureRecord {
     pub n: u64,
     /// The device file by which it is modelled; absent for what was counted or measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub modelled_by: Option<&'static str>,
+    pub modelled_by: Option<String>,
 }
 
 impl Judged {
@@ -235,18 +237,7 @@ impl Court<'_> {
                 .first()
                 .map_or("", |point| point.first().question.kind())
                 .to_owned(),
-            dimension: self
-                .claim
-                .points
-                .iter()
-                .find_map(|point| {
-                    let published = point
-                        .published
-                        .as_ref()
-                        .map(|published| published.amount.dimension);
-                    published.or_else(|| Some(point.first().bound.as_ref()?.amount.dimension))
-                })
-                .unwrap_or_default(),
+            dimension: self.claim.dimension(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
             why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
             under_different: None,
@@ -277,7 +268,7 @@ impl Court<'_> {
         Ok(JudgedPoint {
             at: point.at.iter().cloned().collect(),
             published: published.map(ToString::to_string),
-            unit: dimension.unit(),
+            unit: dimension.unit().to_owned(),
             published_value: published.map(|published| published.amount),
             bound_value: bound.map(|bound| bound.amount),
             bound: bound.map(|bound| bound.amount.to_string()),
@@ -445,6 +436,20 @@ impl Court<'_> {
     }
 }
 
+impl Claim {
+    /// The dimension of its published numbers; where it has none, that of its bound.
+    fn dimension(&self) -> Dimension {
+        let of_point = |point: &Point| {
+            let published = point
+                .published
+                .as_ref()
+                .map(|published| published.amount.dimension);
+            published.or_else(|| Some(point.first().bound.as_ref()?.amount.dimension))
+        };
+        self.points.iter().find_map(of_point).unwrap_or_default()
+    }
+}
+
 /// `a, b and c`.
 fn listed(names: &[String]) -> String {
     match names {
@@ -546,14 +551,14 @@ fn record(figure: &Figure) -> FigureRecord {
         run: figure.run.clone(),
         text: figure.amount.to_string(),
         value: figure.amount,
-        unit: figure.amount.dimension.unit(),
+        unit: figure.amount.dimension.unit().to_owned(),
         interval: figure
             .interval
             .map(|ends| ends.map(|end| Amount::new(end, figure.amount.dimension))),
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,
-        modelled_by: figure.model.map(|model| model.device),
+        modelled_by: figure.model.map(|model| model.device.to_owned()),
     }
 }
 

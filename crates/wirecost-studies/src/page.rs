@@ -1,5 +1,7 @@
 //! Judged claims as a page: one file that asks nothing of the network and works without scripts.
 
+use std::path::Path;
+
 use minijinja::value::Serde;
 use serde::Serialize;
 use wirecost_proto::units::counted;
@@ -27,8 +29,20 @@ pub struct Shown<'a> {
     pub claims: &'a Claims,
     /// Their verdicts.
     pub judged: &'a [Judged],
-    /// The results of its runs.
+    /// The results of its runs; empty where its verdicts were kept without them.
     pub evidence: &'a Evidence,
+    /// The folder that it is in; `None` if it is compiled in.
+    pub from: Option<&'a Path>,
+}
+
+impl Shown<'_> {
+    /// What `wirecost study` is asked for to repeat it.
+    fn command(&self) -> String {
+        match self.from {
+            Some(folder) => format!("--from {}", folder.display()),
+            None => self.claims.study.clone(),
+        }
+    }
 }
 
 /// Why there is no page.
@@ -56,8 +70,8 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     let mut environment = html::environment()?;
     environment.add_template("claims.html", include_str!("../templates/claims.html"))?;
     let (title, command) = match studies {
-        [study] => (study.claims.study.clone(), study.claims.study.as_str()),
-        _ => ("Published studies".to_owned(), "all"),
+        [study] => (study.claims.study.clone(), study.command()),
+        _ => ("Published studies".to_owned(), joint_command(studies)),
     };
     let all = studies.iter().flat_map(|study| numbers(study.judged));
     let all: Vec<Verdict> = all.map(|(_, _, verdict)| verdict).collect();
@@ -88,6 +102,14 @@ pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     Ok(environment.get_template("claims.html")?.render(Serde(&view))?)
 }
 
+/// What `wirecost study` is asked for to repeat several studies.
+fn joint_command(studies: &[Shown<'_>]) -> String {
+    let of_folders = studies.iter().filter(|study| study.from.is_some());
+    let mut words = vec!["all".to_owned()];
+    words.extend(of_folders.map(|study| study.command()));
+    words.join(" ")
+}
+
 /// What the verdicts say together, in three sentences.
 fn conclusion(studies: &[Shown<'_>], all: &[Verdict]) -> String {
     let count = |wanted: Verdict| all.iter().filter(|verdict| **verdict == wanted).count();
@@ -96,7 +118,7 @@ fn conclusion(studies: &[Shown<'_>], all: &[Verdict]) -> String {
     let apart: usize = studies.iter().map(|study| apart(study.judged).count()).sum();
     let head = match studies {
         [_] => String::new(),
-        many => format!("{} publications, ", many.len()),
+        many => format!("{} studies, ", many.len()),
     };
     format!(
         "{head}{} with {} published numbers and statements, each counted once. {} could be decided: {} reproduced here, {} of another size, {} measured there and modelled otherwise here, {} not separable, {} contradicted, {} physically impossible. {apart} figures are listed apart: recomputed ones, and those that no publication claims.",
@@ -115,7 +137,7 @@ fn conclusion(studies: &[Shown<'_>], all: &[Verdict]) -> String {
 #[derive(Serialize)]
 struct Page<'a> {
     title: String,
-    command: &'a str,
+    command: String,
     css: [&'static str; 2],
     conclusion: String,
     tally: Vec<Part>,
@@ -159,6 +181,7 @@ fn class(verdict: Verdict) -> String {
 #[derive(Serialize)]
 struct StudyView<'a> {
     name: &'a str,
+    command: String,
     source: &'a str,
     setup: &'a [Difference],
     plots: Vec<PlotView<'a>>,
@@ -175,6 +198,7 @@ impl<'a> StudyView<'a> {
             claims,
             judged,
             evidence,
+            from: _,
         } = *study;
         let folder = match is_alone {
             true => String::new(),
@@ -183,6 +207,7 @@ impl<'a> StudyView<'a> {
         let claim = |claim: &'a Judged| ClaimView::from_claim(claim, claims, evidence, &folder);
         Ok(Self {
             name: &claims.study,
+            command: study.command(),
             source: &claims.source,
             setup: &claims.setup,
             // On a page of all studies there would be dozens of plots before the first claim.

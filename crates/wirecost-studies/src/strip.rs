@@ -57,7 +57,7 @@ pub(crate) fn svg(
 
 /// The round numbers of an axis in the unit of its ticks, with their units.
 pub(crate) fn labels(scale: Scale, most: f64, dimension: Dimension) -> Vec<(f64, String)> {
-    let text = |tick: f64| Amount::new(tick * dimension.step(), dimension).to_string();
+    let text = |tick: f64| Amount::given_in_unit(tick, dimension).to_string();
     scale
         .ticks(most)
         .into_iter()

@@ -58,6 +58,7 @@ fn each_study_opens_without_errors_and_requests() {
             claims: &claims,
             judged: &judged,
             evidence: &evidence,
+            from: None,
         }])
         .expect(name);
         for width in [420, 1280] {

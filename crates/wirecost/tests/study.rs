@@ -240,7 +240,24 @@ fn wrong_studies_and_claims_are_refused() {
     let claims = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n\
                   - {id: A, says: x, published: 1s, value: a/respons_time mean}\n";
     fs::write(home.path().join("own.yaml"), claims).expect("a file");
-    let cases: [(&str, &str, &str); 6] = [
+    fs::create_dir(home.path().join("mine")).expect("a folder");
+    fs::write(
+        home.path().join("mine/claims.yaml"),
+        "wirecost: 1\nstudy: nbiot\nsource: us\nclaims:\n- {id: A, says: x, published: 3, arithmetic: 1 + 2}\n",
+    )
+    .expect("a file");
+    let cases: [(&str, &str, &str); 9] = [
+        (
+            "study nbiot --from mine",
+            "nbiot and --from mine are two studies",
+            "leave one of them out",
+        ),
+        (
+            "study all --from mine --no-runs",
+            "mine/claims.yaml: a study that is compiled in is called nbiot, too",
+            "give the study another name",
+        ),
+        ("study --from mine --write copy", "--write", ""),
         (
             "study latancy",
             "there is no study \"latancy\"",
@@ -268,6 +285,94 @@ fn wrong_studies_and_claims_are_refused() {
             "{}",
             said.stderr
         );
+    }
+}
+
+/// A study of one figure that has been run in `results`, and a folder `kept/mine` that keeps its verdicts, its page and a summary, as
+/// docs/studies does.
+fn kept_study(home: &Path) {
+    fs::create_dir(home.join("mine")).expect("a folder");
+    let claims = "wirecost: 1\nstudy: mine\nsource: a leaflet\nruns: {publish: publish.yaml}\nclaims:\n\
+                  - {id: M1, says: MQTT takes 299 B, published: 299B, value: publish/bytes_per_msg mean}\n\
+                  - {id: M2, says: a sum, published: 3, arithmetic: 1 + 2}\n";
+    fs::write(home.join("mine/claims.yaml"), claims).expect("a file");
+    let scenario = "wirecost: 1\nengine: sim\nstack: mqtt-qos1\ncount: 30\n";
+    fs::write(home.join("mine/publish.yaml"), scenario).expect("a file");
+    let said = run(home, "study --from mine --out results");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    fs::create_dir_all(home.join("kept/mine/publish")).expect("a folder");
+    for file in ["claims.json", "report.html", "publish/summary.md"] {
+        fs::copy(home.join("results").join(file), home.join("kept/mine").join(file)).expect(file);
+    }
+}
+
+#[test]
+fn verdicts_that_are_kept_without_results_stand() {
+    let home = open_folder();
+    let home = home.path();
+    kept_study(home);
+    let page = || fs::read_to_string(home.join("kept/mine/report.html")).expect("a page");
+    let before = page();
+    let said = run(
+        home,
+        "study --from mine --no-runs --out kept/mine --json again.json",
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let [again, first] = ["again.json", "results/claims.json"].map(|file| {
+        let text = fs::read_to_string(home.join(file)).expect(file);
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    });
+    assert_eq!(again, first);
+    // Its page has what is not there to be drawn again.
+    assert_eq!(page(), before);
+    let one = run(
+        home,
+        "study --from mine --no-runs --out kept/mine --claim M1 --json -",
+    );
+    assert_eq!(verdicts(&one), [("M1".to_owned(), "reproduced".to_owned())]);
+
+    let file = home.join("mine/claims.yaml");
+    let claims = fs::read_to_string(&file).expect("a file");
+    for (from, to, error) in [
+        (
+            "published: 299B",
+            "published: 298B",
+            "it judges other numbers than M1 has now",
+        ),
+        ("id: M2", "id: M3", "it has no verdict of M3"),
+    ] {
+        fs::write(&file, claims.replace(from, to)).expect("a file");
+        let said = run(home, "study --from mine --no-runs --out kept/mine");
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        assert_eq!(
+            said.line("error: "),
+            Some(format!("kept/mine/claims.json: {error}").as_str())
+        );
+    }
+    // Without the summary of a run, the file may be that of an earlier `--no-runs`.
+    fs::remove_file(home.join("kept/mine/publish/summary.md")).expect("a file");
+    let said = run(home, "study --from mine --no-runs --out kept/mine --json -");
+    assert!(said.stdout.contains("it was not run"), "{}", said.stdout);
+}
+
+#[test]
+fn the_page_of_all_studies_has_that_of_a_folder() {
+    let home = open_folder();
+    let home = home.path();
+    kept_study(home);
+    let said = run(home, "study all --from mine --no-runs --out kept");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let page = fs::read_to_string(home.join("kept/report.html")).expect("a page");
+    for text in [
+        "6 studies, ",
+        "id=\"latency\"",
+        "id=\"mine-M1\"",
+        "wirecost study all --from mine<",
+        "wirecost study --from mine --claim M1<",
+        "wirecost study latency --claim L1",
+        "href=\"mine&#x2f;publish&#x2f;report.html\"",
+    ] {
+        assert!(page.contains(text), "{text}");
     }
 }
 

@@ -82,7 +82,9 @@ impl Scale {
         };
         let decades = from.log10().floor() as i32..=to.log10().ceil() as i32;
         let all = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10f64.powi(decade)));
-        let within: Vec<f64> = all.filter(|tick| self.contains(*tick)).collect();
+        // An end that was computed may lie beside the round number that it is.
+        let within = |tick: &f64| (from * (1.0 - 1e-9)..=to * (1.0 + 1e-9)).contains(tick);
+        let within: Vec<f64> = all.filter(within).collect();
         // So short an axis may lie between two of them.
         if within.len() < 2 {
             self.even_ticks(most)
@@ -135,6 +137,12 @@ mod tests {
         assert_eq!(Scale::linear(0.0, 4.0).ticks(8.0).len(), 9);
         assert_eq!(Scale::linear(0.0, 2.0).whole().ticks(8.0), [0.0, 1.0, 2.0]);
         assert_eq!(Scale::logarithmic(0.3, 6.0).ticks(5.0), [0.5, 1.0, 2.0, 5.0]);
+        // The float below 20.
+        let below = 20.0 * (1.0 - f64::EPSILON);
+        assert_eq!(
+            Scale::logarithmic(1.0, below).ticks(5.0),
+            [1.0, 2.0, 5.0, 10.0, 20.0]
+        );
         assert_eq!(
             Scale::logarithmic(3.0, 2e4).ticks(5.0),
             [10.0, 100.0, 1_000.0, 10_000.0]

@@ -1,6 +1,6 @@
 //! The verdict by the figures of each engine alone: both must come to the same, or the row says why not.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wirecost_results::catalogue::Quantity;
 
 use super::Court;
@@ -9,10 +9,10 @@ use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 /// What the figures of one engine come to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByEngine {
     /// `live` or `sim`.
-    pub engine: &'static str,
+    pub engine: String,
     /// The verdict by the rule of the claim alone, without bound and without what the publication leaves out.
     pub verdict: Verdict,
     /// Our result.
@@ -51,7 +51,7 @@ impl Court<'_> {
         // An engine without these cells is no fault of the claim.
         let outcome = self.by_rule(point, &question).ok()?.ok()?;
         Some(ByEngine {
-            engine,
+            engine: engine.to_owned(),
             verdict: outcome.verdict,
             ours: outcome.ours,
             why: outcome.why,
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn engines_that_differ_say_why() {
-        let by = |engine, verdict, ours: &str| ByEngine {
-            engine,
+        let by = |engine: &str, verdict, ours: &str| ByEngine {
+            engine: engine.to_owned(),
             verdict,
             ours: ours.to_owned(),
             why: String::new(),

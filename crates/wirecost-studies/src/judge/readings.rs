@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Judged, JudgedPoint, Outcome};
 use crate::amount::Published;
@@ -22,7 +22,7 @@ pub(super) struct Read<'a> {
 }
 
 /// What a point comes to under a reading that the claim names.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedReading {
     /// What it takes the text to say.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Suspects: other set-ups under which the published figure may come out. They never change a verdict.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Court;
 use crate::amount::digits;
@@ -10,7 +10,7 @@ use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 /// Another set-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedSuspect {
     /// What it is.
     pub name: String,
@@ -23,7 +23,7 @@ pub struct JudgedSuspect {
 }
 
 /// A point of a claim under another set-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SuspectPoint {
     /// Our result under it; null where it was not run.
     pub ours: Option<String>,
@@ -37,7 +37,7 @@ pub struct SuspectPoint {
 }
 
 /// A figure with and without the other set-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The figure.
     pub reference: String,

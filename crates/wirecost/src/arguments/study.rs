@@ -26,8 +26,8 @@ pub struct StudyArguments {
     #[arg(long, value_name = "ID,...", value_delimiter = ',')]
     pub claim: Vec<String>,
 
-    /// Study in this folder instead of one that is compiled in
-    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    /// Study in this folder instead of one that is compiled in; with all or list, that one, too
+    #[arg(long, value_name = "DIR", conflicts_with = "write")]
     pub from: Option<PathBuf>,
 
     /// Write the files of the study to this folder, and run nothing
@@ -46,7 +46,7 @@ pub struct StudyArguments {
     #[arg(long, value_name = "OLD")]
     pub baseline: Option<PathBuf>,
 
-    /// Judge without any run: only bounds, arithmetic, and the runs that --out has
+    /// Judge without any run: only bounds, arithmetic, and the runs that --out has, or the verdicts that it keeps
     #[arg(long)]
     pub no_runs: bool,
 

@@ -11,7 +11,7 @@ use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::library::{self, Study, StudyError};
 use wirecost_studies::page::{PageError, Shown};
-use wirecost_studies::{Claims, Evidence, Judged, page, text};
+use wirecost_studies::{Evidence, Judged, page, text};
 
 use super::claims;
 use crate::arguments::StudyArguments;
@@ -19,64 +19,47 @@ use crate::exit::{self, Failure};
 use crate::output;
 
 mod baseline;
+mod kept;
 mod list;
 
 /// Runs the command.
 pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
-    if arguments.name.as_deref() == Some("list") {
-        return list::print(arguments.json.as_deref());
+    let is_list = arguments.name.as_deref() == Some("list");
+    if let Some(folder) = arguments.write.as_ref().filter(|_| !is_list) {
+        return write(&built_in(arguments)?, folder);
     }
-    let names = match arguments.name.as_deref() {
-        Some("all") => library::names(),
-        Some(name) => vec![name],
-        None => vec!["study"],
-    };
-    if let Some(folder) = &arguments.write {
-        return write(&names, folder);
+    let asked = asked(arguments)?;
+    if is_list {
+        let studies: Vec<Study> = asked.into_iter().map(|one| one.study).collect();
+        return list::print(&studies, arguments.json.as_deref());
     }
-    for name in &names {
-        if let Some(old) = baseline_of(arguments, name, names.len()) {
-            baseline::check(&old)?;
-        }
+    for old in asked.iter().filter_map(|one| one.baseline.as_deref()) {
+        baseline::check(old)?;
     }
     let interrupt = Interrupt::install()?;
+    let (code, shown) = judge(asked, arguments, interrupt)?;
+    output::note(format_args!("report:  {}", shown.join("report.html").display()));
+    match interrupt.is_set() {
+        true => Ok(ExitCode::from(exit::INTERRUPTED)),
+        false => Ok(code),
+    }
+}
+
+/// Judges one study after the other, and prints the verdicts. Returns the folder of the page.
+fn judge(
+    asked: Vec<Asked>,
+    arguments: &StudyArguments,
+    interrupt: Interrupt,
+) -> Result<(ExitCode, PathBuf), Failure> {
+    let is_one = asked.len() == 1;
     let mut done: Vec<Done> = Vec::new();
-    let root = arguments.out.clone();
     let mut changelog = String::new();
-    for name in &names {
-        let mut study = match &arguments.from {
-            Some(folder) => Study::from_folder(folder),
-            None => Study::named(name),
-        }
-        .map_err(failure)?;
-        restrict(&mut study, &arguments.claim)?;
-        // Suspects change no verdict, and took a quarter of the time of all studies.
-        if arguments.quick && names.len() > 1 {
-            study.claims.leave_suspects();
-        }
-        study
-            .check_selectors(arguments.quick)
-            .map_err(|error| error.in_file(&claims_file(arguments)))?;
-        output::note(format_args!("{}", list::head(&study, arguments.quick)));
-        let out = match (&root, names.len()) {
-            (Some(root), 1) => root.clone(),
-            (Some(root), _) => root.join(name),
-            (None, _) => PathBuf::from("runs").join(format!("study-{}", study.claims.study)),
-        };
-        if let Some(old) = baseline_of(arguments, name, names.len()) {
-            baseline::check_apart(&old, &out)?;
-        }
-        let evidence = evidence(&study, &out, arguments, interrupt)?;
-        let judged = claims::judge(&study.claims, &evidence, &claims_file(arguments))?;
-        let one = Done {
-            claims: study.claims,
-            judged,
-            evidence,
-        };
-        write_page(&out, &[one.shown()])?;
-        if let Some(old) = baseline_of(arguments, name, names.len()) {
+    for one in asked {
+        let one = one.judged(arguments, is_one, interrupt)?;
+        let Done { asked, judged, .. } = &one;
+        if let Some(old) = &asked.baseline {
             let is_whole = arguments.claim.is_empty();
-            changelog += &baseline::changelog(&old, &out, &one.claims, &one.judged, is_whole)?;
+            changelog += &baseline::changelog(old, &asked.out, &asked.study.claims, judged, is_whole)?;
         }
         done.push(one);
         if interrupt.is_set() {
@@ -89,8 +72,8 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     if arguments.baseline.is_some() {
         output::note(changelog.trim_end());
     }
-    let shown = match (done.as_slice(), &root) {
-        ([study], None) => PathBuf::from("runs").join(format!("study-{}", study.claims.study)),
+    let shown = match (done.as_slice(), &arguments.out) {
+        ([study], _) => study.asked.out.clone(),
         (_, Some(root)) => root.clone(),
         (_, None) => PathBuf::from("runs").join("studies"),
     };
@@ -98,32 +81,153 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         let all: Vec<Shown<'_>> = done.iter().map(Done::shown).collect();
         write_page(&shown, &all)?;
     }
-    output::note(format_args!("report:  {}", shown.join("report.html").display()));
-    match interrupt.is_set() {
-        true => Ok(ExitCode::from(exit::INTERRUPTED)),
-        false => Ok(code),
+    Ok((code, shown))
+}
+
+/// A study that is asked for.
+struct Asked {
+    study: Study,
+    /// The folder that it is in; `None` if it is compiled in.
+    from: Option<PathBuf>,
+    /// The folder of its results.
+    out: PathBuf,
+    /// That of an earlier run.
+    baseline: Option<PathBuf>,
+}
+
+/// The names of the studies that are compiled in and asked for.
+fn built_in(arguments: &StudyArguments) -> Result<Vec<&str>, Failure> {
+    match (arguments.name.as_deref(), &arguments.from) {
+        (None, _) => Ok(Vec::new()),
+        (Some("all" | "list"), _) => Ok(library::names()),
+        (Some(name), None) => Ok(vec![name]),
+        (Some(name), Some(folder)) => Err(Failure::usage(format!(
+            "{name} and --from {} are two studies",
+            folder.display()
+        ))
+        .with_hint(
+            "leave one of them out, or write all for the studies that are compiled in and that of the folder",
+        )),
     }
 }
 
-/// The earlier folder of a study; below `--baseline` where there are several studies.
-fn baseline_of(arguments: &StudyArguments, name: &str, studies: usize) -> Option<PathBuf> {
-    let old = arguments.baseline.as_ref()?;
-    Some(if studies > 1 { old.join(name) } else { old.clone() })
+/// The studies that are asked for, that of a folder last.
+fn asked(arguments: &StudyArguments) -> Result<Vec<Asked>, Failure> {
+    let mut studies: Vec<(Study, Option<PathBuf>)> = Vec::new();
+    for name in built_in(arguments)? {
+        studies.push((Study::named(name).map_err(failure)?, None));
+    }
+    if let Some(folder) = &arguments.from {
+        let study = Study::from_folder(folder).map_err(failure)?;
+        let name = &study.claims.study;
+        if studies.iter().any(|(other, _)| other.claims.study == *name) {
+            let file = claims_file(Some(folder));
+            let why = format!("{file}: a study that is compiled in is called {name}, too");
+            return Err(Failure::usage(why).with_hint("give the study another name, or leave all out"));
+        }
+        studies.push((study, Some(folder.clone())));
+    }
+    let is_one = studies.len() == 1;
+    // Below a folder that is named, each of several has one of its own.
+    let within = |folder: &Path, name: &str| {
+        if is_one {
+            folder.to_owned()
+        } else {
+            folder.join(name)
+        }
+    };
+    let placed = |(study, from): (Study, Option<PathBuf>)| {
+        let name = &study.claims.study;
+        let usual = || PathBuf::from("runs").join(format!("study-{name}"));
+        let out = arguments.out.as_ref();
+        Asked {
+            out: out.map_or_else(usual, |out| within(out, name)),
+            baseline: arguments.baseline.as_ref().map(|old| within(old, name)),
+            study,
+            from,
+        }
+    };
+    Ok(studies.into_iter().map(placed).collect())
+}
+
+impl Asked {
+    /// Makes its runs and judges its claims. `is_one` says that no other study is asked for.
+    fn judged(
+        mut self,
+        arguments: &StudyArguments,
+        is_one: bool,
+        interrupt: Interrupt,
+    ) -> Result<Done, Failure> {
+        let file = claims_file(self.from.as_deref());
+        restrict(&mut self.study, &arguments.claim)?;
+        // Suspects change no verdict, and took a quarter of the time of all studies.
+        if arguments.quick && !is_one {
+            self.study.claims.leave_suspects();
+        }
+        self.study
+            .check_selectors(arguments.quick)
+            .map_err(|error| error.in_file(&file))?;
+        output::note(format_args!("{}", list::head(&self.study, arguments.quick)));
+        if let Some(old) = &self.baseline {
+            baseline::check_apart(old, &self.out)?;
+        }
+        if arguments.no_runs
+            && let Some(judged) = kept::verdicts(&self.study.claims, &self.out)?
+        {
+            // Its own page is kept, too: it has the plots of results that are not here.
+            let evidence = Evidence::default();
+            return Ok(Done {
+                asked: self,
+                judged,
+                evidence,
+            });
+        }
+        let evidence = self.evidence(arguments, interrupt)?;
+        let judged = claims::judge(&self.study.claims, &evidence, &file)?;
+        let done = Done {
+            asked: self,
+            judged,
+            evidence,
+        };
+        write_page(&done.asked.out, &[done.shown()])?;
+        Ok(done)
+    }
+
+    /// Makes the runs that are missing in its folder, and reads all of them.
+    fn evidence(&self, arguments: &StudyArguments, interrupt: Interrupt) -> Result<Evidence, Failure> {
+        let runs = self.study.claims.needed();
+        let mut evidence = Evidence::default();
+        for (at, run) in runs.iter().enumerate() {
+            let folder = self.out.join(&run.folder);
+            if !arguments.no_runs && !interrupt.is_set() {
+                output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
+                let scenario = self.study.scenario(run, arguments.quick);
+                // Studies that are part of the program were read before they were published; a folder may be a stranger's.
+                let may_run_programs = arguments.allow_programs || self.from.is_none();
+                if let Err(why) = make(scenario, run, &folder, may_run_programs)? {
+                    evidence.absent(&run.name, &why);
+                    continue;
+                }
+            }
+            match is_complete(&folder)? {
+                Ok(()) => claims::add(&mut evidence, &run.name, &folder)?,
+                Err(why) => evidence.absent(&run.name, &why),
+            }
+        }
+        Ok(evidence)
+    }
 }
 
 /// The file of the claims of a study, for messages.
-fn claims_file(arguments: &StudyArguments) -> String {
+fn claims_file(from: Option<&Path>) -> String {
     let name = Path::new(library::CLAIMS);
-    let path = arguments
-        .from
-        .as_deref()
-        .map_or_else(|| name.to_owned(), |folder| folder.join(name));
+    let path = from.map_or_else(|| name.to_owned(), |folder| folder.join(name));
     path.display().to_string()
 }
 
 /// A study whose claims are judged.
 struct Done {
-    claims: Claims,
+    asked: Asked,
     judged: Vec<Judged>,
     evidence: Evidence,
 }
@@ -131,9 +235,10 @@ struct Done {
 impl Done {
     fn shown(&self) -> Shown<'_> {
         Shown {
-            claims: &self.claims,
+            claims: &self.asked.study.claims,
             judged: &self.judged,
             evidence: &self.evidence,
+            from: self.asked.from.as_deref(),
         }
     }
 }
@@ -171,36 +276,6 @@ fn restrict(study: &mut Study, ids: &[String]) -> Result<(), Failure> {
     let is_meant = |claim: &Claim| ids.is_empty() || ids.iter().any(|id| claim.is_named(id));
     study.claims.claims.retain(is_meant);
     Ok(())
-}
-
-/// Makes the runs that are missing in `out`, and reads all of them.
-fn evidence(
-    study: &Study,
-    out: &Path,
-    arguments: &StudyArguments,
-    interrupt: Interrupt,
-) -> Result<Evidence, Failure> {
-    let runs = study.claims.needed();
-    let mut evidence = Evidence::default();
-    for (at, run) in runs.iter().enumerate() {
-        let folder = out.join(&run.folder);
-        if !arguments.no_runs && !interrupt.is_set() {
-            output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
-            let scenario = study.scenario(run, arguments.quick);
-            // Studies that are part of the program were read before they were published; a folder may be a stranger's.
-            let may_run_programs = arguments.allow_programs || arguments.from.is_none();
-            if let Err(why) = make(scenario, run, &folder, may_run_programs)? {
-                evidence.absent(&run.name, &why);
-                continue;
-            }
-        }
-        let made = is_complete(&folder)?;
-        match made {
-            Ok(()) => claims::add(&mut evidence, &run.name, &folder)?,
-            Err(why) => evidence.absent(&run.name, &why),
-        }
-    }
-    Ok(evidence)
 }
 
 /// Makes one run of a scenario with changes as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no

@@ -7,16 +7,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wirecost_proto::units::counted;
 use wirecost_studies::claims::Claim;
-use wirecost_studies::library::{self, Study};
+use wirecost_studies::library::Study;
 
-use super::failure;
 use crate::exit::{self, Failure};
 use crate::output;
 
 /// Prints the studies: their claims, published numbers and rows beside them.
-pub fn print(json: Option<&Path>) -> Result<ExitCode, Failure> {
-    let studies = library::names().into_iter().map(Study::named);
-    let studies = studies.collect::<Result<Vec<_>, _>>().map_err(failure)?;
+pub fn print(studies: &[Study], json: Option<&Path>) -> Result<ExitCode, Failure> {
     output::table_or_json(
         json,
         || serde_json::to_string_pretty(&studies.iter().map(record).collect::<Vec<_>>()),
