@@ -232,11 +232,11 @@ def study(
     name: str, *,
     quick: bool = False,  # Fewer samples and values, as the study says
     claim: Values | None = None,  # Judge only these claims, and make only their runs
-    from_: Values | None = None,  # Study in this folder instead of one that is compiled in
+    from_: Values | None = None,  # Study in this folder instead of one that is compiled in; with all or list, that one, too
     out: Values | None = None,  # Results folder; of runs that are there, only what is missing is made [default: runs/study-NAME]
     allow_programs: bool = False,  # Allow the scenarios of --from to run the programs that they name; those of studies that are compiled in may
     baseline: Values | None = None,  # Also list what changed since the results folder of an earlier run of the study: verdicts and figures
-    no_runs: bool = False,  # Judge without any run: only bounds, arithmetic, and the runs that --out has
+    no_runs: bool = False,  # Judge without any run: only bounds, arithmetic, and the runs that --out has, or the verdicts that it keeps
 ) -> Run: ...
 
 def claims(

@@ -246,7 +246,7 @@ impl Serialize for Amount {
     }
 }
 
-/// As a plain number: the unit is in the field beside it ([`Amount::given_in_unit`]).
+/// As a plain number: the unit is in the field beside it (`Amount::given_in_unit`).
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         f64::deserialize(deserializer).map(Self::number)
