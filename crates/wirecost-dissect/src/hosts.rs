@@ -29,7 +29,7 @@ pub struct Hosts {
     pub up: Passage,
     /// Packets from the host of the second capture to that of the first.
     pub down: Passage,
-    /// Packets of other traffic, and of times when the other logger did not run, by host.
+    /// Packets of other traffic, of times when the other logger did not run, and without a time, by host.
     pub others: [u64; 2],
 }
 
@@ -110,6 +110,8 @@ mod tests {
 
     use std::net::IpAddr;
 
+    use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
+
     const MS: i64 = 1_000_000;
 
     /// A link of 10 ms up and 14 ms down between hosts whose clocks differ.
@@ -187,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_clock_that_drifts_is_followed() {
-        // 100 ms in 1,000 s: more than the ways can hide.
-        let mut link = Link::new(|at| at / 10_000);
+        // 100 ms in 1,000 s, more than the ways can hide, of a clock that is an hour ahead.
+        let mut link = Link::new(|at| 3_600_000 * MS + at / 10_000);
         link.seconds(1_000);
         let hosts = link.compared().expect("packets of both");
         assert!(
@@ -267,5 +269,40 @@ mod tests {
         assert_eq!(link.compared(), Err(NoHosts::Nothing));
         link.up(MS, 3, true);
         assert_eq!(link.compared(), Err(NoHosts::OneWay));
+    }
+
+    #[test]
+    fn packets_without_a_time_are_left_out_and_counted() {
+        let mut link = Link::new(|_| 0);
+        link.seconds(20);
+        link.logs[1].untimed = 3;
+        assert_eq!(link.compared().expect("packets of both").others, [0, 3]);
+    }
+
+    proptest! {
+        /// Each packet is in one count of its host, whatever a stranger has written, and no figure is none.
+        #[test]
+        fn every_packet_of_any_logs_is_counted_once(
+            packets in prop::collection::vec((any::<bool>(), 0..6_u64, prop::sample::select(vec![
+                0, 1, 1_000, MS, 7 * MS, 2_000 * MS, i64::MAX - 1, i64::MAX,
+            ]), any::<bool>()), 0..40),
+        ) {
+            let mut link = Link::new(|_| 0);
+            let mut all = [0; 2];
+            for (is_second, mark, at, is_up) in packets {
+                let host = usize::from(is_second);
+                link.log(host, at, mark, is_up);
+                all[host] += 1;
+            }
+            let Ok(hosts) = link.compared() else { return Ok(()) };
+            let Hosts { clock, up, down, others } = &hosts;
+            prop_assert!(clock.drift_ns_per_s.is_finite() && clock.within_ns >= 0);
+            let sides = [
+                up.both + up.sender_only.packets + down.both + down.receiver_only.packets + others[0],
+                up.both + up.receiver_only.packets + down.both + down.sender_only.packets + others[1],
+            ];
+            prop_assert_eq!(sides, all);
+            prop_assert!(!table(&hosts, ["one", "other"]).is_empty());
+        }
     }
 }

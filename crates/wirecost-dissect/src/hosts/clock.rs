@@ -1,5 +1,6 @@
 //! Which host sends a packet, and how far the clocks of two hosts are apart.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -42,66 +43,92 @@ pub(super) struct Sides {
     ways: [BTreeMap<u32, Direction>; 2],
 }
 
-impl Sides {
-    /// Learns the directions: between two addresses, packets with the larger difference of times come from the first host, whatever
-    /// the clocks say.
-    pub(super) fn known(logs: [&Log; 2]) -> Result<Self, NoHosts> {
+/// By how much the second host is later with packets of the first log that each logger has once: the median for each pair of addresses.
+struct Later<'a> {
+    first: &'a Log,
+    medians: BTreeMap<u32, i64>,
+}
+
+impl<'a> Later<'a> {
+    fn measured(logs: [&'a Log; 2]) -> Self {
         let mut later: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
         for pair in groups::groups(logs).filter_map(groups::once) {
             later.entry(pair[0].ends).or_default().push(later_ns(pair));
         }
-        if later.is_empty() {
+        let medians = later.into_iter().map(|(ends, values)| (ends, median(values)));
+        Self {
+            first: logs[0],
+            medians: medians.collect(),
+        }
+    }
+
+    /// The median of the other direction between two addresses.
+    fn opposite(&self, ends: u32) -> Option<i64> {
+        self.medians.get(&self.first.opposite(ends)?).copied()
+    }
+
+    /// Between the medians of both directions, over all addresses that have both.
+    fn between(&self) -> Option<i64> {
+        let both = || {
+            self.medians
+                .iter()
+                .filter_map(|(ends, later)| Some((*later, self.opposite(*ends)?)))
+        };
+        let up = both().filter(|(later, opposite)| later > opposite);
+        let down = both().filter(|(later, opposite)| later < opposite);
+        let bounds = (
+            down.map(|(later, _)| later).max()?,
+            up.map(|(later, _)| later).min()?,
+        );
+        Some(centre(bounds))
+    }
+
+    /// The direction of a pair of addresses, whatever the clocks say. `between` decides where packets of the other direction are not told
+    /// from each other.
+    fn way(&self, ends: u32, between: Option<i64>) -> Option<Direction> {
+        let bound = self.opposite(ends).or(between)?;
+        match self.medians.get(&ends)?.cmp(&bound) {
+            Ordering::Greater => Some(Direction::Up),
+            Ordering::Less => Some(Direction::Down),
+            Ordering::Equal => None,
+        }
+    }
+}
+
+impl Sides {
+    /// Learns the directions: between two addresses, packets with which the second host is later come from the first one, compared with
+    /// those of the other direction.
+    pub(super) fn known(logs: [&Log; 2]) -> Result<Self, NoHosts> {
+        let later = Later::measured(logs);
+        if later.medians.is_empty() {
             return Err(NoHosts::Nothing);
         }
-        let medians: BTreeMap<u32, i64> = later
-            .into_iter()
-            .map(|(ends, values)| (ends, median(values)))
-            .collect();
-        let opposite = |ends: &u32| medians.get(&logs[0].opposite(*ends)?).copied();
-        // Between addresses whose packets of the other direction are not told from each other, what all others have decides.
-        let pairs = || {
-            medians
-                .iter()
-                .filter_map(|(ends, later)| Some((*later, opposite(ends)?)))
-        };
-        let least_up = pairs()
-            .filter(|(later, other)| later > other)
-            .map(|(later, _)| later)
-            .min();
-        let most_down = pairs()
-            .filter(|(later, other)| later < other)
-            .map(|(later, _)| later)
-            .max();
-        let between = most_down.zip(least_up).map(centre);
-        let way = |ends: &u32| {
-            let bound = opposite(ends).or(between)?;
-            match medians.get(ends)?.cmp(&bound) {
-                std::cmp::Ordering::Greater => Some(Direction::Up),
-                std::cmp::Ordering::Less => Some(Direction::Down),
-                std::cmp::Ordering::Equal => None,
-            }
-        };
+        let between = later.between();
         let mut sides = Self {
             once: Vec::new(),
             ways: Default::default(),
         };
         for pair in groups::groups(logs).filter_map(groups::once) {
-            let Some(way) = way(&pair[0].ends) else {
-                continue;
-            };
-            for (host, seen) in pair.iter().enumerate() {
-                sides.ways[host].entry(seen.ends).or_insert(way);
-                if let Some(opposite) = logs[host].opposite(seen.ends) {
-                    sides.ways[host].entry(opposite).or_insert(way.reverse());
-                }
+            if let Some(way) = later.way(pair[0].ends, between) {
+                sides.note(logs, pair, way);
             }
-            sides.once.push(Once {
-                way,
-                at_ns: pair[0].at_ns,
-                later_ns: later_ns(pair),
-            });
         }
         Ok(sides)
+    }
+
+    /// Notes a packet that each logger has once.
+    fn note(&mut self, logs: [&Log; 2], pair: [Seen; 2], way: Direction) {
+        for (host, seen) in pair.iter().enumerate() {
+            self.ways[host].entry(seen.ends).or_insert(way);
+            if let Some(opposite) = logs[host].opposite(seen.ends) {
+                self.ways[host].entry(opposite).or_insert(way.reverse());
+            }
+        }
+        self.once.push(Once {
+            way,
+            at_ns: pair[0].at_ns,
+            later_ns: later_ns(pair),
+        });
     }
 
     /// The direction of a pair of addresses in the log of a host; `None` where nothing between them is in both logs.
@@ -120,13 +147,13 @@ impl ClockOffset {
         let (Some(start), Some(end)) = (times().min(), times().max()) else {
             return Err(NoHosts::OneWay);
         };
-        let middle = start + end.saturating_sub(start) / 2;
+        let middle = start.saturating_add(end.saturating_sub(start) / 2);
         let of_time = |time| bounds(&sides.once, time, (middle, 0.0));
         let drift = match (of_time((start, middle)), of_time((middle, end))) {
             // Each half allows a range of differences. Where the ranges do not meet, one difference cannot explain both.
-            (Some(early), Some(late)) if (early.0 - late.1).max(late.0 - early.1) > NOISE_NS => {
+            (Some(early), Some(late)) if start < end && apart(early, late) > NOISE_NS => {
                 // The middles of the halves are half of the whole time apart.
-                (centre(late) - centre(early)) as f64 / ((end - start) as f64 / 2.0)
+                centre(late).saturating_sub(centre(early)) as f64 / (end.saturating_sub(start) as f64 / 2.0)
             }
             _ => 0.0,
         };
@@ -146,9 +173,15 @@ impl ClockOffset {
 
     /// What a time of the second host is by the clock of the first.
     pub(super) fn of_first(&self, second_ns: i64) -> i64 {
-        let apart_s = second_ns.saturating_sub(self.at_ns) as f64 / 1e9;
-        second_ns - self.ahead_ns - (self.drift_ns_per_s * apart_s) as i64
+        let about = second_ns.saturating_sub(self.ahead_ns);
+        let drifted = self.drift_ns_per_s * (about.saturating_sub(self.at_ns) as f64 / 1e9);
+        about.saturating_sub(drifted as i64)
     }
+}
+
+/// How far two ranges are apart; negative where they meet.
+fn apart(one: Bounds, other: Bounds) -> i64 {
+    one.0.saturating_sub(other.1).max(other.0.saturating_sub(one.1))
 }
 
 /// The bounds that the packets of a time set: each takes at least no time. `drift` is a time, and by how much the difference grows
@@ -167,7 +200,7 @@ fn bounds(once: &[Once], (start, end): (i64, i64), (from, drift): (i64, f64)) ->
 }
 
 const fn centre((low, high): Bounds) -> i64 {
-    low + high.saturating_sub(low) / 2
+    low.saturating_add(high.saturating_sub(low) / 2)
 }
 
 /// By how much the second host's time of a packet is later than the first one's.

@@ -28,6 +28,8 @@ pub(super) struct Seen {
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pub(super) seen: Vec<Seen>,
+    /// Packets without a time, which cannot be compared.
+    pub(super) untimed: u64,
     /// The number of each pair of addresses: source, destination.
     ends: BTreeMap<(IpAddr, IpAddr), u32>,
     /// The number of the opposite pair.
@@ -35,9 +37,10 @@ pub struct Log {
 }
 
 impl Log {
-    /// Notes a packet. One without a time cannot be compared.
+    /// Notes a packet.
     pub(crate) fn packet(&mut self, packet: &ip::Packet<'_>, at_ns: Option<u64>) {
         let Some(at_ns) = at_ns.and_then(|at| i64::try_from(at).ok()) else {
+            self.untimed += 1;
             return;
         };
         self.note(

@@ -14,7 +14,7 @@ type Timed = (i64, u32);
 /// What became of the packets of both directions, and how many packets of each host are others'.
 pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clock: &ClockOffset) -> (BothWays<Passage>, [u64; 2]) {
     let mut found: BothWays<Found> = BothWays::default();
-    let mut others = [0; 2];
+    let mut others = logs.map(|log| log.untimed);
     for group in groups(logs) {
         let of_way = |host: usize, way: Option<Direction>| {
             group[host]
