@@ -1,11 +1,12 @@
 //! Captures of other programs, of either format, and the key logs that open them.
 
+use wirecost_dissect::hosts::Hosts;
 use wirecost_dissect::report::Section;
-use wirecost_dissect::{Report, read, table};
+use wirecost_dissect::{Report, read_logged, table};
 
 use crate::script::Script;
 
-/// A key log behind its length, then a capture: its table adds up. Returns whether it was read to its end and nothing
+/// A key log behind its length, then a capture: its table adds up, and it can be compared with another host's. Returns whether it was read to its end and nothing
 /// was left out.
 pub fn capture(bytes: &[u8]) -> bool {
     let mut script = Script::new(bytes);
@@ -13,11 +14,13 @@ pub fn capture(bytes: &[u8]) -> bool {
         return false;
     };
     let keys = String::from_utf8_lossy(script.take(len.into()));
-    let Ok(reading) = read(script.rest(), &keys) else {
+    let Ok((reading, log)) = read_logged(script.rest(), &keys) else {
         return false;
     };
     assert_adds_up(&reading.report);
     assert!(!table(&reading.report).is_empty());
+    // Equal times tell no direction, whatever the packets are.
+    assert!(Hosts::compare(log.clone(), log).is_err());
     reading.fault.is_none() && reading.report.packets > 0 && reading.report.unattributed.is_empty()
 }
 

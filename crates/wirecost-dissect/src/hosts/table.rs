@@ -46,7 +46,7 @@ pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
     if of_first + of_second > 0 {
         let _ = writeln!(
             text,
-            "left out: {} of {first} and {of_second} of {second}, of other traffic or of a time that the other capture does not have",
+            "left out: {} of {first} and {of_second} of {second}, of other traffic, without a time, or of a time that the other capture does not have",
             counted(of_first, "packet")
         );
     }

@@ -36,7 +36,7 @@ struct Remembered {
 }
 
 impl Remembered {
-    /// The number after which so many others came.
+    /// The number that was remembered before the last `others` numbers.
     fn before(&self, others: u8) -> u64 {
         let place = self.next.wrapping_sub(others + 1) % REMEMBERED;
         self.numbers.get(usize::from(place)).copied().unwrap_or_default()
@@ -262,7 +262,7 @@ impl<'a> Unpacker<'a> {
         Some(number)
     }
 
-    /// Reads a number of so many bytes.
+    /// Reads a number of `length` bytes.
     fn read(&mut self, length: u8) -> Option<u64> {
         let mut bytes = [0; 8];
         for byte in bytes.get_mut(..usize::from(length))? {

@@ -46,7 +46,7 @@ use crate::http::page::{NOT_KEPT, Page};
 use crate::http::{self, Request, Response};
 use crate::output;
 
-/// How often the command checks for its end, and for simulations that nobody waits for.
+/// How often the command looks whether it must end, and stops simulations that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The most connections that are not answered yet, of which the oldest goes first. An answer waits for simulations.
 const CONNECTIONS: usize = 64;
@@ -180,7 +180,7 @@ impl Server {
         }
     }
 
-    /// What is known of the question of a request, as JSON, once there is something new; `None` where nobody waits for it any more.
+    /// The JSON that answers a request: what is known of its question, once something is new. `None` if the browser has gone meanwhile.
     fn choose(&self, request: &Request) -> Result<Option<String>, Failure> {
         let asks = Arc::new(Asks::read(request.query())?);
         let asked = self.asked(&asks)?;

@@ -9,7 +9,7 @@ use super::ClientLoop;
 use super::setting::Setting;
 use super::slot::Socket;
 
-/// Up to so many bytes of a stream are made in no time to speak of: a message of a usual size, and one record of TLS around it.
+/// The most bytes of a stream that a turn makes within a microsecond: a message of a usual size, and one record of TLS around it.
 const SMALL_OUTPUT: usize = 1_024;
 
 impl<E, D, S> ClientLoop<E, D, S>

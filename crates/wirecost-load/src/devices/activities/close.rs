@@ -7,8 +7,8 @@ use wirecost_proto::Instant;
 use crate::devices::activity::{Activity, Part};
 use crate::devices::connections::{NextStep, State};
 
-/// How many connections of a part are closed at once at least when no rate is given. Of very many it is a round of
-/// them: a connection that closes has packets on their way, and takes as much memory as two that rest.
+/// The fewest connections of a part that close at once when no rate is given. A part of very many closes them in `rounds` groups: a
+/// connection that closes has packets on their way, and takes as much memory as two that rest.
 const AT_ONCE: usize = 1_024;
 
 /// Closes open connections and leaves the others alone.
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 1_024;
 pub struct Close {
     /// The time between two devices.
     gap: Duration,
-    /// How many groups close one after the other at most, without a gap.
+    /// The most groups that close one after the other without a gap.
     rounds: u32,
     begins: Option<Instant>,
     /// The next device to close.
@@ -28,7 +28,7 @@ pub struct Close {
 }
 
 impl Close {
-    /// Closes one device after each `gap`; without one, all devices in so many rounds at most.
+    /// Closes one device after each `gap`; where the gap is zero, all devices in at most `rounds` groups.
     pub const fn new(gap: Duration, rounds: u32) -> Self {
         Self {
             gap,

@@ -154,7 +154,7 @@ pub struct Backoff {
     pub full_jitter: bool,
 }
 
-/// So many groups of devices, one after the other, close their connections at most when a phase closes them as fast as possible. In virtual
+/// The most groups of devices that close their connections one after the other when a phase closes them as fast as possible. In virtual
 /// time a round trip costs nothing, and connections that close take memory.
 pub const fn close_rounds(engine: LoadEngine) -> u32 {
     match engine {
@@ -163,9 +163,9 @@ pub const fn close_rounds(engine: LoadEngine) -> u32 {
     }
 }
 
-/// How many of so many devices connect at once when a phase connects them as fast as possible. Live, this is below the accept backlog of a
-/// usual server. In virtual time no server has one, and a thousand groups at most connect one after the other: of a million devices the first
-/// would otherwise send keep-alives for half an hour until the last one has connected.
+/// How many of `devices` connect at once when a phase connects them as fast as possible. Live, this is below the accept backlog of a
+/// usual server. In virtual time no server has a backlog, and at most about a thousand groups connect one after the other: with 64 at once,
+/// the first of a million devices would send keep-alives for half an hour until the last one has connected.
 pub fn connects_at_once(engine: LoadEngine, devices: u32) -> u32 {
     const LEAST: u32 = 64;
     match engine {

@@ -138,8 +138,8 @@ struct File {
     content: String,
 }
 
-/// What the page is told of a question, as JSON: a picture of what is known, and the question with the cells that it needs beyond those of
-/// its ranking, where these are others than before.
+/// The JSON of an answer with a picture of what is known. With it comes the same question with further cells, where its ranking shows
+/// that it needs some.
 ///
 /// # Errors
 /// There is no row of the number that is asked for.
