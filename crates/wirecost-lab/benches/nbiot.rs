@@ -1,6 +1,6 @@
 //! CPU time per delivered report in 21 cells, endpoints and cells together, at several loads.
 //!
-//! `--test` runs a tenth of the time; `--seconds N` chooses how long reports are generated; `--set PATH=VALUE,...` changes the network;
+//! `--test` runs a sixtieth of the time; `--seconds N` chooses how long reports are generated; `--set PATH=VALUE,...` changes the network;
 //! a word alone chooses the stacks whose name contains it.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
@@ -23,7 +23,7 @@ fn main() {
         arguments.get(at + 1).cloned()
     };
     let given = after("--seconds").and_then(|seconds| seconds.parse().ok());
-    let seconds = given.unwrap_or(if is_smoke { 5 } else { 60 });
+    let seconds = given.unwrap_or(if is_smoke { 1 } else { 60 });
     let mut base = Options {
         seeds: 1,
         duration: Duration::from_secs(seconds),

@@ -15,13 +15,21 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use dimpl::CryptoError;
-use dimpl::crypto::{CryptoProvider, HashAlgorithm, HmacProvider, aws_lc_rs};
+use dimpl::crypto::{
+    CryptoProvider, Dtls12CipherSuite, Dtls13CipherSuite, HashAlgorithm, HmacProvider, aws_lc_rs,
+};
 use wirecost_proto::Rng;
 
 use super::cookie::{Asked, Cookie};
 use super::record::Piece;
 
-/// The wrapped provider, the same for every connection.
+/// The suite of DTLS 1.3.
+pub(super) const SUITE_13: Dtls13CipherSuite = Dtls13CipherSuite::AES_128_GCM_SHA256;
+/// The suite of DTLS 1.2 with certificates.
+pub(super) const SUITE_12: Dtls12CipherSuite = Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256;
+
+/// The wrapped provider, the same for every connection. It has no suite that no connection offers: dimpl tries the signatures, hashes
+/// and ciphers of each whenever it makes a configuration, and each simulated connection has one of its own.
 pub(super) fn provider() -> CryptoProvider {
     static PROVIDER: LazyLock<CryptoProvider> = LazyLock::new(|| {
         let plain = aws_lc_rs::default_provider();
@@ -29,8 +37,8 @@ pub(super) fn provider() -> CryptoProvider {
             kx_groups: exchange::groups(plain.kx_groups),
             key_provider: &signature::Keys,
             hmac_provider: &ObservedHmac,
-            cipher_suites: cipher::observed_12(plain.cipher_suites),
-            dtls13_cipher_suites: cipher::observed_13(plain.dtls13_cipher_suites),
+            cipher_suites: cipher::observed_12(plain.cipher_suites, SUITE_12),
+            dtls13_cipher_suites: cipher::observed_13(plain.dtls13_cipher_suites, SUITE_13),
             ..plain
         }
     });

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
 use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup};
 
-use wirecost_proto::Instant;
+use wirecost_proto::{Instant, Rng};
 
 use super::Common;
 use crate::Epoch;
 use crate::certificate::Identity;
 use crate::dtls::error::ConfigError;
-use crate::dtls::provider::{Observer, provider};
+use crate::dtls::provider::{Observer, SUITE_12, SUITE_13, provider};
 use crate::dtls::version::Version;
 
 /// Settings of dimpl's configuration.
@@ -34,8 +33,6 @@ impl EngineSettings {
         // A flight of the smallest fragments must fit: the engine fails if it does not.
         const QUEUED_DATAGRAMS: usize = 256;
         let speaks = |version| self.versions.contains(&version);
-        let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
-        let suites_12 = [Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256];
         Config::builder()
             .with_crypto_provider(provider())
             .mtu(common.mtu)
@@ -51,8 +48,8 @@ impl EngineSettings {
             } else {
                 &GROUPS[..1]
             })
-            .dtls13_cipher_suites(if speaks(Version::Dtls13) { &suites_13 } else { &[] })
-            .dtls12_cipher_suites(if speaks(Version::Dtls12) { &suites_12 } else { &[] })
+            .dtls13_cipher_suites(if speaks(Version::Dtls13) { &[SUITE_13] } else { &[] })
+            .dtls12_cipher_suites(if speaks(Version::Dtls12) { &[SUITE_12] } else { &[] })
     }
 }
 
@@ -67,7 +64,7 @@ pub(in crate::dtls) struct Engine {
 
 impl Engine {
     pub(super) fn new(common: Common, settings: EngineSettings) -> Result<Arc<Self>, ConfigError> {
-        let shared = settings.builder(&common).build();
+        let shared = built(settings.builder(&common), common.rng);
         let shared = shared.map_err(|error| ConfigError::Engine(error.to_string()))?;
         Ok(Arc::new(Self {
             common,
@@ -97,7 +94,7 @@ impl Engine {
         let rng = self.common.rng.map(|rng| rng.purpose(index));
         let config = rng.and_then(|mut rng| {
             let builder = self.settings.builder(&self.common);
-            builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
+            built(builder.dangerously_set_rng_seed(rng.next_u64()), Some(rng)).ok()
         });
         let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);
         let observer = Observer {
@@ -106,6 +103,16 @@ impl Engine {
         };
         (config, observer)
     }
+}
+
+/// The configuration that `builder` describes. dimpl tries the provider's key exchanges whenever it makes one: with a seed, their
+/// keys derive from it, so that a simulation asks the system for nothing.
+fn built(builder: ConfigBuilder, rng: Option<Rng>) -> Result<Config, dimpl::Error> {
+    let mut tried = Observer {
+        rng,
+        ..Observer::default()
+    };
+    tried.during(|| builder.build())
 }
 
 /// The identity in the engine's form. Fails if the engine does not support the key, because the engine would panic.

@@ -9,26 +9,27 @@ use dimpl::crypto::{
 use super::{Note, observe};
 use crate::dtls::record::{Piece, last_eight};
 
-/// The DTLS 1.2 suites, wrapped. They live as long as the program.
+/// The DTLS 1.2 suite `offered`, wrapped. It lives as long as the program.
 pub(super) fn observed_12(
     suites: Suites<dyn SupportedDtls12CipherSuite>,
+    offered: Dtls12CipherSuite,
 ) -> Suites<dyn SupportedDtls12CipherSuite> {
-    wrapped(suites, |suite| Box::new(Suite(suite)))
+    let suites = suites.iter().filter(|suite| suite.suite() == offered);
+    let wrapped = suites.map(|suite| -> &dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    wrapped.collect::<Vec<_>>().leak()
 }
 
-/// The DTLS 1.3 suites, wrapped. They live as long as the program.
+/// The DTLS 1.3 suite `offered`, wrapped. It lives as long as the program.
 pub(super) fn observed_13(
     suites: Suites<dyn SupportedDtls13CipherSuite>,
+    offered: Dtls13CipherSuite,
 ) -> Suites<dyn SupportedDtls13CipherSuite> {
-    wrapped(suites, |suite| Box::new(Suite(suite)))
+    let suites = suites.iter().filter(|suite| suite.suite() == offered);
+    let wrapped = suites.map(|suite| -> &dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    wrapped.collect::<Vec<_>>().leak()
 }
 
 type Suites<S> = &'static [&'static S];
-
-fn wrapped<S: ?Sized>(suites: Suites<S>, wrap: fn(&'static S) -> Box<S>) -> Suites<S> {
-    let wrapped = suites.iter().map(|suite| &*Box::leak(wrap(suite)));
-    wrapped.collect::<Vec<_>>().leak()
-}
 
 /// A suite with observed ciphers.
 #[derive(Debug)]
