@@ -10,16 +10,19 @@ const MS: i64 = 1_000_000;
 
 const HOUR: i64 = 3_600_000 * MS;
 
+/// How far the second host's clock is ahead at a time.
+type Ahead = fn(i64) -> i64;
+
 /// A link of 10 ms up and 14 ms down between hosts whose clocks differ.
 struct Link {
     logs: [Log; 2],
-    ahead_ns: fn(i64) -> i64,
+    ahead_ns: Ahead,
     up_ns: i64,
     down_ns: i64,
 }
 
 impl Link {
-    fn new(ahead_ns: fn(i64) -> i64) -> Self {
+    fn new(ahead_ns: Ahead) -> Self {
         Self {
             logs: Default::default(),
             ahead_ns,
@@ -107,7 +110,7 @@ fn clocks_are_known_to_half_of_the_shortest_way_there_and_back() {
 #[test]
 fn a_clock_that_drifts_is_followed_wherever_the_packets_are() {
     // 180 ms in an hour, more than the ways can hide, of a clock that is an hour ahead.
-    let clocks: [(fn(i64) -> i64, f64, &str); 2] = [
+    let clocks: [(Ahead, f64, &str); 2] = [
         (|at| HOUR + at / 20_000, 50_000.0, ", gaining 50 µs a second"),
         (|at| HOUR - at / 20_000, -50_000.0, ", losing 50 µs a second"),
     ];
@@ -153,7 +156,7 @@ fn directions_are_known_whatever_the_clock_did_between_the_packets_of_both() {
 #[test]
 fn a_clock_that_was_set_is_said_and_every_packet_is_found() {
     const YEARS: i64 = 57 * 365 * 24 * HOUR;
-    let clocks: [(fn(i64) -> i64, i64, i64); 4] = [
+    let clocks: [(Ahead, i64, i64); 4] = [
         (|at| if at < HOUR / 4 { -HOUR } else { 0 }, HOUR, 10 * MS),
         (|at| if at < HOUR / 40 { -YEARS } else { 0 }, YEARS, 10 * MS),
         (|at| if at < HOUR / 2 { HOUR } else { 0 }, HOUR, 10 * MS),
