@@ -314,6 +314,22 @@ fn packets_without_a_time_are_left_out_and_counted() {
 }
 
 proptest! {
+    /// A packet that each log has once arrived, whatever the clocks did.
+    #[test]
+    fn what_each_log_has_once_is_in_both(
+        packets in prop::collection::vec((any::<bool>(), -5_000..5_000_i64, -5_000..5_000_i64, 0..4_u8), 2..40),
+    ) {
+        let mut link = Link::new(|_| 0);
+        for (mark, (is_up, first, second, scale)) in (0..).zip(&packets) {
+            let unit = [1, MS / 10, MS, i64::MAX / 5_000][usize::from(*scale)];
+            link.log(0, first * unit, mark, *is_up);
+            link.log(1, second * unit, mark, *is_up);
+        }
+        let Ok(hosts) = link.compared() else { return Ok(()) };
+        prop_assert_eq!(hosts.up.both + hosts.down.both, packets.len() as u64);
+        prop_assert_eq!(hosts.others, [0, 0]);
+    }
+
     /// Each packet is in one count of its host, whatever a stranger has written, and no figure is none.
     #[test]
     fn every_packet_of_any_logs_is_counted_once(
