@@ -16,7 +16,7 @@ mod table;
 use serde::Serialize;
 use wirecost_proto::BothWays;
 
-pub use clock::{ClockOffset, Clocks};
+pub use clock::{ClockOffset, HostClocks};
 pub use log::Log;
 pub use table::table;
 
@@ -26,7 +26,7 @@ use sides::Sides;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hosts {
     /// How far the clock of the second host is ahead, or that a clock was set.
-    pub clock: Clocks,
+    pub clock: HostClocks,
     /// Packets from the host of the first capture to that of the second.
     pub up: Passage,
     /// Packets from the host of the second capture to that of the first.
@@ -94,7 +94,7 @@ impl Hosts {
         groups::sorted(&mut second);
         let logs = [&first, &second];
         let sides = Sides::known(logs)?;
-        let clock = Clocks::estimated(&sides)?;
+        let clock = HostClocks::estimated(&sides)?;
         let (BothWays { up, down }, others) = matched::ways(logs, &sides, &clock);
         Ok(Self {
             clock,

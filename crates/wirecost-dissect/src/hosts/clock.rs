@@ -16,7 +16,7 @@ const MOST_DRIFT: f64 = 0.001;
 /// What the packets say of the clocks of both hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Clocks {
+pub enum HostClocks {
     /// A constant difference, or one that grows or shrinks evenly, explains all packets.
     Steady(ClockOffset),
     /// No such difference explains the packets: a clock was set, or changed its rate. How long a packet took is unknown.
@@ -42,7 +42,7 @@ pub struct ClockOffset {
     least_ns: i64,
 }
 
-impl Clocks {
+impl HostClocks {
     /// Estimates the difference of the clocks, with a drift where no constant difference explains all packets.
     pub(super) fn estimated(sides: &Sides) -> Result<Self, NoHosts> {
         let once = &sides.once;

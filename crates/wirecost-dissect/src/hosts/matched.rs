@@ -3,7 +3,7 @@
 use wirecost_proto::{BothWays, Direction};
 use wirecost_stats::Sample;
 
-use super::clock::{ClockOffset, Clocks};
+use super::clock::{ClockOffset, HostClocks};
 use super::groups::{groups, once};
 use super::log::Seen;
 use super::sides::Sides;
@@ -13,7 +13,7 @@ use super::{AtOneHost, Log, Passage, Transit};
 type Timed = (i64, u32);
 
 /// What became of the packets of both directions, and how many packets of each host are others'.
-pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clocks: &Clocks) -> (BothWays<Passage>, [u64; 2]) {
+pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clocks: &HostClocks) -> (BothWays<Passage>, [u64; 2]) {
     let offset = clocks.offset();
     let mut found: BothWays<Found> = BothWays::default();
     let mut others = logs.map(|log| log.untimed);

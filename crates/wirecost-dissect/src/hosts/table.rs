@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirecost_proto::shown::{grouped, time};
 use wirecost_proto::units::counted;
 
-use super::{AtOneHost, ClockOffset, Clocks, Hosts, Passage};
+use super::{AtOneHost, ClockOffset, HostClocks, Hosts, Passage};
 
 const HEAD: [&str; 7] = [
     "",
@@ -42,8 +42,8 @@ pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
         text.push('\n');
     }
     match &hosts.clock {
-        Clocks::Steady(offset) => steady(offset, second, &mut text),
-        Clocks::Set { at_least_ns } => set(*at_least_ns, &mut text),
+        HostClocks::Steady(offset) => steady(offset, second, &mut text),
+        HostClocks::Set { at_least_ns } => set(*at_least_ns, &mut text),
     }
     let [of_first, of_second] = hosts.others;
     if of_first + of_second > 0 {

@@ -172,7 +172,7 @@ fn a_clock_that_was_set_is_said_and_every_packet_is_found() {
             link.up(second * 1_000 * MS, 999, arrives);
         }
         let hosts = link.compared().expect("packets of both");
-        let Clocks::Set { at_least_ns } = hosts.clock else {
+        let HostClocks::Set { at_least_ns } = hosts.clock else {
             panic!("{:?}", hosts.clock);
         };
         assert!(
@@ -199,7 +199,7 @@ fn a_drift_that_no_clock_has_is_a_clock_that_was_set() {
     let mut link = Link::new(|at| if at < HOUR / 2 { 0 } else { HOUR / 100 });
     link.exchanges([0, 1_000 * MS, HOUR].into_iter());
     let hosts = link.compared().expect("packets of both");
-    assert!(matches!(hosts.clock, Clocks::Set { .. }), "{:?}", hosts.clock);
+    assert!(matches!(hosts.clock, HostClocks::Set { .. }), "{:?}", hosts.clock);
 }
 
 #[test]
@@ -347,10 +347,10 @@ proptest! {
         let Ok(hosts) = link.compared() else { return Ok(()) };
         let Hosts { clock, up, down, others } = &hosts;
         match clock {
-            Clocks::Steady(offset) => {
+            HostClocks::Steady(offset) => {
                 prop_assert!(offset.drift_ns_per_s.is_finite() && offset.within_ns >= 0);
             }
-            Clocks::Set { at_least_ns } => {
+            HostClocks::Set { at_least_ns } => {
                 prop_assert!(*at_least_ns > 0 && up.transit.is_none() && down.transit.is_none());
             }
         }
