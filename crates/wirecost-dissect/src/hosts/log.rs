@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use wirecost_wire::ip;
+use wirecost_wire::{icmp, ip, tcp};
 
 use crate::captured::{hash, hash_more};
+use crate::quote::quoted;
 
 /// The bytes of the transport header and its content that tell a packet from others. They are within the snap lengths in use,
 /// and include the sequence numbers of TCP, DTLS and QUIC and the message ID of CoAP.
 const TELLING: usize = 64;
+
+/// Where a TCP header has its length and its flags.
+const TCP_OFFSET_AND_FLAGS: std::ops::Range<usize> = 12..14;
 
 /// A packet of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,13 +88,155 @@ impl Log {
 
 /// A hash of what neither a router nor address translation nor a network card changes.
 fn mark(packet: &ip::Packet<'_>) -> u64 {
-    let upper = packet.payload();
-    let upper = upper.get(..TELLING).unwrap_or(upper);
-    let parts: [&[u8]; 2] = match (packet.fragment(), packet.protocol()) {
-        (None, ip::Protocol::Tcp) if upper.len() >= 18 => [&upper[4..16], &upper[18..]],
-        (None, ip::Protocol::Udp) if upper.len() >= 8 => [&upper[4..6], &upper[8..]],
-        _ => [upper, &[]],
+    let message = match packet.protocol() {
+        ip::Protocol::Icmp | ip::Protocol::Icmpv6 if packet.has_upper_header() => {
+            icmp::Message::new(packet.version(), telling(packet)).ok()
+        }
+        _ => None,
     };
-    let length = hash(&(packet.total_bytes() as u64).to_le_bytes());
-    hash_more(hash_more(length, parts[0]), parts[1])
+    let about = message.and_then(|message| quoted(packet.version(), &message));
+    let [header, content] = parts(packet);
+    let length = |packet: &ip::Packet<'_>| (packet.total_bytes() as u64).to_le_bytes();
+    let with_header = hash_more(hash(&length(packet)), header);
+    match about {
+        Some(about) => {
+            let quoted = hash_more(with_header, &length(&about));
+            parts(&about).into_iter().fold(quoted, hash_more)
+        }
+        None => hash_more(with_header, content),
+    }
+}
+
+/// The bytes behind the IP header that are looked at.
+fn telling<'a>(packet: &ip::Packet<'a>) -> &'a [u8] {
+    let upper = packet.payload();
+    upper.get(..TELLING).unwrap_or(upper)
+}
+
+/// The parts of a packet that are the same at both hosts. Ports, the identifier of an echo and checksums change with addresses
+/// (RFC 3022 section 4, RFC 5508 section 3.1). A router may lower the MSS among the options of a SYN.
+fn parts<'a>(packet: &ip::Packet<'a>) -> [&'a [u8]; 2] {
+    let upper = telling(packet);
+    let part = |start: usize, end: usize| upper.get(start..end.min(upper.len())).unwrap_or_default();
+    match packet.protocol() {
+        _ if !packet.has_upper_header() => [upper, &[]],
+        ip::Protocol::Tcp => {
+            let content = match upper.get(TCP_OFFSET_AND_FLAGS) {
+                Some([offset, flags]) if tcp::Flags::from_bits(*flags).contains(tcp::Flags::SYN) => {
+                    (usize::from(offset >> 4) * 4).max(tcp::HEADER_BYTES)
+                }
+                _ => 18,
+            };
+            [part(4, 16), part(content, TELLING)]
+        }
+        ip::Protocol::Udp => [part(4, 6), part(8, TELLING)],
+        ip::Protocol::Icmp | ip::Protocol::Icmpv6 => [part(0, 2), part(6, TELLING)],
+        ip::Protocol::Other(_) => [upper, &[]],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use wirecost_wire::ip::{Addresses, Fragment, Protocol};
+
+    fn header(from: [u8; 4], protocol: Protocol) -> ip::Repr {
+        let addresses = Addresses::new(from.into(), [10, 0, 0, 1].into()).expect("of one version");
+        ip::Repr::new(addresses, protocol)
+    }
+
+    fn packet(from: [u8; 4], protocol: Protocol, upper: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        header(from, protocol).emit(upper, &mut bytes).expect("a packet");
+        bytes
+    }
+
+    fn marked(bytes: &[u8]) -> u64 {
+        mark(&ip::Packet::new(bytes).expect("a packet"))
+    }
+
+    /// A datagram's first 24 bytes; `port` and checksum are the translation's.
+    fn datagram(port: u8, content: u8) -> Vec<u8> {
+        let mut upper = vec![0x9c, port, 0x16, 0x33, 0, 40, port, 7];
+        upper.extend([content; 16]);
+        upper
+    }
+
+    /// The device and its address translation.
+    const SENDERS: [([u8; 4], u8); 2] = [([10, 0, 0, 2], 1), ([192, 0, 2, 7], 2)];
+
+    #[test]
+    fn a_first_fragment_is_the_same_behind_an_address_translation() {
+        let fragment = |from, port, content, offset_bytes| {
+            let mut bytes = Vec::new();
+            let fragment = Fragment {
+                id: 77,
+                offset_bytes,
+                more: true,
+            };
+            header(from, Protocol::Udp)
+                .emit_fragment(fragment, &datagram(port, content), &mut bytes)
+                .expect("a fragment");
+            marked(&bytes)
+        };
+        let [one, other] = SENDERS.map(|(from, port)| fragment(from, port, 5, 0));
+        assert_eq!(one, other);
+        assert_ne!(one, fragment([10, 0, 0, 2], 1, 6, 0));
+        // Of the others nothing is changed, and all of it is compared.
+        let [one, other] = SENDERS.map(|(from, port)| fragment(from, port, 5, 8));
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn an_icmp_error_and_an_echo_are_the_same_behind_an_address_translation() {
+        let error = |from, port, content| {
+            let mut upper = vec![3, 3, port, 9, 0, 0, 0, 0];
+            let about = packet(from, Protocol::Udp, &datagram(port, content));
+            upper.extend(&about[..28]);
+            // A router has lowered the hop limit of one.
+            upper[8 + 8] -= port;
+            marked(&packet([10, 0, 0, 9], Protocol::Icmp, &upper))
+        };
+        let [one, other] = SENDERS.map(|(from, port)| error(from, port, 5));
+        assert_eq!(one, other);
+        let echo = |(from, port), number| {
+            let upper = [8, 0, port, 9, 0, port, 0, number, 1, 2, 3, 4];
+            marked(&packet(from, Protocol::Icmp, &upper))
+        };
+        let [one, other] = SENDERS.map(|sender| echo(sender, 1));
+        assert_eq!(one, other);
+        assert_ne!(one, echo(SENDERS[0], 2));
+    }
+
+    #[test]
+    fn icmp_errors_about_different_segments_are_different() {
+        let error = |sequence: u8| {
+            let mut upper = vec![11, 0, 1, 9, 0, 0, 0, 0];
+            // RFC 792 quotes eight bytes behind the IP header.
+            let about = packet(
+                [10, 0, 0, 2],
+                Protocol::Tcp,
+                &[0x9c, 1, 7, 0x5b, 0, 0, 0, sequence],
+            );
+            upper.extend(about);
+            marked(&packet([10, 0, 0, 9], Protocol::Icmp, &upper))
+        };
+        assert_ne!(error(1), error(2));
+    }
+
+    #[test]
+    fn the_options_of_a_syn_are_left_out_and_those_of_a_segment_are_not() {
+        let segment = |flags: u8, mss: u8, content: u8| {
+            let mut upper = vec![
+                0x9c, 1, 7, 0x5b, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, flags, 1, 0, 0, 0, 0, 0,
+            ];
+            upper.extend([2, 4, 5, mss, content]);
+            marked(&packet([10, 0, 0, 2], Protocol::Tcp, &upper))
+        };
+        let (syn, ack) = (tcp::Flags::SYN.bits(), tcp::Flags::ACK.bits());
+        assert_eq!(segment(syn, 0xb4, 1), segment(syn, 0x78, 1));
+        assert_ne!(segment(syn, 0xb4, 1), segment(syn, 0xb4, 2));
+        assert_ne!(segment(ack, 0xb4, 1), segment(ack, 0x78, 1));
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirecost_proto::shown::{grouped, time};
 use wirecost_proto::units::counted;
 
-use super::{AtOneHost, Hosts, Passage};
+use super::{AtOneHost, ClockOffset, HostClocks, Hosts, Passage};
 
 const HEAD: [&str; 7] = [
     "",
@@ -41,7 +41,10 @@ pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
         }
         text.push('\n');
     }
-    clocks(hosts, second, &mut text);
+    match &hosts.clock {
+        HostClocks::Steady(offset) => steady(offset, second, &mut text),
+        HostClocks::Set { at_least_ns } => set(*at_least_ns, &mut text),
+    }
     let [of_first, of_second] = hosts.others;
     if of_first + of_second > 0 {
         let _ = writeln!(
@@ -50,7 +53,7 @@ pub fn table(hosts: &Hosts, names: [&str; 2]) -> String {
             counted(of_first, "packet")
         );
     }
-    if hosts.is_cut_differently() {
+    if hosts.is_cut_differently() && hosts.clock.offset().is_some() {
         text.push_str(
             "note: packets of the receiver alone are segments that were cut or joined on the way (segmentation offload): compare the\n\
              payload of the tables below, not the packets\n",
@@ -80,18 +83,26 @@ fn alone(counted: AtOneHost) -> String {
     }
 }
 
-fn clocks(hosts: &Hosts, second: &str, text: &mut String) {
+fn steady(clock: &ClockOffset, second: &str, text: &mut String) {
     let span = |nanos: i64| time(Duration::from_nanos(nanos.unsigned_abs()));
-    let clock = &hosts.clock;
     let side = if clock.ahead_ns < 0 { "behind" } else { "ahead" };
     let drift = match clock.drift_ns_per_s.round() as i64 {
         0 => String::new(),
-        drift => format!(", changing by {} a second", span(drift)),
+        gained @ 1.. => format!(", gaining {} a second", span(gained)),
+        lost => format!(", losing {} a second", span(lost)),
     };
     let _ = writeln!(
         text,
         "clocks: {second} is {} {side}{drift}; this and each transit within {}, half of the shortest way there and back",
         span(clock.ahead_ns),
         span(clock.within_ns)
+    );
+}
+
+fn set(at_least_ns: u64, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "warning: a clock was set by {} or more during the captures, or changed its rate: how long packets took is unknown, and packets of one\n         capture alone may be of a time that the other does not have",
+        time(Duration::from_nanos(at_least_ns))
     );
 }

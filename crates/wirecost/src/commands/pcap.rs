@@ -79,6 +79,10 @@ fn incomparable(why: NoHosts, [first, second]: &[String; 2]) -> Failure {
             "{first} and {second} have packets of one direction alone in common, which does not tell how far the clocks are apart"
         ))
         .with_hint("record both directions"),
+        NoHosts::SameTimes => Failure::usage(format!(
+            "{first} and {second} have the same times for the packets of both directions, as two captures of one host"
+        ))
+        .with_hint("record on both hosts, in a local network with times of microseconds"),
     }
 }
 

@@ -175,7 +175,14 @@ fn captures_that_are_not_of_two_hosts_are_refused() {
         );
     }
     let [one, two] = ["one/capture/sim.pcapng", "two/capture/sim.pcapng"];
+    fs::copy(home.path().join(one), home.path().join("copy.pcapng")).expect("a copy");
     let cases = [
+        (
+            "copy.pcapng",
+            format!(
+                "{one} and copy.pcapng have the same times for the packets of both directions, as two captures of one host"
+            ),
+        ),
         (two, format!("no packet of {one} is in {two}")),
         (one, format!("{one} cannot be the capture of both hosts")),
         ("two", "two is a folder, not a capture".to_owned()),
