@@ -212,11 +212,13 @@ impl Responder {
 
 /// How many identifiers there are for `expected` clients, which bounds the sessions that wait.
 pub(super) const fn identifiers(expected: u32) -> u32 {
-    match expected {
-        ..=FEW_CLIENTS => 48,
-        ..=MANY_CLIENTS => 65_536 - expected,
-        _ => 1 << 24,
+    if expected <= FEW_CLIENTS {
+        return 48;
     }
+    if expected <= MANY_CLIENTS {
+        return 65_536 - expected;
+    }
+    1 << 24
 }
 
 /// The identifier with this number, among those for `expected` clients.
