@@ -11,14 +11,25 @@ use wirecost_proto::peer_text::visible;
 /// # Errors
 /// It is not JSON, or of another shape.
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    // JSON writes control characters as \u001b. Almost no file has one.
-    let is_plain = !text.contains("\\u") && matches!(visible(text), Cow::Borrowed(_));
-    let shown = match is_plain {
+    // Almost no file has such an escape.
+    let shown = match !may_escape_controls(text) && matches!(visible(text), Cow::Borrowed(_)) {
         true => Cow::Borrowed(text),
         false => Cow::Owned(escaped(text)),
     };
     // From a text in both cases: a tree of values would be a second reader of every type, a fifth of this crate's code.
     serde_json::from_str(&shown)
+}
+
+/// Whether a text of JSON has an escape other than those that stand for what is displayed as it is: `\b`, `\f`, `\r` and `\u001b` stand for
+/// control characters (RFC 8259 section 7).
+fn may_escape_controls(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while bytes.any(|byte| byte == b'\\') {
+        if !matches!(bytes.next(), Some(b'"' | b'\\' | b'/' | b'n' | b't')) {
+            return true;
+        }
+    }
+    false
 }
 
 /// A text of JSON whose texts have escapes in the place of what controls a terminal. So have its keys: they may be names that a file
@@ -62,6 +73,22 @@ mod tests {
         let value: Value = from_json(text).expect("JSON");
         let expected = serde_json::json!({"\\x1b[2J": ["a \" b\\", "\\x9b1m", 0.1], "plain": "line\nline"});
         assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn every_escape_of_a_control_character_is_escaped() {
+        // Each alone: one that is seen makes the whole text be read again.
+        for (escape, shown) in [
+            ("\\b", "\\x08"),
+            ("\\f", "\\x0c"),
+            ("\\r", "\\r"),
+            ("\\u001b", "\\x1b"),
+            ("\\\\\\r", "\\\\r"),
+            ("\\n\\t\\/\\\"\\\\r", "\n\t/\"\\r"),
+        ] {
+            let value: String = from_json(&format!("\"a{escape}b\"")).expect("JSON");
+            assert_eq!(value, format!("a{shown}b"), "{escape}");
+        }
     }
 
     #[test]

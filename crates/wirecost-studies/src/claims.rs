@@ -142,6 +142,8 @@ pub struct Claim {
     pub at: Place,
     /// The list that it is in.
     pub list: List,
+    /// A hash of all that its verdict follows from, beside the published numbers: 16 hexadecimal digits. Other words have the same one.
+    pub rule: String,
     /// The claims whose numbers it judges again, in their order: with another server, or by another computation.
     pub again: Vec<String>,
     /// What the publication says, in our words.

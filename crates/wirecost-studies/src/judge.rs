@@ -57,6 +57,10 @@ pub struct Judged {
     pub place: String,
     /// `absolute`, `ratio`, `ordering`, `trend`, `curves` or `bound`.
     pub kind: String,
+    /// A hash of the rule that it was judged by: of its formula, tolerance, bound and all else but words, as 16 hexadecimal digits. Empty in
+    /// files that were written before there was one.
+    #[serde(default)]
+    pub rule: String,
     /// The dimension of the published numbers.
     #[serde(skip)]
     pub dimension: Dimension,
@@ -237,6 +241,7 @@ impl Court<'_> {
                 .first()
                 .map_or("", |point| point.first().question.kind())
                 .to_owned(),
+            rule: self.claim.rule.clone(),
             dimension: self.claim.dimension(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
             why: gravest.map(|point| point.why.clone()).unwrap_or_default(),

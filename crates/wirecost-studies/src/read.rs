@@ -13,6 +13,7 @@ use crate::verdict::Verdict;
 mod bounds;
 mod plots;
 mod points;
+mod rule;
 
 const KEYS: [&str; 11] = [
     "wirecost",
@@ -182,6 +183,7 @@ fn claim(node: &Node, list: List, runs: &[Run]) -> Result<Claim, ScenarioError> 
         id: table.required("id", text)?,
         at: node.place.clone(),
         list,
+        rule: rule::rule(node, list),
         again: table.many("again", text)?,
         says: table.required("says", text)?,
         place: table.one("where", text)?.unwrap_or_default(),

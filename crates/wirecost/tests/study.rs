@@ -339,6 +339,11 @@ fn verdicts_that_are_kept_without_results_stand() {
             "published: 298B",
             "it judges other numbers than M1 has now",
         ),
+        (
+            "mean}",
+            "mean, within: 20%}",
+            "it has no verdict of M1 by the formula, tolerance and bound that the claim has now",
+        ),
         ("id: M2", "id: M3", "it has no verdict of M3"),
     ] {
         fs::write(&file, claims.replace(from, to)).expect("a file");
@@ -349,6 +354,14 @@ fn verdicts_that_are_kept_without_results_stand() {
             Some(format!("kept/mine/claims.json: {error}").as_str())
         );
     }
+    let other_words = claims.replace("says: a sum", "says: a total, expect: contradicted");
+    fs::write(&file, other_words).expect("a file");
+    let said = run(home, "study --from mine --no-runs --out kept/mine");
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    assert_eq!(
+        said.line("error: "),
+        Some("M2: reproduced instead of contradicted")
+    );
     // Without the summary of a run, the file may be that of an earlier `--no-runs`.
     fs::remove_file(home.join("kept/mine/publish/summary.md")).expect("a file");
     let said = run(home, "study --from mine --no-runs --out kept/mine --json -");

@@ -19,7 +19,8 @@ use crate::short::ShortBytes;
 const FEW_CLIENTS: u32 = 8;
 /// Up to this many clients, they have two bytes.
 const MANY_CLIENTS: u32 = 16_384;
-/// The most sessions that wait for message_3.
+/// The most sessions that wait for message_3. Where there are fewer identifiers, a new session takes the place of the one that was given its
+/// identifier before, which is the oldest.
 const MOST_WAITING: usize = 65_536;
 
 /// The settings of a server.
@@ -209,18 +210,29 @@ impl Responder {
     }
 }
 
+/// How many identifiers there are for `expected` clients, which bounds the sessions that wait.
+pub(super) const fn identifiers(expected: u32) -> u32 {
+    if expected <= FEW_CLIENTS {
+        return 48;
+    }
+    if expected <= MANY_CLIENTS {
+        return 65_536 - expected;
+    }
+    1 << 24
+}
+
 /// The identifier with this number, among those for `expected` clients.
 fn numbered(number: u32, expected: u32) -> Vec<u8> {
     if expected <= FEW_CLIENTS {
         // Those that CBOR encodes in one byte (RFC 9528 section 3.3.2): 0 to 23, then -1 to -24.
-        return match number % 48 {
+        return match number % identifiers(expected) {
             positive @ 0..24 => Vec::from([positive as u8]),
             negative => Vec::from([0x20 + (negative - 24) as u8]),
         };
     }
     if expected <= MANY_CLIENTS {
         // Given contexts of devices have the ids from zero on.
-        let id = u16::MAX - (number % (65_536 - expected)) as u16;
+        let id = u16::MAX - (number % identifiers(expected)) as u16;
         return id.to_be_bytes().to_vec();
     }
     number.to_be_bytes().get(1..).unwrap_or_default().to_vec()

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::responder::Id;
+use super::responder::{Id, identifiers};
 use super::*;
 use crate::testing::digits;
 
@@ -204,6 +204,31 @@ fn above_the_bound_the_oldest_session_is_forgotten() {
         assert_eq!(taken.collect::<Vec<_>>(), expected_of_each, "{expected} clients");
         assert!(responder.waiting.is_empty());
     }
+}
+
+/// `serve coap --edhoc` has the identifiers of 16,384 clients.
+#[test]
+fn no_more_sessions_wait_than_there_are_identifiers() {
+    assert_eq!([8, 16_384, 16_385].map(identifiers), [48, 49_152, 1 << 24]);
+    let (initiator, mut responder) = ends(Transfer::ByReference);
+    let begin = |number, responder: &mut Responder| {
+        let (waiting, message_1) = initiator.begin(number).expect("a message_1");
+        let message_2 = responder.take_message_1(&message_1).expect("a message_2");
+        initiator
+            .take_message_2(&waiting, &message_2)
+            .expect("a message_3")
+    };
+    let first = [0, 1, 2].map(|number| begin(number, &mut responder));
+    for number in 3..49 {
+        begin(number, &mut responder);
+    }
+    // The client has one of the 48, which no session of its server gets.
+    assert_eq!(responder.waiting.len(), 47);
+    let taken = first.map(|established| {
+        let taken = responder.take_message_3(established.context.sender_id(), &established.message_3);
+        taken.is_ok()
+    });
+    assert_eq!(taken, [false, false, true]);
 }
 
 #[test]

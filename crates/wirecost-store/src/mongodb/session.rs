@@ -232,10 +232,12 @@ fn refusal(answer: Fields<'_>) -> Option<Refusal> {
         Some(Field::Array(errors)) => errors.first(),
         _ => None,
     };
-    let failed = match errors {
-        Some(Field::Document(failed)) => failed,
-        _ if answer.integer("ok") == 1 => return None,
-        _ => answer,
+    let (failed, is_written) = match (errors, answer.get("writeConcernError")) {
+        (Some(Field::Document(failed)), _) => (failed, false),
+        _ if answer.integer("ok") != 1 => (answer, false),
+        // Written, but not by as many members as the write concern asks for: who becomes primary now may not have it.
+        (_, Some(Field::Document(failed))) => (failed, true),
+        _ => return None,
     };
     let code = failed.integer("code");
     let text = match failed.get("errmsg") {
@@ -245,9 +247,43 @@ fn refusal(answer: Fields<'_>) -> Option<Refusal> {
     Some(Refusal {
         words: PeerText::new(&format!("{text} ({code})")),
         verdict: match code {
+            _ if is_written => Verdict::Later,
             code if LATER.contains(&code) => Verdict::Later,
             code if NEVER.contains(&code) => Verdict::Never,
             _ => Verdict::Unknown,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an answer of the server comes to.
+    fn verdict(answer: &str) -> Option<(String, Verdict)> {
+        let answer = from_json(answer.as_bytes()).expect("a document").encoded();
+        let mut packet = Vec::new();
+        message([1, 1], 0, &mut packet, |out| body(&answer, out)).expect("a message");
+        let refusal = refusal(document(&packet).expect("a document"))?;
+        Some((refusal.words.as_str().to_owned(), refusal.verdict))
+    }
+
+    #[test]
+    fn what_only_some_members_have_written_is_refused_for_later() {
+        assert_eq!(verdict(r#"{"n": 1, "ok": 1}"#), None);
+        assert_eq!(verdict(r#"{"n": 1, "writeErrors": [], "ok": 1}"#), None);
+        // ShutdownInProgress, PrimarySteppedDown, InterruptedDueToReplStateChange, WriteConcernTimeout, and a code that says nothing.
+        for code in [91, 189, 11602, 64, 9_999] {
+            let error = format!(r#"{{"code": {code}, "errmsg": "stepping down"}}"#);
+            let said = verdict(&format!(r#"{{"n": 1, "writeConcernError": {error}, "ok": 1}}"#));
+            assert_eq!(said, Some((format!("stepping down ({code})"), Verdict::Later)));
+        }
+        // What is wrong with the reading decides.
+        let both = r#"{"n": 0, "writeErrors": [{"index": 0, "code": 121, "errmsg": "no such reading"}],
+                      "writeConcernError": {"code": 189, "errmsg": "stepping down"}, "ok": 1}"#;
+        assert_eq!(
+            verdict(both),
+            Some(("no such reading (121)".to_owned(), Verdict::Never))
+        );
+    }
 }

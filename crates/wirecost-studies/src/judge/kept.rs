@@ -20,6 +20,9 @@ pub enum KeptError {
     /// The claim has other points or numbers now.
     #[error("it judges other numbers than {0} has now")]
     Other(String),
+    /// The claim has another formula, tolerance or bound now, or the file does not say which one it had.
+    #[error("it has no verdict of {0} by the formula, tolerance and bound that the claim has now")]
+    Rule(String),
     /// An amount has a unit that no verdict is written in.
     #[error("{unit:?} in {claim} is not the unit of a verdict")]
     Unit {
@@ -34,7 +37,7 @@ impl Claims {
     /// The verdicts of these claims among those that a file has, in the order of the claims. What else the file has is left.
     ///
     /// # Errors
-    /// The file has no verdict of a claim, or one of other numbers: the claims were changed since.
+    /// The file has no verdict of a claim, or one of other numbers or by another rule: the claims were changed since.
     pub fn kept(&self, file: &KeptVerdicts) -> Result<Vec<Judged>, KeptError> {
         let of_claim = |claim: &Claim| {
             let found = file.0.iter().find(|judged| judged.id == claim.id);
@@ -60,7 +63,12 @@ impl Claim {
         {
             return Err(KeptError::Other(self.id.clone()));
         }
+        if judged.rule != self.rule {
+            return Err(KeptError::Rule(self.id.clone()));
+        }
         judged.dimension = self.dimension();
+        // What has to come out is no part of the rule: it is held against the verdict.
+        judged.expect = self.expect;
         for point in &mut judged.points {
             point.give_dimensions().map_err(|unit| KeptError::Unit {
                 claim: self.id.clone(),
@@ -109,6 +117,7 @@ mod tests {
     use crate::Evidence;
     use crate::library::{self, Study};
     use crate::page::{Shown, page};
+    use crate::verdict::Verdict;
 
     fn read(text: &str) -> Claims {
         Claims::read(text).expect("claims")
@@ -163,6 +172,19 @@ mod tests {
         assert_eq!(both.kept(&first), Err(KeptError::Absent("B".to_owned())));
         let other = read(&format!("{head}{one}{}", two.replace('5', "6")));
         assert_eq!(other.kept(&file), Err(KeptError::Other("B".to_owned())));
+        let closer = read(&format!("{head}{one}{}", two.replace("}", ", within: 0.1%}")));
+        assert_eq!(closer.kept(&file), Err(KeptError::Rule("B".to_owned())));
+        let formula = read(&format!("{head}{}{two}", one.replace("1 B", "2 B")));
+        assert_eq!(formula.kept(&file), Err(KeptError::Rule("A".to_owned())));
+        // Other words, and another verdict that has to come out, are no other rule.
+        let words = two.replace("says: b", "says: c, where: here, expect: differs");
+        let expected = read(&format!("{head}{one}{words}"))
+            .kept(&file)
+            .expect("verdicts");
+        assert_eq!(expected[1].expect, Some(Verdict::Differs));
+        let mut older = file.clone();
+        older.0[1].rule.clear();
+        assert_eq!(both.kept(&older), Err(KeptError::Rule("B".to_owned())));
         let mut strange = file;
         strange.0[0].points[0].unit = "ell".to_owned();
         let error = both.kept(&strange).expect_err("a unit").to_string();

@@ -38,6 +38,10 @@ def sections(body):
     return command, documents
 
 
+# What has been written while the primary steps down, which the server says of the first attempt alone.
+unsure = set()
+
+
 def answer(command, documents):
     match next(iter(command)):
         case "hello":
@@ -46,6 +50,11 @@ def answer(command, documents):
             assert command["insert"] == "readings" and command["$db"] == "readings", command
             if any(document.get("payload") == {"refuse": True} for document in documents):
                 return {"n": 0, "writeErrors": [{"index": 0, "code": 121, "errmsg": "no such reading"}], "ok": 1.0}
+            senders = {document["sender"] for document in documents if document.get("payload") == {"step": "down"}}
+            if senders - unsure:
+                unsure.update(senders)
+                error = {"code": 189, "errmsg": "the primary steps down"}
+                return {"n": len(documents), "writeConcernError": error, "ok": 1.0}
             return {"n": len(documents), "ok": 1.0}
         case "createIndexes":
             return {"ok": 1.0}

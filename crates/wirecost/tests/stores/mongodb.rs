@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{eventually, wirecost};
+use crate::common::mqtt::connected;
+use crate::common::{eventually, mqtt, wirecost};
 use crate::keep::{Storing, broker, publish};
 use crate::port::own_port;
 use crate::{load, published};
@@ -19,7 +22,8 @@ use crate::{load, published};
 struct Server {
     child: Child,
     port: u16,
-    lines: Option<JoinHandle<Vec<Value>>>,
+    lines: Arc<Mutex<Vec<Value>>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 /// The Python with the packages of the tests.
@@ -42,12 +46,15 @@ impl Server {
             .spawn()
             .expect("the Python packages");
         let stdout = BufReader::new(child.stdout.take().expect("stdout"));
-        let read = move || {
-            stdout
-                .lines()
-                .map_while(Result::ok)
-                .map(|line| serde_json::from_str(&line).expect("JSON"))
-                .collect()
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let read = {
+            let lines = Arc::clone(&lines);
+            move || {
+                for line in stdout.lines().map_while(Result::ok) {
+                    let document = serde_json::from_str(&line).expect("JSON");
+                    lines.lock().expect("the lines").push(document);
+                }
+            }
         };
         eventually("the server listens", || {
             std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
@@ -55,14 +62,21 @@ impl Server {
         Self {
             child,
             port,
-            lines: Some(std::thread::spawn(read)),
+            lines,
+            reader: Some(std::thread::spawn(read)),
         }
+    }
+
+    /// How many documents it has got so far.
+    fn count(&self) -> usize {
+        self.lines.lock().expect("the lines").len()
     }
 
     /// The documents that it got.
     fn documents(&mut self) -> Vec<Value> {
         drop(self.child.kill());
-        self.lines.take().expect("the lines").join().expect("JSON")
+        self.reader.take().expect("the reader").join().expect("JSON");
+        std::mem::take(&mut self.lines.lock().expect("the lines"))
     }
 }
 
@@ -96,6 +110,33 @@ fn another_codec_of_bson_reads_every_document_and_its_answers_are_read() {
             .as_str()
             .is_some_and(|payload| payload.len() == 40)
     }));
+}
+
+#[test]
+#[ignore = "needs the Python packages"]
+fn a_reading_that_only_some_members_of_a_mongodb_have_is_inserted_again() {
+    let mut server = Server::start();
+    let home = TempDir::new().expect("a folder");
+    let (_broker, port) = broker(&home);
+    let mut command = wirecost(home.path());
+    command.args([
+        "store",
+        &format!("mqtt://127.0.0.1:{port}/sensors/%23"),
+        &format!("mongodb://127.0.0.1:{}/readings", server.port),
+    ]);
+    let storing = Storing::from_command(command);
+    let mut device = connected(SocketAddr::from(([127, 0, 0, 1], port)), 1);
+    mqtt::publish(&mut device, "sensors/a", br#"{"step": "down"}"#);
+    storing.hears("it takes nothing now, readings are held: the primary steps down (189)");
+    eventually("it is inserted again", || server.count() == 2);
+    // Its answer is there before that of the next one is.
+    mqtt::publish(&mut device, "sensors/b", b"2");
+    eventually("the next one is inserted", || server.count() == 3);
+    assert_eq!(storing.counts()[..5], [2, 2, 0, 0, 0]);
+    let documents = server.documents();
+    let sender = |document: &Value| document["sender"].as_str().expect("a text").to_owned();
+    let senders: Vec<String> = documents.iter().map(sender).collect();
+    assert_eq!(senders, ["sensors/a", "sensors/a", "sensors/b"]);
 }
 
 /// A server that the environment names as `mongodb://HOST:PORT`, with databases that are this test's own.

@@ -16,6 +16,9 @@ use super::table::number;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
+/// The most changes of a marker: a clock or a bus on that pin would fill the memory.
+const MOST_EDGES: usize = 1 << 20;
+
 /// A trace, and when its marker rises.
 pub struct MeterFile {
     /// The trace.

@@ -15,6 +15,7 @@ use std::io::{self, BufReader, Read};
 use wirecost_energy::fit::bins::{Binner, TraceBins};
 use wirecost_energy::trace::Sample;
 
+use super::MOST_EDGES;
 use crate::arguments::CostArguments;
 pub use fault::JlsFault;
 
@@ -30,9 +31,6 @@ const MOST_PAYLOAD: u32 = 1 << 24;
 /// The most signals of a file, and the most bytes of their names that are kept.
 const MOST_SIGNALS: usize = 256;
 const MOST_NAME: usize = 256;
-
-/// The most changes of a marker.
-const MOST_EDGES: usize = 1 << 20;
 
 /// The kinds of chunks that are read.
 const SIGNAL: u8 = 0x02;
@@ -267,9 +265,11 @@ impl<R: Read> Samples<R> {
             let (count, samples) = self.chunks.entries();
             let place = self.at * 4..self.at * 4 + 4;
             if let Some(&[a, b, c, d]) = samples.get(place).filter(|_| self.at < count) {
+                let index = self.index;
                 self.at += 1;
-                self.index += 1;
-                return Ok(Some((self.index - 1, f32::from_le_bytes([a, b, c, d]).into())));
+                // The index comes from the file, which may say that nothing can follow.
+                self.index = index.saturating_add(1);
+                return Ok(Some((index, f32::from_le_bytes([a, b, c, d]).into())));
             }
             let signal = self.signal;
             let is_data = |chunk: &Chunk| chunk.tag == DATA && chunk.signal == signal;
@@ -316,10 +316,10 @@ fn rises(file: impl Read, signal: &Signal, first: i64) -> Result<Vec<f64>, JlsFa
     };
     while let Some(chunk) = chunks.next(is_of)? {
         let (begin, (count, entries)) = (chunks.begin(), chunks.entries());
-        match chunk.tag {
+        let added = match chunk.tag {
             DATA => {
                 let bits = (0..count.min(entries.len() * 8)).map(|at| entries[at / 8] >> (at % 8) & 1);
-                edges.add(begin, 1, bits.map(|bit| Some(bit == 1)));
+                edges.add(begin, 1, bits.map(|bit| Some(bit == 1)))
             }
             // Mean, deviation, minimum and maximum of each entry.
             _ => {
@@ -327,13 +327,10 @@ fn rises(file: impl Read, signal: &Signal, first: i64) -> Result<Vec<f64>, JlsFa
                 let means = means.map(|entry| f32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]));
                 // A mean between both says that it changed within the entry: then the samples themselves are in the file.
                 let levels = means.map(|mean| (mean == 0.0 || mean == 1.0).then_some(mean == 1.0));
-                edges.add(begin, signal.for_entry.into(), levels);
+                edges.add(begin, signal.for_entry.into(), levels)
             }
-        }
-        // A clock or a bus on that pin would fill the memory.
-        if edges.seen.len() > MOST_EDGES {
-            return Err(JlsFault::NoMarker(signal.name.clone()));
-        }
+        };
+        added.map_err(|TooManyEdges| JlsFault::NoMarker(signal.name.clone()))?;
     }
     let interval = 1.0 / f64::from(signal.rate);
     let rises = edges.rises().into_iter();
@@ -348,18 +345,31 @@ struct Edges {
     seen: Vec<(i64, bool)>,
 }
 
+/// A signal changes more often than [`MOST_EDGES`].
+#[derive(Debug, PartialEq, Eq)]
+struct TooManyEdges;
+
 impl Edges {
     /// Adds the levels of a chunk, each of `step` samples; `None` is one that changes. The first is kept, and each that differs from the one
-    /// before it.
-    fn add(&mut self, begin: i64, step: i64, levels: impl Iterator<Item = Option<bool>>) {
+    /// before it. One chunk alone may have more of them than may be kept.
+    fn add(
+        &mut self,
+        begin: i64,
+        step: i64,
+        levels: impl Iterator<Item = Option<bool>>,
+    ) -> Result<(), TooManyEdges> {
         let mut before = None;
         for (at, level) in (0..).zip(levels) {
             if let Some(is_high) = level.filter(|_| level != before) {
+                if self.seen.len() >= MOST_EDGES {
+                    return Err(TooManyEdges);
+                }
                 self.seen
                     .push((begin.saturating_add(step.saturating_mul(at)), is_high));
             }
             before = level;
         }
+        Ok(())
     }
 
     /// The indices at which the signal rises. A file has the summaries of samples behind those samples.

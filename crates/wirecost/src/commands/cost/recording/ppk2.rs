@@ -2,13 +2,16 @@
 //! current in microamperes and two bits for each digital channel. The file is read from its begin to its end, twice: what the frames
 //! need stands behind them.
 
+mod unpacked;
+
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::DeflateDecoder;
+use unpacked::Unpacked;
 use wirecost_energy::fit::bins::{Binner, TraceBins};
 use wirecost_energy::trace::Sample;
 
+use super::MOST_EDGES;
 use crate::arguments::CostArguments;
 
 /// Bytes of a frame.
@@ -38,6 +41,8 @@ pub enum SessionFault {
     NoVoltage,
     /// There is no such digital channel.
     NoChannel(String),
+    /// A digital channel changes all the time.
+    NoMarker(u32),
     /// A sample is no number.
     NotANumber(u64),
 }
@@ -56,6 +61,10 @@ impl fmt::Display for SessionFault {
             Self::NoRate => f.write_str("metadata.json has no samplesPerSecond"),
             Self::NoVoltage => f.write_str("a .ppk2 file has no voltage"),
             Self::NoChannel(name) => write!(f, "there is no digital channel {name}"),
+            Self::NoMarker(channel) => write!(
+                f,
+                "D{channel} changes more than {MOST_EDGES} times: it marks no messages"
+            ),
             Self::NotANumber(index) => write!(f, "the current of sample {index} is not a number"),
         }
     }
@@ -67,6 +76,9 @@ impl SessionFault {
         match self {
             Self::NoVoltage => "give the voltage of the supply with --volts 3.7V",
             Self::NoChannel(_) => "name one of D0 to D7",
+            Self::NoMarker(_) => {
+                "name the channel that marks messages with --marker-channel, one of D0 to D7"
+            }
             _ => "save the session again with the Power Profiler app, or export it as CSV",
         }
     }
@@ -102,6 +114,7 @@ pub fn read(
         index: 0,
         // A pin that is high in the first sample has not risen in this trace.
         is_high: true,
+        edges: 0,
         rises: Vec::new(),
         binner: Binner::default(),
     };
@@ -125,6 +138,8 @@ struct Frames {
     channel: Option<u32>,
     index: u64,
     is_high: bool,
+    /// How often the channel has changed.
+    edges: usize,
     rises: Vec<f64>,
     binner: Binner,
 }
@@ -163,8 +178,12 @@ impl Frames {
         if let Some(channel) = self.channel {
             // 01 is low, 10 high, 11 both within the sample.
             let is_high = u16::from_le_bytes([low, high]) >> (channel * 2) & 0b10 != 0;
-            if is_high && !self.is_high {
-                self.rises.push(seconds);
+            if is_high != self.is_high {
+                self.edges += 1;
+                if self.edges > MOST_EDGES {
+                    return Err(SessionFault::NoMarker(channel));
+                }
+                self.rises.extend(is_high.then_some(seconds));
             }
             self.is_high = is_high;
         }
@@ -206,7 +225,7 @@ fn in_zip(
         let is_wanted = text == wanted.as_bytes();
         match method {
             8 => {
-                let mut content = BufReader::new(DeflateDecoder::new(&mut source));
+                let mut content = BufReader::new(Unpacked::new(&mut source));
                 if is_wanted {
                     return take(&mut content);
                 }
@@ -315,6 +334,33 @@ mod tests {
         assert_eq!((bins.len(), rises), (200, vec![0.1]));
         assert!((bins.width - 1e-3).abs() < 1e-9 && (bins.volts - 2.0).abs() < 1e-9);
         assert!((bins.watts()[7] - 2e-3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_marker_that_changes_all_the_time_is_refused() {
+        let mut frames = Frames {
+            interval: 1e-5,
+            volts: 2.0,
+            channel: Some(1),
+            index: 0,
+            is_high: true,
+            edges: 0,
+            rises: Vec::new(),
+            binner: Binner::default(),
+        };
+        let frame = |bits| [0, 0, 0x80, 0x3f, bits, 0];
+        let mut changing = [0b0100, 0b1000].map(frame).into_iter().cycle();
+        let refused = changing
+            .find_map(|frame| frames.one(frame).err())
+            .expect("refused");
+        assert_eq!(
+            refused.to_string(),
+            "D1 changes more than 1048576 times: it marks no messages"
+        );
+        assert_eq!(
+            (frames.index, frames.rises.len()),
+            (MOST_EDGES as u64 + 1, MOST_EDGES / 2)
+        );
     }
 
     #[test]

@@ -75,6 +75,47 @@ fn a_marker_without_samples_is_what_its_summaries_say() {
 }
 
 #[test]
+fn a_marker_that_changes_all_the_time_is_refused_within_its_chunk() {
+    let mut edges = Edges::default();
+    let mut read = 0;
+    let levels = (0..3 * MOST_EDGES).map(|at| {
+        read += 1;
+        Some(at % 2 == 0)
+    });
+    assert_eq!(edges.add(0, 1, levels), Err(TooManyEdges));
+    assert_eq!((edges.seen.len(), read), (MOST_EDGES, MOST_EDGES + 1));
+    let recording = file(&[
+        described(1, "current", "A", F32, 1_000),
+        described(3, "in0", "", BIT, 1_000),
+        samples(1, 0, &[1e-3; 50]),
+        bits(3, 0, &vec![0b0101_0101; MOST_EDGES / 8 + 1]),
+    ]);
+    assert_eq!(
+        refused(&recording, &["--volts", "2V", "--marker-channel", "in0"]),
+        "in0 changes more than 1048576 times: it marks no messages"
+    );
+}
+
+#[test]
+fn the_last_index_that_there_is_is_read() {
+    let recording = file(&[
+        described(1, "current", "A", F32, 1_000),
+        described(3, "in0", "", BIT, 1_000),
+        samples(1, i64::MAX - 1, &[1e-3; 3]),
+        bits(3, i64::MAX - 1, &[0b0000_0010]),
+    ]);
+    let arguments = arguments(&["--volts", "2V", "--marker-channel", "in0"]);
+    let mut all =
+        Samples::new(&recording[..], &signals(&recording[..]).expect("signals")[0]).expect("samples");
+    let indices: Vec<i64> = std::iter::from_fn(|| all.next().expect("a sample"))
+        .map(|(index, _)| index)
+        .collect();
+    assert_eq!(indices, [i64::MAX - 1, i64::MAX, i64::MAX]);
+    let (_, rises) = super::read(|| Ok(&recording[..]), &arguments).expect("a recording");
+    assert_eq!(rises, [1e-3]);
+}
+
+#[test]
 fn of_many_signals_with_long_names_little_is_kept() {
     let name = "x".repeat(10_000);
     let many: Vec<Vec<u8>> = (0..300).map(|_| described(1, &name, "", BIT, 1_000)).collect();
