@@ -11,7 +11,6 @@ use wirecost_security::presented::presented;
 use crate::catalog::{Catalog, built_in};
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
-use crate::load::ScenarioInputs;
 use crate::node::{Node, Value};
 use crate::table::{Table, ValueError, parsed, text};
 
@@ -126,8 +125,8 @@ pub fn chain_without_files(text: &str) -> Result<Chain, String> {
 ///
 /// # Errors
 /// It names a file, or is no chain.
-pub(crate) fn refuse_file(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<(), ScenarioError> {
-    if inputs.folder.is_some() {
+pub(crate) fn refuse_file(table: &Table<'_>, folder: Option<&Path>) -> Result<(), ScenarioError> {
+    if folder.is_some() {
         return Ok(());
     }
     let without = |text: &str| chain_without_files(text).map_err(ValueError::Refused);
@@ -201,7 +200,6 @@ fn today() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edits, Scenario};
 
     #[test]
     fn every_profile_is_read_and_is_found_by_its_name() {
@@ -221,55 +219,6 @@ mod tests {
         assert_eq!(sourced, [false, true, true, false]);
         let bytes: usize = profile.certificates.iter().map(|one| one.bytes).sum();
         assert_eq!(bytes, 1_500 + 1_122 + 1_174 + 1_145);
-    }
-
-    #[test]
-    fn a_scenario_that_may_use_no_files_opens_none_for_its_chain() {
-        let folder = tempfile::TempDir::new().expect("a folder");
-        let pem = folder.path().join("key.pem");
-        std::fs::write(&pem, "no certificate").expect("a file");
-        let absolute = pem.display().to_string();
-        let relative = format!("../../../../../../../../../..{absolute}");
-        // Files that are there and files that are not get the same sentence, so that it tells nothing of them.
-        for named in [
-            &absolute,
-            &relative,
-            "./key.yaml",
-            "/nonexistent.pem",
-            "../key.pem",
-        ] {
-            let expected = format!(
-                "chain: cannot use {named}: no files can be read here; write the sizes of its certificates, as in p256:1000+699"
-            );
-            for kind in [
-                "stacks: [mqtt-qos1+tls1.3]\nengine: sim",
-                "target: builtin\nstack: mqtt-qos1+tls1.3",
-            ] {
-                let text = format!("wirecost: 1\n{kind}\nchain: {named}\n");
-                let error = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect_err(named);
-                assert!(error.to_string().ends_with(&expected), "{text}: {error}");
-            }
-            assert!(chain_without_files(named).is_err(), "{named}");
-        }
-        // With a folder, the same scenario reads the file.
-        let inputs = ScenarioInputs {
-            folder: Some(folder.path()),
-            variable: &|_| None,
-        };
-        let text = format!("wirecost: 1\nstacks: [mqtt-qos1+tls1.3]\nengine: sim\nchain: {absolute}\n");
-        let error = Scenario::read(&text, Edits::default(), inputs).expect_err("no certificate");
-        assert!(
-            error.to_string().contains("no certificate in the PEM text"),
-            "{error}"
-        );
-        // What a resolved scenario has needs no file.
-        for known in ["intermediate", "aws", "p256:1000+699"] {
-            let text = format!("wirecost: 1\nstacks: [mqtt-qos1+tls1.3]\nengine: sim\nchain: {known}\n");
-            assert!(
-                Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).is_ok(),
-                "{known}"
-            );
-        }
     }
 
     #[test]

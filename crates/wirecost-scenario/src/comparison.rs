@@ -33,7 +33,7 @@ pub fn keys() -> Vec<&'static str> {
 pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, ScenarioError> {
     let table = Table::new(node, "", &keys())?;
     let mut options = Options::new(stacks(&table)?);
-    certificates::refuse_file(&table, inputs)?;
+    certificates::refuse_file(&table, inputs.folder)?;
     row::read(&table, &mut options)?;
     matrix(&table, &mut options, inputs.folder)?;
     super::sending::read(&table, &mut options, inputs)?;
