@@ -10,9 +10,9 @@ use wirecost_proto::shown::grouped;
 use crate::exit::Failure;
 
 /// The most cells of a summary: each takes kilobytes as figures, and again as rows of the page.
-const MOST_CELLS: u64 = 2_000;
+const MOST_CELLS: u64 = 1_000;
 /// The most values of its cells and thresholds.
-const MOST_VALUES: u64 = 1_000_000;
+const MOST_VALUES: u64 = 700_000;
 /// The most values of its scenario, whose keys are kept as they are.
 const MOST_OF_SCENARIO: u64 = 100_000;
 
@@ -256,12 +256,12 @@ mod tests {
         assert_eq!(refused(&cells(MOST_CELLS)), None);
         assert_eq!(
             refused(&cells(MOST_CELLS + 1)).as_deref(),
-            Some("a.json has 2,001 cells, and this page reads 2,000")
+            Some("a.json has 1,001 cells, and this page reads 1,000")
         );
         let values = format!(r#"{{"cells": [[{}]]}}"#, list("0", MOST_VALUES));
         assert_eq!(
             refused(&values).as_deref(),
-            Some("a.json has 1,000,001 values, and this page reads 1,000,000")
+            Some("a.json has 700,001 values, and this page reads 700,000")
         );
         let scenario = format!(
             r#"{{"cells": [], "scenario": [{}]}}"#,
