@@ -14,4 +14,7 @@ pub enum ReportError {
     /// `link.json` is of another version.
     #[error("the link of link.json is not one of this version: {0}")]
     Link(serde_json::Error),
+    /// The report of a capture is of another version.
+    #[error("the report of link.json is not one of this version: {0}")]
+    Capture(serde_json::Error),
 }

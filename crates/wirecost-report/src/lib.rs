@@ -1,5 +1,6 @@
 //! Terminal tables, exports and the HTML report: pure functions of a results folder.
 //!
+//! - [`capture`]: what pages show of a capture
 //! - [`chart`]: the kit that all charts are made of
 //! - [`terminal`]: the table on a terminal
 //! - [`export`]: `summary.csv` and `summary.md`
@@ -28,6 +29,7 @@
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod capture;
 pub mod chart;
 pub mod choice;
 mod columns;

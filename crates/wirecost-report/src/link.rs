@@ -12,6 +12,7 @@ use wirecost_proto::Layer;
 use wirecost_proto::units::counted;
 use wirecost_results::link_text::{LinkShown, LinkText};
 
+use crate::capture::CaptureShown;
 use crate::{ReportError, number};
 
 /// The report as one HTML file; `summary` is the content of `link.json`.
@@ -22,14 +23,15 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
     let mut environment = environment()?;
     environment.add_template("link.html", include_str!("../templates/link.html"))?;
     let link = LinkText::deserialize(&summary["link"]).map_err(ReportError::Link)?;
+    let capture = CaptureShown::deserialize(&summary["report"]).map_err(ReportError::Capture)?;
     let page = Page {
         css: crate::html::STYLE,
         own: STYLE,
         summary,
         link: words(&link),
-        conclusion: conclusion(&summary["report"]),
+        conclusion: conclusion(&capture),
         layers: Layer::ALL.map(Layer::name),
-        largest: largest(&summary["report"]),
+        largest: capture.largest(),
         seconds: format!("{:.3}", summary["duration_ns"].as_f64().unwrap_or_default() / 1e9),
     };
     Ok(environment.get_template("link.html")?.render(Serde(&page))?)
@@ -44,17 +46,6 @@ pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("grouped", number::grouped);
     environment.add_template("capture.html", include_str!("../templates/capture.html"))?;
     Ok(environment)
-}
-
-/// IP bytes of the longest bar of a capture's report.
-pub(crate) fn largest(report: &Value) -> u64 {
-    let sections = ["connect", "message", "keep_alive", "close"].map(|name| &report["total"][name]);
-    let ways = sections
-        .iter()
-        .flat_map(|section| [&section["up"], &section["down"]]);
-    let largest = ways.filter_map(|way| way["wire"].as_u64()).max();
-    // Bars are shares of it: a capture without a packet must not divide by zero.
-    largest.unwrap_or(0).max(1)
 }
 
 /// The data of the template.
@@ -85,29 +76,60 @@ fn words(link: &LinkText) -> String {
 }
 
 /// The bytes of all connections in one sentence, with the largest server.
-pub(crate) fn conclusion(report: &Value) -> String {
-    let bytes = |section: &Value, way: &str| section["all"][way]["wire"].as_u64().unwrap_or_default();
-    let both = |section: &Value| bytes(section, "up") + bytes(section, "down");
-    let total = &report["total"];
-    let payload: u64 = ["up", "down"]
-        .iter()
-        .filter_map(|way| total["all"][way]["payload"].as_u64())
-        .sum();
-    let groups = report["groups"].as_array().map_or(&[][..], Vec::as_slice);
-    let flows: u64 = groups.iter().filter_map(|group| group["flows"].as_u64()).sum();
+pub(crate) fn conclusion(report: &CaptureShown) -> String {
+    let all = &report.total.all;
+    let payload = all.up.payload.get().saturating_add(all.down.payload.get());
+    let flows = report.groups.iter().map(|group| group.flows.get());
     let mut words = format!(
         "{} IP bytes in {}: {} up, {} down, {} of them payload",
-        number::grouped(both(total)),
-        counted(flows, "connection"),
-        number::grouped(bytes(total, "up")),
-        number::grouped(bytes(total, "down")),
+        number::grouped(all.wire()),
+        counted(flows.fold(0, u64::saturating_add), "connection"),
+        number::grouped(all.up.wire.get()),
+        number::grouped(all.down.wire.get()),
         number::grouped(payload),
     );
-    let largest = groups.iter().max_by_key(|group| both(group));
+    let largest = report.groups.iter().max_by_key(|group| group.all.wire());
     // With one server all of it is that one's.
-    if let Some(largest) = largest.filter(|_| groups.len() > 1) {
-        let server = largest["server"].as_str().unwrap_or("other servers");
-        words += &format!("; most with {server}: {}", number::grouped(both(largest)));
+    if let Some(largest) = largest.filter(|_| report.groups.len() > 1) {
+        let server = largest.server.as_deref().unwrap_or("other servers");
+        words += &format!("; most with {server}: {}", number::grouped(largest.all.wire()));
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn capture(wire: u64) -> Result<CaptureShown, serde_json::Error> {
+        let names = Layer::ALL.map(Layer::name).into_iter();
+        let names = names.chain(wirecost_proto::Cause::ALL.map(wirecost_proto::Cause::name));
+        let mut way: serde_json::Map<String, Value> = names.map(|name| (name.to_owned(), json!(7))).collect();
+        way.extend([("packets".to_owned(), json!(1)), ("wire".to_owned(), json!(wire))]);
+        let section = json!({"up": way, "down": way});
+        let group =
+            json!({"server": null, "transport": "tcp", "protocol": "mqtt", "flows": wire, "all": section});
+        let phases = ["all", "connect", "message", "keep_alive", "close"];
+        let total: serde_json::Map<String, Value> = phases
+            .into_iter()
+            .map(|phase| (phase.to_owned(), section.clone()))
+            .collect();
+        CaptureShown::deserialize(json!({"total": total, "groups": vec![group; 5_000], "unattributed": []}))
+    }
+
+    #[test]
+    fn sums_of_the_largest_figures_overflow_nothing() {
+        let largest = capture(1 << 53).expect("a report");
+        let words = conclusion(&largest);
+        assert!(
+            words.starts_with("18,014,398,509,481,984 IP bytes in 18,446,744,073,709,551,615 connections: "),
+            "{words}"
+        );
+        assert_eq!(largest.largest(), 1 << 53);
+        for larger in [(1 << 53) + 1, u64::MAX] {
+            let error = capture(larger).expect_err("too large").to_string();
+            assert_eq!(error, format!("{larger} is more than any capture has"));
+        }
+    }
 }

@@ -3,12 +3,12 @@
 
 use minijinja::value::Serde;
 use serde::Serialize;
-use serde_json::Value;
 use wirecost_proto::{Cause, Layer};
 use wirecost_results::Results;
 use wirecost_results::summary::CauseBytes;
 
 use crate::ReportError;
+use crate::capture::{CaptureShown, Phases};
 use crate::chart::Figure;
 use crate::chart::bars::{BarChart, Part as BarPart, Row};
 use crate::csv::quoted;
@@ -20,7 +20,7 @@ use crate::number;
 #[derive(Clone, Copy, Debug)]
 pub enum Pictured<'a> {
     /// The report of a capture, as `wirecost pcap --json` writes it.
-    Capture(&'a Value),
+    Capture(&'a CaptureShown),
     /// The results of a comparison; samples and packets may be missing.
     Run(&'a Results),
 }
@@ -74,7 +74,7 @@ struct PartView<'a> {
 struct View<'a> {
     alarms: &'a [String],
     conclusion: Vec<String>,
-    report: Option<&'a Value>,
+    report: Option<&'a CaptureShown>,
     /// IP bytes of the longest bar.
     largest: u64,
     drawn: Vec<(&'static str, Shown)>,
@@ -105,7 +105,7 @@ pub fn fragment(content: Pictured<'_>, alarms: &[String], parts: &[OwnPart]) -> 
     let view = View {
         alarms,
         conclusion,
-        largest: report.map_or(1, crate::link::largest),
+        largest: report.map_or(1, CaptureShown::largest),
         drawn: report
             .map(|report| ("causes", causes_of(report)))
             .into_iter()
@@ -121,20 +121,25 @@ pub fn fragment(content: Pictured<'_>, alarms: &[String], parts: &[OwnPart]) -> 
 }
 
 /// The bytes of a capture by cause, a bar for each phase.
-fn causes_of(report: &Value) -> Shown {
+fn causes_of(report: &CaptureShown) -> Shown {
+    let Phases {
+        all,
+        connect,
+        message,
+        keep_alive,
+        close,
+    } = &report.total;
     let phases = [
-        ("connect", "connect"),
-        ("message", "message"),
-        ("keep-alive", "keep_alive"),
-        ("close", "close"),
-        ("all", "all"),
+        ("connect", connect),
+        ("message", message),
+        ("keep-alive", keep_alive),
+        ("close", close),
+        ("all", all),
     ];
-    let rows = phases.map(|(name, key)| {
-        let section = &report["total"][key];
-        let bytes = |way: &str, cause: Cause| section[way][cause.name()].as_f64().unwrap_or_default();
+    let rows = phases.map(|(name, section)| {
         let of_cause = |cause| CauseBytes {
-            up: bytes("up", cause),
-            down: bytes("down", cause),
+            up: section.up.of_cause(cause) as f64,
+            down: section.down.of_cause(cause) as f64,
         };
         (name.to_owned(), Cause::ALL.map(of_cause))
     });

@@ -12,7 +12,7 @@ use crate::catalog::{Catalog, built_in};
 use crate::error::ScenarioError;
 use crate::figure::{Figures, versioned};
 use crate::node::{Node, Value};
-use crate::table::{Table, parsed, text};
+use crate::table::{Table, ValueError, parsed, text};
 
 /// The profiles that are part of the program: name and text.
 pub const BUILT_IN: [(&str, &str); 5] = built_in!(
@@ -89,30 +89,67 @@ pub fn read(file: &str) -> Result<Profile, ScenarioError> {
     })
 }
 
+/// What the text of a chain is.
+enum Written<'a> {
+    /// A chain that the text says by itself.
+    Known(Chain),
+    /// A file that has one.
+    File(&'a Path),
+}
+
 /// The chain of a text: by number, by the name of a profile, by sizes, or as in a file, which is a PEM file or a profile.
 ///
 /// # Errors
 /// One sentence.
-pub fn chain(written: &str) -> Result<Chain, String> {
+pub fn chain(text: &str) -> Result<Chain, String> {
+    match written(text)? {
+        Written::Known(chain) => Ok(chain),
+        Written::File(path) => of_file(path).map_err(|error| format!("cannot use {text}: {error}")),
+    }
+}
+
+/// The same of a text that others have sent: no file is opened.
+///
+/// # Errors
+/// One sentence, also for the name of a file.
+pub fn chain_without_files(text: &str) -> Result<Chain, String> {
+    match written(text)? {
+        Written::Known(chain) => Ok(chain),
+        Written::File(_) => Err(format!(
+            "cannot use {text}: no files can be read here; write the sizes of its certificates, as in p256:1000+699"
+        )),
+    }
+}
+
+/// Refuses the key `chain` of a scenario that may use no files where it names one, before the key is read.
+///
+/// # Errors
+/// It names a file, or is no chain.
+pub(crate) fn refuse_file(table: &Table<'_>, folder: Option<&Path>) -> Result<(), ScenarioError> {
+    if folder.is_some() {
+        return Ok(());
+    }
+    let without = |text: &str| chain_without_files(text).map_err(ValueError::Refused);
+    table.one("chain", without).map(drop)
+}
+
+fn written(text: &str) -> Result<Written<'_>, String> {
     // Names of our own chains first: a file of that name in the working folder must not change what they mean.
-    if let Some(chain) = Chain::NAMED
-        .into_iter()
-        .find(|chain| chain.to_string() == written)
-    {
-        return Ok(chain);
+    if let Some(chain) = Chain::NAMED.into_iter().find(|chain| chain.to_string() == text) {
+        return Ok(Written::Known(chain));
     }
     let is_key = |(key, _): &(&str, &str)| key.parse::<KeyKind>().is_ok();
     // A path may have a colon as well: only a kind of key before it makes the text one of sizes.
-    if written.split_once(':').filter(is_key).is_some() {
-        return written.parse().map(Chain::Sized);
+    if text.split_once(':').filter(is_key).is_some() {
+        return text.parse().map(|sizes| Written::Known(Chain::Sized(sizes)));
     }
     let own = "leaf, intermediate, cross-signed, raw-public-key";
-    match CATALOG.find(written) {
+    match CATALOG.find(text) {
         Ok(Some((name, file))) => {
             let profile = read(file).map_err(|error| error.to_string())?;
-            Ok(Chain::Sized(profile.sizes.called(name)))
+            Ok(Written::Known(Chain::Sized(profile.sizes.called(name))))
         }
-        Ok(None) => of_file(Path::new(written)).map_err(|error| format!("cannot use {written}: {error}")),
+        Ok(None) => Ok(Written::File(Path::new(text))),
         Err(unknown) => Err(format!(
             "{}; a chain is {own}, sizes as in p256:1000+699, a PEM file (./NAME.pem), or one of {}",
             unknown.sentence(),

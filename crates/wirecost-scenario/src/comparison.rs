@@ -5,6 +5,7 @@ use std::path::Path;
 use wirecost_link::LinkConfig;
 use wirecost_stack::{Stack, name};
 
+use super::certificates;
 use super::edit::OF_COMPARISONS;
 use super::error::ScenarioError;
 use super::key::names;
@@ -32,6 +33,7 @@ pub fn keys() -> Vec<&'static str> {
 pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, ScenarioError> {
     let table = Table::new(node, "", &keys())?;
     let mut options = Options::new(stacks(&table)?);
+    certificates::refuse_file(&table, inputs.folder)?;
     row::read(&table, &mut options)?;
     matrix(&table, &mut options, inputs.folder)?;
     super::sending::read(&table, &mut options, inputs)?;

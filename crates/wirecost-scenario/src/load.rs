@@ -19,6 +19,7 @@ use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 use wirecost_stack::url::Url;
 
+use super::certificates;
 use super::error::ScenarioError;
 use super::key::names;
 use super::link;
@@ -90,6 +91,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
         // Before the row of the key `resource`, which stands instead of the path of the URL.
         set(&mut load.resource, url.resource_pattern());
     }
+    certificates::refuse_file(&table, inputs.folder)?;
     row::read(&table, &mut load)?;
     connection(&table, &mut load, inputs)?;
     // With sites, the target is one of theirs.

@@ -517,3 +517,52 @@ fn a_list_of_too_many_links_is_refused_and_not_cut() {
     assert!(error.to_string().contains("at most 1000 links"), "{error}");
     assert_eq!(error.line(), Some(3));
 }
+
+#[test]
+fn a_scenario_that_may_use_no_files_opens_none_for_its_chain() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let pem = folder.path().join("key.pem");
+    std::fs::write(&pem, "no certificate").expect("a file");
+    let absolute = pem.display().to_string();
+    let relative = format!("../../../../../../../../../..{absolute}");
+    // Files that are there and files that are not get the same sentence, so that it tells nothing of them.
+    for named in [
+        &absolute,
+        &relative,
+        "./key.yaml",
+        "/nonexistent.pem",
+        "../key.pem",
+    ] {
+        let expected = format!(
+            "chain: cannot use {named}: no files can be read here; write the sizes of its certificates, as in p256:1000+699"
+        );
+        for kind in [
+            "stacks: [mqtt-qos1+tls1.3]\nengine: sim",
+            "target: builtin\nstack: mqtt-qos1+tls1.3",
+        ] {
+            let text = format!("wirecost: 1\n{kind}\nchain: {named}\n");
+            let error = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect_err(named);
+            assert!(error.to_string().ends_with(&expected), "{text}: {error}");
+        }
+        assert!(certificates::chain_without_files(named).is_err(), "{named}");
+    }
+    // With a folder, the same scenario reads the file.
+    let inputs = ScenarioInputs {
+        folder: Some(folder.path()),
+        variable: &|_| None,
+    };
+    let text = format!("wirecost: 1\nstacks: [mqtt-qos1+tls1.3]\nengine: sim\nchain: {absolute}\n");
+    let error = Scenario::read(&text, Edits::default(), inputs).expect_err("no certificate");
+    assert!(
+        error.to_string().contains("no certificate in the PEM text"),
+        "{error}"
+    );
+    // What a resolved scenario has needs no file.
+    for known in ["intermediate", "aws", "p256:1000+699"] {
+        let text = format!("wirecost: 1\nstacks: [mqtt-qos1+tls1.3]\nengine: sim\nchain: {known}\n");
+        assert!(
+            Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).is_ok(),
+            "{known}"
+        );
+    }
+}

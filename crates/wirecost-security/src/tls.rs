@@ -54,6 +54,7 @@ pub(crate) use config::{client_verifier, parse_server_name};
 pub use fault::certificate::Flaw;
 pub use negotiated::{Negotiated, group_name, suite_name};
 pub use quic::{QuicClient, QuicServer, quic_fault};
+pub use raw_keys::server_has_raw_keys;
 pub use server::Server;
 
 #[cfg(test)]

@@ -3,18 +3,18 @@
 //! - `body`: the content of a request, as a stream
 //! - `door`: who may ask
 //! - `page`: a page that brings its style and script, and may load nothing else
+//! - `threads`: a bounded number of threads that answer
 
 pub mod body;
 pub mod door;
 pub mod page;
+mod threads;
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::thread;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use wirecost_live::entrance::Entrance;
+pub use self::threads::answer_all;
 
 /// How long a peer may take for its request, and as long again for what it is answered.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,37 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub const HEAD: usize = 8_192;
 /// How many bytes after a request's head are read at most.
 const UNREAD: u64 = 65_536;
-
-/// How long to wait where no connection can be accepted, for example without a descriptor.
-const NO_CONNECTION: Duration = Duration::from_millis(100);
-
-/// Answers the request of every connection, each on a thread of its own, `most` at once. A further connection takes the place
-/// of one that stalls. Returns never.
-pub fn answer_all<F>(listener: &TcpListener, most: usize, answer: F)
-where
-    F: Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static,
-{
-    let (entrance, answer) = (Entrance::new(most), Arc::new(answer));
-    for stream in listener.incoming() {
-        let Ok(stream) = stream else {
-            thread::sleep(NO_CONNECTION);
-            continue;
-        };
-        // The peer has gone already.
-        let Ok(place) = entrance.enter(&stream) else {
-            continue;
-        };
-        let answer = Arc::clone(&answer);
-        let body = move || {
-            // A peer that leaves early does no harm.
-            drop(answer(stream));
-            // Only now another connection may take it: the answer is written.
-            drop(place);
-        };
-        // Without a thread, the end of the connection is the answer.
-        drop(thread::Builder::new().spawn(body));
-    }
-}
 
 /// Whether the value of a field `Host` is an address or localhost, with or without a port (RFC 9110, section 7.2): names of
 /// other sites can lead here too. Only an IPv6 address stands in brackets (RFC 3986, section 3.2.2: no other IP literal has a
@@ -274,7 +243,7 @@ impl Write for Patient<'_> {
 /// A request as its peer sends it.
 #[cfg(test)]
 pub fn request(bytes: &[u8]) -> io::Result<Request> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let mut peer = TcpStream::connect(listener.local_addr()?)?;
     peer.write_all(bytes)?;
     peer.shutdown(Shutdown::Write)?;
@@ -283,6 +252,8 @@ pub fn request(bytes: &[u8]) -> io::Result<Request> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]

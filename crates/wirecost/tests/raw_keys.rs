@@ -81,6 +81,15 @@ fn our_own_ends_trust_a_key_in_a_file() {
     let server = Server::builtin_with("http1", own_port(), &["--tls", "--chain", "raw-public-key", &out]);
     let text = fs::read_to_string(&public).expect("the key");
     assert!(text.starts_with("-----BEGIN PUBLIC KEY-----"), "{text}");
+    assert!(server.log().contains(" with TLS 1.3; "), "{}", server.log());
+    // Clients that have one have it in TLS 1.3 alone as well, beside a server's certificate.
+    let file = public.display().to_string();
+    let asking = Server::builtin_with("http1", own_port(), &["--tls", "--client-ca", &file]);
+    assert!(
+        asking.log().contains(" with TLS 1.3, clients need "),
+        "{}",
+        asking.log()
+    );
     let url = format!("https://localhost:{}/test", server.port);
     let probed = report(
         folder.path(),

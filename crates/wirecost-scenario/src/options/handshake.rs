@@ -320,7 +320,8 @@ impl TryFrom<Texts> for Handshake {
         let groups = |text: Option<String>| text.map(|text| text.parse::<Groups>()).transpose();
         Ok(Self {
             certificate: texts.certificate.map(|text| text.parse()).transpose()?,
-            chain: certificates::chain(&texts.chain)?,
+            // Another process writes sizes, never the name of a file.
+            chain: certificates::chain_without_files(&texts.chain)?,
             group: groups(texts.group)?,
             server_group: groups(texts.server_group)?,
             cipher: texts.cipher.map(|text| text.parse()).transpose()?,

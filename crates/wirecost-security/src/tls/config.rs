@@ -315,7 +315,7 @@ impl ServerConfig {
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
         let identity = &options.identity;
-        let has_raw_keys = identity.is_raw_public_key() || raw_keys::are_raw(&options.client_authorities);
+        let has_raw_keys = raw_keys::server_has_raw_keys(identity, &options.client_authorities);
         let versions = options.versions.with_raw_keys(has_raw_keys)?;
         let provider = options.suites.accepted(versions, provider);
         let verifier = client_verifier(&options.client_authorities, &provider)?;

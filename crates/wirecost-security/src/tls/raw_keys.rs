@@ -136,6 +136,11 @@ impl ClientCertVerifier for RawKeys {
     }
 }
 
+/// Whether a server with this identity and these authorities of its clients has raw public keys, which the library has in TLS 1.3 alone.
+pub fn server_has_raw_keys(identity: &Identity, client_authorities: &[Vec<u8>]) -> bool {
+    identity.is_raw_public_key() || are_raw(client_authorities)
+}
+
 /// Whether these are raw public keys, and there is one.
 pub(super) fn are_raw(trusted: &[Vec<u8>]) -> bool {
     !trusted.is_empty() && trusted.iter().all(|der| is_raw_public_key(der))

@@ -36,7 +36,9 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         ) => Failure::new(exit::USAGE, error)
             .with_hint("copy the folder to a place that you may write to, and report the copy"),
         ReportError::Results(error) => error.into(),
-        error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::new(exit::INTERNAL, error),
+        error @ (ReportError::Template(_) | ReportError::Link(_) | ReportError::Capture(_)) => {
+            Failure::new(exit::INTERNAL, error)
+        }
     })?;
     let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
     let main = main.unwrap_or_else(|| folder.file("report.html"));

@@ -56,8 +56,11 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         Some(share) => share.users.clone(),
         None => security::users(arguments)?,
     };
-    let Admitted { admission, authority } =
-        security::admitted(arguments, stack, address.ip(), clock.epoch(), given, users)?;
+    let Admitted {
+        admission,
+        authority,
+        has_raw_keys,
+    } = security::admitted(arguments, stack, address.ip(), clock.epoch(), given, users)?;
     let told = Told {
         identity: admission.identity.clone(),
         users: admission.users.clone(),
@@ -80,7 +83,8 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let mut workers = Workers::start(processes - 1, address, &told)?;
     let authority = authority_file(arguments, authority)?;
     if !arguments.quiet {
-        announce(arguments, stack, address, authority.as_ref());
+        let protection = security::described(arguments, stack, has_raw_keys);
+        announce(arguments, stack, address, (&protection, authority.as_ref()));
         if processes > 1 {
             output::note(workers::note(processes, stack));
         }
@@ -187,16 +191,15 @@ fn announce(
     arguments: &ServeArguments,
     stack: Stack,
     address: SocketAddr,
-    authority: Option<&AuthorityFile>,
+    (protection, authority): (&str, Option<&AuthorityFile>),
 ) {
     let is_in_the_clear = !arguments.user.is_empty() && stack.channel == Channel::Plain;
     if is_in_the_clear && !address.ip().is_loopback() {
         output::note("passwords cross the network as they are: --tls hides them");
     }
     output::note(format_args!(
-        "serving {} on {address} with {}; Ctrl-C ends it",
+        "serving {} on {address} with {protection}; Ctrl-C ends it",
         name(arguments.protocol),
-        security::described(arguments, stack)
     ));
     if let Some(AuthorityFile { path, .. }) = authority {
         output::note(format_args!(

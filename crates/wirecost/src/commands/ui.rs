@@ -34,7 +34,7 @@ use wirecost_live::signals::Interrupt;
 use self::answer::Request as Asks;
 use self::asked::Asked;
 use self::controls::Control;
-use self::drawing::Drawing;
+use self::drawing::{Drawing, MOST_WAITING, Unmade};
 use self::own::Places;
 use self::simulations::{NOBODY, Simulations};
 use self::state::State;
@@ -165,7 +165,7 @@ impl Server {
             ("GET", "/api/choose") => match self.choose(&request) {
                 Ok(None) => Ok(()),
                 Ok(Some(told)) => json_text(request, "200 OK", &told),
-                Err(failure) => json(request, "400 Bad Request", &Refusal::from_failure(&failure)),
+                Err((status, failure)) => json(request, status, &Refusal::from_failure(&failure)),
             },
             ("GET", own::PATH) => own::folder(self.opened.as_deref(), &self.places, request),
             ("POST", own::PATH) => own::sent(&self.places, request),
@@ -181,9 +181,11 @@ impl Server {
     }
 
     /// The JSON that answers a request: what is known of its question, once something is new. `None` if the browser has gone meanwhile.
-    fn choose(&self, request: &Request) -> Result<Option<String>, Failure> {
-        let asks = Arc::new(Asks::read(request.query())?);
-        let asked = self.asked(&asks)?;
+    fn choose(&self, request: &Request) -> Result<Option<String>, Refused> {
+        let asks = Arc::new(Asks::read(request.query()).map_err(wrong)?);
+        let Some(asked) = self.asked(request, &asks)? else {
+            return Ok(None);
+        };
         match self.told(request, &asks, &asked)? {
             // What the ranking leads to is asked for as soon as the ranking is there.
             (Some(_), Some(next)) => Ok(self.told(request, &asks, &Arc::new(next))?.0),
@@ -192,14 +194,13 @@ impl Server {
     }
 
     /// The question of a request.
-    fn asked(&self, asks: &Asks) -> Result<Arc<Asked>, Failure> {
-        let state = asks.state()?;
+    fn asked(&self, request: &Request, asks: &Asks) -> Result<Option<Arc<Asked>>, Refused> {
+        let state = asks.state().map_err(wrong)?;
         if let Some(asked) = self.simulations.asked(&asks.client, &state) {
-            return Ok(asked);
+            return Ok(Some(asked));
         }
-        let asked = self.drawing.make(move || Asked::new(state));
-        let asked = asked.unwrap_or_else(|| Err(defect()))?;
-        Ok(Arc::new(self.simulations.going_on(&asks.client, asked)))
+        let asked = self.made(request, move || Asked::new(state))?;
+        Ok(asked.map(|asked| Arc::new(self.simulations.going_on(&asks.client, asked))))
     }
 
     /// What is known of a question, and the question with the cells that it leads to, where these are others than before.
@@ -208,24 +209,54 @@ impl Server {
         request: &Request,
         asks: &Arc<Asks>,
         asked: &Arc<Asked>,
-    ) -> Result<(Option<String>, Option<Asked>), Failure> {
+    ) -> Result<(Option<String>, Option<Asked>), Refused> {
+        // A slider that has moved on. Who has gone must not take the place of a question that somebody waits for.
+        if request.is_gone() {
+            return Ok((None, None));
+        }
         let seen = self.simulations.ask(&asks.client, asked, asks.done);
-        // A slider that has moved on.
         if request.is_gone() {
             return Ok((None, None));
         }
         if !asks.wants_picture(&seen) {
-            return Ok((Some(answer::progress(asked, &seen)?), None));
+            return Ok((Some(answer::progress(asked, &seen).map_err(wrong)?), None));
         }
         let began = Instant::now();
         let made = {
             let (asks, asked) = (Arc::clone(asks), Arc::clone(asked));
-            self.drawing.make(move || answer::picture(&asks, &asked, &seen))
+            self.made(request, move || answer::picture(&asks, &asked, &seen))
         };
         self.simulations.drew(&asks.client, began.elapsed());
-        let (told, next) = made.unwrap_or_else(|| Err(defect()))?;
-        Ok((Some(told), next))
+        Ok(made?.map_or((None, None), |(told, next)| (Some(told), next)))
     }
+
+    /// What a task makes for a request; `None` if the browser has gone meanwhile.
+    fn made<T: Send + 'static>(
+        &self,
+        request: &Request,
+        task: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Option<T>, Refused> {
+        match self.drawing.make(|| request.is_gone(), task) {
+            Ok(made) => made.map(Some).map_err(wrong),
+            Err(Unmade::Gone) => Ok(None),
+            Err(Unmade::Full) => Err(("503 Service Unavailable", too_many())),
+            Err(Unmade::Defect) => Err(wrong(defect())),
+        }
+    }
+}
+
+/// A status with why there is no answer.
+type Refused = (&'static str, Failure);
+
+const fn wrong(failure: Failure) -> Refused {
+    ("400 Bad Request", failure)
+}
+
+fn too_many() -> Failure {
+    Failure::usage(format_args!(
+        "{MOST_WAITING} other questions wait to be answered, and this page takes no more at a time"
+    ))
+    .with_hint("ask again in some seconds")
 }
 
 fn defect() -> Failure {

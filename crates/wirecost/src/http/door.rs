@@ -80,7 +80,8 @@ impl Door {
             )));
         }
         let origin = request.field("origin");
-        if !origin.is_empty() && origin.strip_prefix("http://") != Some(host) {
+        let is_other = !origin.is_empty() && origin.strip_prefix("http://") != Some(host);
+        if is_other || is_of_another_site(request) {
             let words = "a page of another site may not ask this server\n";
             return Some(Refused::Told(Response::plain("403 Forbidden", words)));
         }
@@ -133,6 +134,16 @@ impl Refused {
     }
 }
 
+/// Whether a page of another site asks, as the browser says (Fetch Metadata Request Headers, W3C): a GET of an image or of a script has
+/// no `Origin`. A link there may lead to the page itself in a window of its own. Programs, and browsers that say nothing, are answered.
+fn is_of_another_site(request: &Request) -> bool {
+    let is_other = matches!(request.field("sec-fetch-site"), "cross-site" | "same-site");
+    let is_followed =
+        request.field("sec-fetch-mode") == "navigate" && request.field("sec-fetch-dest") == "document";
+    let is_page = matches!(request.method(), "GET" | "HEAD") && request.path() == "/";
+    is_other && !(is_followed && is_page)
+}
+
 /// The cookies of a request (RFC 6265, section 4.2.1).
 fn cookies(request: &Request) -> impl Iterator<Item = (&str, &str)> {
     let pairs = request.field("cookie").split(';');
@@ -181,6 +192,34 @@ mod tests {
             assert_eq!(told(&door, head), expected, "{head}");
         }
         assert_eq!(door.key(), "");
+    }
+
+    #[test]
+    fn what_another_site_makes_a_browser_ask_is_refused_but_for_a_link_to_the_page() {
+        let door = Door::open(([127, 0, 0, 1], 8080).into(), "here\n");
+        let page = "navigate document";
+        for (target, site, how, expected) in [
+            ("/api/choose?v=1", "cross-site", "no-cors image", "403 Forbidden"),
+            ("/api/choose?v=1", "same-site", "no-cors script", "403 Forbidden"),
+            ("/api/choose?v=1", "cross-site", page, "403 Forbidden"),
+            ("/", "cross-site", "no-cors image", "403 Forbidden"),
+            ("/", "cross-site", "navigate iframe", "403 Forbidden"),
+            ("/?v=1", "cross-site", page, "answered"),
+            ("/?v=1", "same-site", page, "answered"),
+            ("/api/choose?v=1", "same-origin", "cors empty", "answered"),
+            ("/?v=1", "none", page, "answered"),
+        ] {
+            let (mode, dest) = how.split_once(' ').expect("two words");
+            let head = format!(
+                "{target} HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: {mode}\r\nSec-Fetch-Dest: {dest}"
+            );
+            assert_eq!(told(&door, &head), expected, "{head}");
+        }
+        // An older browser, or a program.
+        assert_eq!(
+            told(&door, "/api/choose?v=1 HTTP/1.1\r\nHost: 127.0.0.1:8080"),
+            "answered"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod further;
+mod hostile;
 mod own;
 mod server;
 mod states;
@@ -73,6 +74,17 @@ impl Ui {
     /// The folder in which it runs.
     fn home(&self) -> &Path {
         self.home.path()
+    }
+
+    /// A figure of the running program, as the kernel tells it: its threads, or kilobytes of memory.
+    fn figure(&self, name: &str) -> u64 {
+        let id = self.child.as_ref().expect("a program").id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("a status");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        number.expect(name).parse().expect("a number")
     }
 
     /// A connection with a request on it.

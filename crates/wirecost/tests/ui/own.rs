@@ -18,10 +18,11 @@ use crate::common::browser::Browser;
 use crate::common::{WIRECOST, ended, eventually, said, signal, wirecost};
 
 /// A device without battery and tariff: with them, tables are wider than the output of a command.
-const STATE: &str = "v=1&size=64B&every=15min&link=lte-m&device=nrf9160-lte-m&stacks=coap-con%2Boscore,http3";
+pub(super) const STATE: &str =
+    "v=1&size=64B&every=15min&link=lte-m&device=nrf9160-lte-m&stacks=coap-con%2Boscore,http3";
 
 /// A comparison with its capture, in a folder `meter`.
-fn folder() -> &'static Path {
+pub(super) fn folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let home = FOLDER.get_or_init(|| {
         let home = TempDir::new().expect("a folder");
@@ -59,7 +60,7 @@ impl Ui {
     }
 
     /// The status and the JSON of what is told of a file.
-    fn send(&self, name: &str, content: &[u8], state: &str) -> (String, Value) {
+    pub(super) fn send(&self, name: &str, content: &[u8], state: &str) -> (String, Value) {
         let target = format!("/api/own?client=test&name={name}&bytes={}&{state}", content.len());
         let mut request = Self::head(&target, content.len()).into_bytes();
         request.extend_from_slice(content);
@@ -74,7 +75,7 @@ fn told(response: &str) -> (String, Value) {
 }
 
 /// The words of a part of the page, without its tags.
-fn words(part: &str) -> String {
+pub(super) fn words(part: &str) -> String {
     let mut text = String::new();
     let mut is_tag = false;
     for letter in part.chars() {

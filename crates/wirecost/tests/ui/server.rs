@@ -37,6 +37,11 @@ fn requests_that_are_none_of_the_page_are_refused_in_a_sentence() {
             "a page of another site may not ask this server",
         ),
         (
+            "GET /api/choose?v=1&every=1h HTTP/1.1\r\nHost: 127.0.0.1\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\n\r\n",
+            "403",
+            "a page of another site may not ask this server",
+        ),
+        (
             "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             "404",
             "the page is at /",

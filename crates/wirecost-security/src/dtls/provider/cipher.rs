@@ -15,7 +15,8 @@ pub(super) fn observed_12(
     offered: Dtls12CipherSuite,
 ) -> Suites<dyn SupportedDtls12CipherSuite> {
     let suites = suites.iter().filter(|suite| suite.suite() == offered);
-    let wrapped = suites.map(|suite| -> &dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    let wrapped =
+        suites.map(|suite| -> &dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
     wrapped.collect::<Vec<_>>().leak()
 }
 
@@ -25,7 +26,8 @@ pub(super) fn observed_13(
     offered: Dtls13CipherSuite,
 ) -> Suites<dyn SupportedDtls13CipherSuite> {
     let suites = suites.iter().filter(|suite| suite.suite() == offered);
-    let wrapped = suites.map(|suite| -> &dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
+    let wrapped =
+        suites.map(|suite| -> &dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
     wrapped.collect::<Vec<_>>().leak()
 }
 

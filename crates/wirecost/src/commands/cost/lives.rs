@@ -74,13 +74,38 @@ fn unreadable(shown: &Path, why: &dyn std::fmt::Display) -> Failure {
         .with_hint("run the comparison again with this version, then price its folder")
 }
 
-/// Simulates the lives of a run's devices, and adds a row for each way to use a connection, unless `stop` says to end before.
+/// Within which bounds lives are simulated.
+pub struct Within<'a> {
+    /// Refuses lives that are too many or too long, before they are simulated.
+    pub check: &'a dyn Fn(&Options, &Plan) -> Result<(), Failure>,
+    /// Whether to end before all are simulated.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl Within<'_> {
+    /// No bounds: those of the command line.
+    pub const NONE: Within<'static> = Within {
+        check: &|_, _| Ok(()),
+        stop: &|| false,
+    };
+}
+
+impl std::fmt::Debug for Within<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Within").finish_non_exhaustive()
+    }
+}
+
+/// Simulates the lives of a run's devices, and adds a row for each way to use a connection.
+///
+/// # Errors
+/// They are outside the bounds, or cannot be simulated.
 pub fn simulated(
     run: &Options,
     asked: &Asked,
     device: Option<&Device>,
     source: &mut Source,
-    stop: &dyn Fn() -> bool,
+    within: &Within<'_>,
 ) -> Result<(), Failure> {
     let options = run.lives(asked);
     // The NAT of the question may be another one than that of the run, and has to be one that the links of the run can have.
@@ -90,7 +115,8 @@ pub fn simulated(
         .validate()
         .map_err(|refusal| crate::arguments::of_flags("cost", &refusal))?;
     let plan = Plan::new(&options);
-    let cells = played(&options, &plan, stop)?;
+    (within.check)(&options, &plan)?;
+    let cells = played(&options, &plan, within.stop)?;
     let lives = Lives {
         asked,
         device,

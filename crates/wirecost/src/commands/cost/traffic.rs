@@ -11,6 +11,7 @@ use wirecost_results::{Cell, RunFolder};
 use wirecost_scenario::options::compare::{Engine, Options};
 use wirecost_scenario::options::life::Asked;
 
+use super::lives::Within;
 use super::table::time;
 use super::{capture, cells as nbiot_cells, lives, loads};
 use crate::arguments::CostArguments;
@@ -79,13 +80,16 @@ impl Source {
         )
     }
 
-    /// Adds the lives of a run's devices at the interval that is asked for, simulated, unless `stop` says to end before.
+    /// Adds the lives of a run's devices at the interval that is asked for, simulated.
+    ///
+    /// # Errors
+    /// They are outside the bounds, or cannot be simulated.
     pub fn lived_again(
         &mut self,
         arguments: &CostArguments,
         run: &Options,
         device: Option<&Device>,
-        stop: &dyn Fn() -> bool,
+        within: &Within<'_>,
     ) -> Result<(), Failure> {
         let of_run = run.schedules.iter().find_map(|schedule| schedule.interval);
         let asked = Asked {
@@ -94,7 +98,7 @@ impl Source {
             translator: arguments.translator,
             session: arguments.session_lifetime,
         };
-        lives::simulated(run, &asked, device, self, stop)?;
+        lives::simulated(run, &asked, device, self, within)?;
         self.notes.push(simulated_note(arguments, run, &asked));
         session_note(arguments, self);
         Ok(())
@@ -193,7 +197,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     if is_as_run(arguments, &seen) {
         as_run(&folder, &seen, device, &mut source)?;
     } else {
-        source.lived_again(arguments, &lives::options_of(&folder)?, device, &|| false)?;
+        source.lived_again(arguments, &lives::options_of(&folder)?, device, &Within::NONE)?;
     }
     if device.is_some() && has_cell {
         source.notes.push(lives::TIMES_OF_CELL.to_owned());

@@ -27,6 +27,8 @@ pub(super) struct Admitted {
     pub(super) admission: Admission,
     /// The authority that was generated for this run, in PEM.
     pub(super) authority: Option<String>,
+    /// Whether it or its clients have raw public keys.
+    pub(super) has_raw_keys: bool,
 }
 
 /// The protection of the channel.
@@ -131,7 +133,13 @@ pub(super) fn admitted(
         suites: tls::Suites::wide(arguments.group, arguments.cipher),
         ..Admission::default()
     };
-    Ok(Admitted { admission, authority })
+    let is_raw = |identity: &Identity| tls::server_has_raw_keys(identity, &admission.client_authorities);
+    let has_raw_keys = admission.identity.as_ref().is_some_and(is_raw);
+    Ok(Admitted {
+        admission,
+        authority,
+        has_raw_keys,
+    })
 }
 
 /// The names and passwords of the admitted users.
@@ -169,7 +177,7 @@ pub(super) fn ways_to_ask(stack: Stack) -> String {
 }
 
 /// A short description of the protection.
-pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
+pub(super) fn described(arguments: &ServeArguments, stack: Stack, has_raw_keys: bool) -> String {
     let has_psk = !arguments.psk.is_empty();
     let channel = match (stack.application, stack.channel) {
         (Application::Http3, _) => "TLS 1.3",
@@ -177,6 +185,7 @@ pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
         (_, Channel::Oscore) if arguments.edhoc.is_some() => "EDHOC and OSCORE",
         (_, Channel::Oscore) => "OSCORE",
         (_, channel) if channel.has_psk() => "DTLS 1.2, by pre-shared key",
+        (_, channel) if channel.is_tls() && has_raw_keys => "TLS 1.3",
         (_, channel) if channel.is_tls() => "TLS 1.3 and 1.2",
         _ if has_psk => "DTLS 1.3 and 1.2, by certificate or pre-shared key",
         _ => "DTLS 1.3 and 1.2",

@@ -2,10 +2,12 @@
 //!
 //! - `places`: how many are read at once
 //! - `file`: a file that is sent
+//! - `shape`: what a file of JSON is, before anything of it is kept
 //! - `told`: what `cost` and `what-if` tell of it
 
 mod file;
 mod places;
+mod shape;
 mod told;
 
 use std::any::Any;
@@ -13,8 +15,9 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use wirecost_proto::peer_text::visible;
+use wirecost_report::capture::CaptureShown;
 use wirecost_report::own::{OwnPart, Pictured, fragment};
 use wirecost_results::RunFolder;
 
@@ -23,7 +26,7 @@ pub(super) use self::places::Places;
 use self::places::{Full, Place};
 use self::told::Asked;
 use super::answer::Request as Asks;
-use super::{Refusal, json};
+use super::{Refusal, Refused, json, wrong};
 use crate::exit::Failure;
 use crate::http::Request;
 use crate::http::body::{Unread, Uploaded};
@@ -43,9 +46,6 @@ struct Told {
     /// What is shown, as HTML.
     part: String,
 }
-
-/// A status with why there is nothing to show.
-type Refused = (&'static str, Failure);
 
 /// Answers a request for the folder that was opened.
 pub(super) fn folder(opened: Option<&Path>, places: &Places, request: Request) -> io::Result<()> {
@@ -199,10 +199,6 @@ fn enter<'a>(places: &'a Places, client: &str, bytes: u64) -> Result<Place<'a>, 
     })
 }
 
-const fn wrong(failure: Failure) -> Refused {
-    ("400 Bad Request", failure)
-}
-
 /// Runs what a stranger's file could break: a defect is told, and ends nothing else.
 fn guarded<T>(run: impl FnOnce() -> Result<T, Refused>) -> Result<T, Refused> {
     let defect = |_: Box<dyn Any + Send>| {
@@ -217,6 +213,7 @@ fn of_content(content: &Content, asked: &Asked<'_>) -> Result<Told, Refused> {
     match content {
         Content::Capture(capture) => {
             let report = serde_json::to_value(&capture.reading.report).map_err(internal)?;
+            let report = CaptureShown::deserialize(report).map_err(internal)?;
             let parts = [asked.account_of_capture(capture), asked.what_if(capture)];
             told(
                 asked,
@@ -229,7 +226,7 @@ fn of_content(content: &Content, asked: &Asked<'_>) -> Result<Told, Refused> {
             let parts = [asked.account_of_summary(&results.summary)];
             told(asked, Pictured::Run(results), &[], &parts)
         }
-        Content::Link(value) => told(asked, Pictured::Capture(&value["report"]), &[], &[]),
+        Content::Link(report) => told(asked, Pictured::Capture(report), &[], &[]),
     }
 }
 

@@ -3,17 +3,22 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::Error as _;
 use wirecost_dissect::{Reading, Sightings};
 use wirecost_proto::units::counted;
+use wirecost_report::capture::CaptureShown;
 use wirecost_results::{Environment, Results, Summary, summary};
 
+use super::shape::{Schema, Shape, Size};
 use crate::commands::captures;
 use crate::commands::cost::capture;
 use crate::exit::Failure;
 
-/// The largest summary, in bytes: it is in memory as a whole, and several times its size.
+/// The largest file of JSON, in bytes: its text is in memory as a whole, beside the figures that are read from it.
 const MOST_JSON: u64 = 16_000_000;
+/// The most entries of a list in `link.json`: twice as many as there are servers that a capture tells apart.
+const MOST_LISTED: usize = 8_192;
 /// What a pcapng file begins with.
 const PCAPNG: &[u8] = b"\n\r\r\n";
 /// What to do with a file that is neither.
@@ -26,7 +31,7 @@ pub(super) enum Content {
     /// A comparison without its other files.
     Comparison(Box<Results>),
     /// The report of the capture of a program's run: `link.json`.
-    Link(Value),
+    Link(Box<CaptureShown>),
 }
 
 /// A capture that was read.
@@ -73,27 +78,43 @@ impl Content {
             );
             return Err(Failure::usage(text).with_hint("open its folder: wirecost report FOLDER --open"));
         }
-        let mut text = String::new();
+        let mut text = String::with_capacity(length as usize);
         source
             .read_to_string(&mut text)
             .map_err(|error| refused(name, error))?;
-        let value: Value = serde_json::from_str(&text).map_err(|error| refused(name, error))?;
-        let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
+        let unreadable = |error: serde_json::Error| refused(name, error);
         let of = |what: &str| {
             let text =
                 format!("{name} is the summary of {what}, whose figures are in other files of its folder");
             Err(Failure::usage(text).with_hint("wirecost report FOLDER --open opens its report"))
         };
-        match () {
-            () if has("cells") => {
-                let results = comparison(name, &value["schema"], &text)?;
+        match Shape::read(&text).map_err(unreadable)? {
+            Shape::Comparison { schema, size } => {
+                let results = comparison(name, &schema, size, &text)?;
                 Ok(Self::Comparison(Box::new(results)))
             }
-            () if has("loads") => of("a load"),
-            () if has("points") => of("reports in NB-IoT cells"),
-            () if has("report") && value["report"]["total"].is_object() => Ok(Self::Link(value)),
-            () => Err(refused(name, "it is no summary of a run")),
+            Shape::Load => of("a load"),
+            Shape::Nbiot => of("reports in NB-IoT cells"),
+            Shape::Link => link(&text).map(Self::Link).map_err(unreadable),
+            Shape::Other => Err(refused(name, "it is no summary of a run")),
         }
+    }
+}
+
+/// The report in a `link.json`.
+fn link(text: &str) -> Result<Box<CaptureShown>, serde_json::Error> {
+    /// What of it is read.
+    #[derive(Deserialize)]
+    struct Link {
+        report: Box<CaptureShown>,
+    }
+    let Link { report } = serde_json::from_str(text)?;
+    let entries = report.longest_list();
+    match entries > MOST_LISTED {
+        true => Err(serde_json::Error::custom(format_args!(
+            "it has {entries} servers or bytes that were not attributed, and this page shows {MOST_LISTED}"
+        ))),
+        false => Ok(report),
     }
 }
 
@@ -104,14 +125,15 @@ fn first(source: &mut impl Read) -> std::io::Result<Vec<u8>> {
     Ok(first)
 }
 
-fn comparison(name: &str, schema: &Value, text: &str) -> Result<Results, Failure> {
-    if *schema != summary::SCHEMA {
+fn comparison(name: &str, schema: &Schema, size: Size, text: &str) -> Result<Results, Failure> {
+    if !schema.is(summary::SCHEMA) {
         let text = format!(
             "{name} has schema {schema}, and this version reads {}",
             summary::SCHEMA
         );
         return Err(Failure::usage(text).with_hint("run the comparison again with this version"));
     }
+    size.check(name)?;
     let summary: Summary = serde_json::from_str(text).map_err(|error| refused(name, error))?;
     Ok(Results {
         summary,
@@ -178,6 +200,20 @@ mod tests {
             broken.starts_with("a.json cannot be read: ") && broken.contains("line 1 column 12"),
             "{broken}"
         );
+        for (text, expected) in [
+            ("{\"report\": {\"total\": {}}}", "missing field `all`"),
+            ("{\"report\": 7}", "invalid type: integer `7`"),
+            (
+                "{\"cells\": 7, \"schema\": 1}",
+                "invalid type: integer `7`, expected a list of cells",
+            ),
+        ] {
+            let error = error(text);
+            assert!(
+                error.starts_with(&format!("a.json cannot be read: {expected}")),
+                "{error}"
+            );
+        }
         assert!(error("no capture").starts_with("a.json cannot be read: "));
         let large = Content::read("a.json", MOST_JSON + 1, "{}".as_bytes()).err();
         assert_eq!(

@@ -14,6 +14,7 @@ use super::file::Capture;
 use crate::arguments::{Command, CostArguments, WhatIfArguments};
 use crate::commands::choose;
 use crate::commands::command_line::quoted;
+use crate::commands::cost::lives::Within;
 use crate::commands::cost::traffic::Source;
 use crate::commands::cost::{self, capture, table};
 use crate::commands::job::at_once;
@@ -62,9 +63,12 @@ impl Asked<'_> {
             let run = cost::lives::options_in(&scenario.to_string(), &arguments.source)?;
             asked::bounded_run(&run)?;
             let began = Instant::now();
-            let stop = || began.elapsed() > LONGEST || (self.is_gone)();
+            let within = Within {
+                check: &asked::bounded_payload,
+                stop: &|| began.elapsed() > LONGEST || (self.is_gone)(),
+            };
             let mut source = Source::default();
-            source.lived_again(arguments, &run, device, &stop)?;
+            source.lived_again(arguments, &run, device, &within)?;
             source.with_rows(arguments)
         });
         OwnPart {
