@@ -11,6 +11,7 @@ use wirecost_results::Cell;
 use wirecost_results::traffic::{CellTraffic, DeviceTraffic};
 
 use crate::Way;
+use wirecost_proto::time::nanos;
 
 /// The longest time from a message to its last repetition: MAX_TRANSMIT_WAIT of CoAP (RFC 7252, section 4.8.2), the longest of the
 /// protocols. At a shorter interval a repetition cannot be told from the next reading.
@@ -29,12 +30,12 @@ pub fn spaced(traffic: &CellTraffic, cell: &Cell, interval: Duration) -> Option<
     let before = cell.interval_ns.filter(|nanos| follows && *nanos > 0)?;
     let repeated = Cause::Retransmission.name();
     let repeats = traffic.shapes.iter().any(|shape| shape.cause == repeated);
-    if repeats && before < nanos_of(LONGEST_REPETITION) && cell.messages_per_connection > 1 {
+    if repeats && before < nanos(LONGEST_REPETITION) && cell.messages_per_connection > 1 {
         return None;
     }
     let moved = Moved {
         before,
-        after: nanos_of(interval),
+        after: nanos(interval),
         last: cell.messages_per_connection.saturating_sub(1),
     };
     let devices = traffic.devices.iter().map(|device| moved.device(device));
@@ -47,10 +48,6 @@ pub fn spaced(traffic: &CellTraffic, cell: &Cell, interval: Duration) -> Option<
         ..cell.clone()
     };
     Some((traffic, cell))
-}
-
-fn nanos_of(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// From one interval to another, in nanoseconds.

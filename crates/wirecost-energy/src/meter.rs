@@ -17,6 +17,7 @@ use wirecost_proto::{Cause, Direction, Instant, Phase};
 use crate::account::{Account, Part, Purpose};
 use crate::device::{Device, Level, State, Tail};
 use crate::radio::Airtime;
+use wirecost_proto::time::nanos;
 
 /// A time that a device spends in one state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -247,10 +248,6 @@ impl Observer for Meter<'_> {
         }
         self.until = Some(at.max(until));
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

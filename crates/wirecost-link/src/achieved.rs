@@ -62,8 +62,6 @@ fn achieved_rate(counters: &Counters) -> Option<BitRate> {
 /// The frequency of an event, compared with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrequencyCheck {
-    /// The configured probability.
-    pub asked: f64,
     /// The number of trials.
     pub trials: u64,
     /// The number of events.
@@ -78,7 +76,7 @@ impl FrequencyCheck {
     /// The check of independent trials: the band is binomial, exact where the variance of the count is below
     /// 250, else normal with continuity correction.
     pub fn new(asked: f64, trials: u64, hits: u64) -> Self {
-        Self::within(binomial_band(asked, trials), asked, trials, hits)
+        Self::within(binomial_band(asked, trials), trials, hits)
     }
 
     /// The check of a loss model. Gilbert-Elliott losses come in bursts: their count has the variance of a long
@@ -89,14 +87,13 @@ impl FrequencyCheck {
             Loss::None | Loss::Bernoulli(_) => Self::new(loss.rate(), trials, hits),
             Loss::GilbertElliott(model) => {
                 let band = burst_band(model.rate(), trials, model.variance_inflation());
-                Self::within(band, model.rate(), trials, hits)
+                Self::within(band, trials, hits)
             }
         }
     }
 
-    const fn within((low, high): (u64, u64), asked: f64, trials: u64, hits: u64) -> Self {
+    const fn within((low, high): (u64, u64), trials: u64, hits: u64) -> Self {
         Self {
-            asked,
             trials,
             hits,
             low,

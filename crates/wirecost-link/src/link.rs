@@ -20,7 +20,6 @@ use crate::ties::Lateness;
 /// direction, the packets offered so far.
 #[derive(Clone, Debug)]
 pub struct Link {
-    config: LinkConfig,
     nat: Nat,
     up: Lane,
     down: Lane,
@@ -32,7 +31,6 @@ impl Link {
     /// An invalid configuration does not fail here, but the link may deliver nothing; see [`LinkConfig::validate`].
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Self {
-            config,
             nat: Nat::new(config.nat),
             up: Lane::new(&config, rng, Direction::Up),
             down: Lane::new(&config, rng, Direction::Down),
@@ -49,11 +47,6 @@ impl Link {
             self.down.ties = Some(Lateness::new(rng, Direction::Down));
         }
         self
-    }
-
-    /// Its configuration.
-    pub const fn config(&self) -> &LinkConfig {
-        &self.config
     }
 
     /// The counters of a direction.

@@ -2,7 +2,6 @@
 
 use crate::clock::ClockQuality;
 use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
-use crate::sysctl;
 use std::io;
 use wirecost_files::system;
 
@@ -14,8 +13,6 @@ pub use crate::sysctl::Settings as NetworkSettings;
 pub struct Environment {
     /// Name and release: `Linux 6.12.1`.
     pub kernel: String,
-    /// The machine's architecture: `x86_64`.
-    pub architecture: String,
     /// The processor's name.
     pub cpu_model: Option<String>,
     /// Processors that this process may use.
@@ -28,8 +25,6 @@ pub struct Environment {
     pub clock: ClockQuality,
     /// CLOCK_THREAD_CPUTIME_ID.
     pub cpu_clock: ClockQuality,
-    /// The default queueing discipline of new interfaces.
-    pub default_qdisc: Option<String>,
     /// Memory of the machine, in bytes.
     pub memory_bytes: u64,
     /// The hard limit of open files of this process.
@@ -42,17 +37,15 @@ impl Environment {
     /// Reads the machine's facts.
     pub fn read() -> Self {
         // What the machine does not tell stays empty: a run must not fail for a note about itself.
-        let [name, release, architecture] = kernel().unwrap_or_default();
+        let [name, release, _] = kernel().unwrap_or_default();
         Self {
             kernel: format!("{name} {release}"),
-            architecture,
             cpu_model: text("/proc/cpuinfo").and_then(|text| field(&text, "model name").map(str::to_string)),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             clock: ClockQuality::of_monotonic(),
             cpu_clock: ClockQuality::of_thread_cpu(),
-            default_qdisc: sysctl::read("net.core.default_qdisc").ok(),
             memory_bytes: text("/proc/meminfo")
                 .and_then(|text| kibibytes(&text, "MemTotal"))
                 .unwrap_or(0),

@@ -116,10 +116,6 @@ pub struct Statistics {
     pub delivered: u64,
     /// Copies that the other port refused.
     pub refused: u64,
-    /// Copies that are too corrupt for a port to accept as IP packets: they end on the link.
-    pub unrecognisable: u64,
-    /// Packets that belong to no device of the run.
-    pub unattributed: u64,
     /// CPU time of the forwarder's thread.
     pub cpu: Duration,
 }
@@ -319,7 +315,6 @@ impl<L: Links + Send> Forwarder<L> {
         let fate = match link {
             Some(link) => link.offer(direction, bytes.len(), now, &mut self.deliveries),
             None => {
-                self.statistics.unattributed += 1;
                 self.deliveries.push(Delivery {
                     at: now,
                     flip_bit: None,
@@ -422,7 +417,6 @@ impl<L: Links + Send> Forwarder<L> {
             *byte ^= 0x80 >> (bit % 8);
             // A port refuses packets of another IP version, and would count them as dropped by the machine.
             if bit < 4 && !matches!(held.bytes[0] >> 4, 4 | 6) {
-                self.statistics.unrecognisable += 1;
                 return self.free.push(slot);
             }
         }

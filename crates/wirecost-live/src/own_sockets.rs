@@ -1,8 +1,9 @@
 //! The addresses of a run's own sockets, by which its packets are told from those of other programs to the same server.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wirecost_proto::hosts::any_address;
 
 /// The local addresses of all sockets that a run has opened. Loops write them, and the count of packets reads them.
 #[derive(Debug, Default)]
@@ -19,10 +20,7 @@ impl OwnSockets {
     /// Whether a packet from or to this address of this machine belongs to one of the sockets. A socket that is not connected has
     /// the port at every address.
     pub(crate) fn have(&self, local: SocketAddr) -> bool {
-        let any = match local {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
+        let any = any_address(local.is_ipv6());
         let addresses = self.lock();
         addresses.contains(&local) || addresses.contains(&SocketAddr::new(any, local.port()))
     }

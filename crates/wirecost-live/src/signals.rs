@@ -117,15 +117,6 @@ impl Relay {
         };
         Ok(next_signal(self.0.as_fd())?.map(caught))
     }
-
-    /// Discards every waiting signal.
-    ///
-    /// # Errors
-    /// None for a valid descriptor.
-    pub fn forget(&self) -> io::Result<()> {
-        while self.next(Duration::ZERO)?.is_some() {}
-        Ok(())
-    }
 }
 
 impl Drop for Relay {

@@ -136,11 +136,6 @@ impl Side {
     pub fn enter(&self) -> Result<(), EnvironmentError> {
         self.namespace.enter()
     }
-
-    /// The side's network namespace.
-    pub fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
 }
 
 /// Two sides, and the ports between which the forwarder carries packets. Nothing of it outlives the process.

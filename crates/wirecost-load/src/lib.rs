@@ -35,10 +35,7 @@ pub mod targets;
 pub mod verdict;
 pub mod watch;
 
-/// A time in nanoseconds.
-fn nanos(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
+use wirecost_proto::time::nanos;
 
 /// The earlier of two optional times.
 fn earlier(

@@ -1,6 +1,6 @@
 //! One connection to one address: the driver runs the endpoint, and a sniffer captures the packets.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
@@ -11,6 +11,7 @@ use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::sniffer::{Catch, KEPT_BYTES, Sniffed, Sniffer};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Device;
+use wirecost_proto::hosts::any_port;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::{BothWays, Direction, ResetReason};
 use wirecost_security::Start;
@@ -159,13 +160,6 @@ pub(super) fn attempt(
     Ok(attempt)
 }
 
-const fn any_port(remote: SocketAddr) -> SocketAddr {
-    match remote {
-        SocketAddr::V4(_) => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-        SocketAddr::V6(_) => SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
-    }
-}
-
 /// The certificate of the server, from a connection that ends after the handshake. A client that refuses a certificate does not
 /// return it, so that this connection trusts every server.
 pub(super) fn peer_certificate(
@@ -191,6 +185,8 @@ pub(super) fn peer_certificate(
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     /// A connection whose log and sniffer did not keep so many packets.

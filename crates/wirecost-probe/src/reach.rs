@@ -2,7 +2,7 @@
 //!
 //! Every command that takes the name of a host finds its address here.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::time::Duration;
 use std::{fmt, io, thread};
@@ -10,6 +10,7 @@ use std::{fmt, io, thread};
 use wirecost_live::patience::Patience;
 use wirecost_proto::ResetReason;
 use wirecost_proto::bare::Transport;
+use wirecost_proto::hosts::any_port;
 
 use crate::resolve::{ResolveError, resolve};
 
@@ -198,11 +199,7 @@ fn open_port(addresses: &[SocketAddr]) -> Result<Reached, Unaccepted> {
 
 /// Sends an empty datagram, which no protocol takes for a message, and waits for ICMP to refuse it.
 fn look_for_port(address: SocketAddr) -> io::Result<()> {
-    let any = match address {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    let socket = UdpSocket::bind((any, 0))?;
+    let socket = UdpSocket::bind(any_port(address))?;
     socket.connect(address)?;
     socket.set_read_timeout(Some(ICMP_PATIENCE))?;
     socket.send(&[])?;
@@ -239,7 +236,7 @@ pub fn addresses_of(text: &str, patience: Patience<'_>) -> Result<Vec<SocketAddr
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{IpAddr, Ipv4Addr, TcpListener};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Addresses of the hosts on the emulated link: one server, and a host per device.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The number of a device on the link, from 0.
 pub type HostIndex = u32;
@@ -26,6 +26,20 @@ pub const fn server_address(ipv6: bool) -> IpAddr {
     } else {
         IpAddr::V4(SERVER_V4)
     }
+}
+
+/// Any address of a machine.
+pub const fn any_address(ipv6: bool) -> IpAddr {
+    if ipv6 {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    } else {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+    }
+}
+
+/// Any address and any port of a machine, to reach `remote` from.
+pub const fn any_port(remote: SocketAddr) -> SocketAddr {
+    SocketAddr::new(any_address(remote.is_ipv6()), 0)
 }
 
 /// The address of the server at a site, from 0; that of site 0 is [`server_address`].

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use crate::Instant;
-
 /// The first [`Stamp::BYTES`] bytes of a payload, or the whole payload if it is shorter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Front {
@@ -94,14 +92,6 @@ impl Stamp {
     /// The stamp at the front of `payload`, if `payload` is long enough for one.
     pub fn read(payload: &[u8]) -> Option<Self> {
         payload.first_chunk().copied().map(Self::from_bytes)
-    }
-
-    /// The time from the intended send time to `now`, in nanoseconds. `clock_start_ns` is the start of the run's clock on
-    /// `CLOCK_MONOTONIC`.
-    pub const fn delay_ns(&self, now: Instant, clock_start_ns: u64) -> u64 {
-        clock_start_ns
-            .saturating_add(now.as_nanos())
-            .saturating_sub(self.intended_ns)
     }
 
     const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {

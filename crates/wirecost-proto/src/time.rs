@@ -75,7 +75,7 @@ impl Sub<Duration> for Instant {
 
 /// Nanoseconds of `duration`, saturated to 64 bits. [`Duration::as_nanos`] computes with 128 bits, which costs time with
 /// every packet.
-const fn nanos(duration: Duration) -> u64 {
+pub const fn nanos(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos() as u64)
 }

@@ -29,7 +29,7 @@ use crate::ReportError;
 use crate::conclusion;
 use crate::figures;
 use crate::groups::Group;
-use crate::names::{Names, distinct, is_modelled};
+use crate::names::{Names, distinct, few, is_modelled};
 use crate::per::Per;
 use crate::readings;
 use crate::settings;
@@ -269,10 +269,7 @@ fn batches(summary: &Summary) -> String {
             .iter()
             .filter_map(|cell| Some(cell.readings.as_ref()?.to_string())),
     );
-    match all.len() {
-        0..=NAMED => all.join(" or "),
-        batches => format!("{batches} batches of readings"),
-    }
+    few(&all, NAMED, " or ", "batches of readings")
 }
 
 /// The question of the run, in one sentence.
@@ -285,8 +282,7 @@ fn asked(results: &Results) -> String {
     let sizes = match scenario.sizes().len() {
         // Without sizes the messages carry readings.
         0 => batches(summary),
-        1..=NAMED => scenario.sizes().join(" or "),
-        sizes => format!("{sizes} sizes"),
+        _ => few(&scenario.sizes(), NAMED, " or ", "sizes"),
     };
     let links = match links.len() {
         0..=NAMED => format!("a link with {}", links.join(" or with ")),
@@ -297,10 +293,7 @@ fn asked(results: &Results) -> String {
         "sim" => "simulated".to_owned(),
         engine => format!("measured {engine}"),
     };
-    let stacks = match scenario.stacks().len() {
-        0..=NAMED => scenario.stacks().join(", "),
-        stacks => format!("{stacks} stacks"),
-    };
+    let stacks = few(&scenario.stacks(), NAMED, ", ", "stacks");
     format!(
         "What does one message of {sizes} cost over {stacks} on {links}, {engines}, {}?",
         figures::samples(scenario),

@@ -199,6 +199,20 @@ pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
+/// The names, or how many there are where they are more than `most`: `5 stacks`.
+pub(crate) fn few<S: std::borrow::Borrow<str>>(
+    names: &[S],
+    most: usize,
+    separator: &str,
+    noun: &str,
+) -> String {
+    if names.len() <= most {
+        names.join(separator)
+    } else {
+        format!("{} {noun}", names.len())
+    }
+}
+
 /// A number in superscript digits.
 fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];

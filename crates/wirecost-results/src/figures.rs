@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use wirecost_stats::Histogram;
 
 use crate::summary::Outcomes;
+use wirecost_proto::time::nanos;
 
 /// The counts of one part of a run for the messages that were intended in one second of a phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -356,10 +357,6 @@ impl Deliveries {
             of_others: self.of_others.saturating_sub(earlier.of_others),
         }
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

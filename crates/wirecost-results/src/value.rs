@@ -49,6 +49,14 @@ impl ValueError {
             expected,
         }
     }
+
+    /// The error of a text whose value is outside `range`.
+    pub fn range(range: &'static str, text: &str) -> Self {
+        Self::Range {
+            range,
+            got: text.to_owned(),
+        }
+    }
 }
 
 /// Reads any type that says itself what is wrong with a text.

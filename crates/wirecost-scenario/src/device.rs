@@ -373,10 +373,7 @@ fn time(text: &str) -> Result<Duration, ValueError> {
     let time = crate::table::time(text)?;
     (time <= MAX_TIME)
         .then_some(time)
-        .ok_or_else(|| ValueError::Range {
-            range: "at most 1d",
-            got: text.to_owned(),
-        })
+        .ok_or_else(|| ValueError::range("at most 1d", text))
 }
 
 /// Bytes of headers: no more than a packet has.
@@ -384,10 +381,7 @@ fn header(text: &str) -> Result<u64, ValueError> {
     let bytes = parsed::<ByteSize>(text)?.bytes();
     (bytes <= 65_535)
         .then_some(bytes)
-        .ok_or_else(|| ValueError::Range {
-            range: "at most 65535B",
-            got: text.to_owned(),
-        })
+        .ok_or_else(|| ValueError::range("at most 65535B", text))
 }
 
 /// Cycles of at most a second at 1 GHz.
@@ -395,10 +389,7 @@ fn cycles(text: &str) -> Result<f64, ValueError> {
     let cycles = count(text)?;
     (cycles <= 1e9)
         .then_some(cycles)
-        .ok_or_else(|| ValueError::Range {
-            range: "at most 1000000000",
-            got: text.to_owned(),
-        })
+        .ok_or_else(|| ValueError::range("at most 1000000000", text))
 }
 
 fn tones(text: &str) -> Result<Tones, ValueError> {

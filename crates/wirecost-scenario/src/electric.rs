@@ -12,10 +12,7 @@ fn split<'a>(text: &'a str, expected: &'static str) -> Result<(f64, &'a str), Va
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let number: f64 = number.parse().map_err(|_| ValueError::form(text, expected))?;
     if number < 0.0 {
-        return Err(ValueError::Range {
-            range: "0 or more",
-            got: text.to_owned(),
-        });
+        return Err(ValueError::range("0 or more", text));
     }
     Ok((number, unit.trim()))
 }
@@ -113,10 +110,7 @@ pub fn decibel_milliwatts(text: &str) -> Result<f64, ValueError> {
     (-50.0..=50.0)
         .contains(&number)
         .then_some(number)
-        .ok_or_else(|| ValueError::Range {
-            range: "from -50dBm to 50dBm",
-            got: text.to_owned(),
-        })
+        .ok_or_else(|| ValueError::range("from -50dBm to 50dBm", text))
 }
 
 /// Reads a number that is not negative, without a unit.
@@ -142,10 +136,9 @@ pub fn price(text: &str) -> Result<(f64, String), ValueError> {
 
 /// A value above 0.
 pub(crate) fn above_zero(value: f64, text: &str) -> Result<f64, ValueError> {
-    (value > 0.0).then_some(value).ok_or_else(|| ValueError::Range {
-        range: "above 0",
-        got: text.to_owned(),
-    })
+    (value > 0.0)
+        .then_some(value)
+        .ok_or_else(|| ValueError::range("above 0", text))
 }
 
 /// A battery as `2400mAh@3.6V`, without its chemistry.

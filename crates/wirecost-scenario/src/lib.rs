@@ -165,29 +165,18 @@ pub struct Edits<'a> {
 impl Scenario {
     /// A comparison without thresholds.
     pub fn comparison(options: Options) -> Self {
-        Self {
-            name: None,
-            work: Work::Comparison(Box::new(options)),
-            thresholds: Thresholds::default(),
-            find_max: None,
-        }
+        Self::without_thresholds(Work::Comparison(Box::new(options)))
     }
 
     /// Loads without thresholds.
     pub fn loads(loads: Vec<LoadOptions>) -> Self {
-        Self {
-            name: None,
-            work: Work::Loads(loads),
-            thresholds: Thresholds::default(),
-            find_max: None,
-        }
+        Self::without_thresholds(Work::Loads(loads))
     }
 
-    /// Reports in NB-IoT cells without thresholds.
-    pub fn nbiot(options: NbiotOptions) -> Self {
+    fn without_thresholds(work: Work) -> Self {
         Self {
             name: None,
-            work: Work::Nbiot(Box::new(options)),
+            work,
             thresholds: Thresholds::default(),
             find_max: None,
         }

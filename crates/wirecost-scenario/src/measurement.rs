@@ -242,10 +242,9 @@ fn measured(table: &Table<'_>) -> Result<Read<Measured>, ScenarioError> {
 /// Beacons from one to the next, at least 1.
 fn beacons(text: &str) -> Result<u32, ValueError> {
     let beacons = whole(text)?;
-    (beacons > 0).then_some(beacons).ok_or_else(|| ValueError::Range {
-        range: "above 0",
-        got: text.to_owned(),
-    })
+    (beacons > 0)
+        .then_some(beacons)
+        .ok_or_else(|| ValueError::range("above 0", text))
 }
 
 /// A time above 0.
@@ -253,10 +252,7 @@ fn period(text: &str) -> Result<Duration, ValueError> {
     let period = time(text)?;
     (!period.is_zero())
         .then_some(period)
-        .ok_or_else(|| ValueError::Range {
-            range: "above 0",
-            got: text.to_owned(),
-        })
+        .ok_or_else(|| ValueError::range("above 0", text))
 }
 
 /// A quantity above 0: predictions are compared by their ratio.

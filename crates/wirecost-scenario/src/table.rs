@@ -219,10 +219,7 @@ fn scaled(text: &str) -> (&str, u32) {
 /// # Errors
 /// It is none, or larger than `T` holds.
 pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
-    let must_be = |range| ValueError::Range {
-        range,
-        got: text.to_owned(),
-    };
+    let must_be = |range| ValueError::range(range, text);
     let (digits, factor) = scaled(text);
     let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
     let number = number.ok_or_else(|| must_be("a whole number of at least 1"))?;
@@ -263,10 +260,7 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
         .map(|number| number * f64::from(factor) / seconds);
     let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
     if rate > HIGHEST_RATE {
-        return Err(ValueError::Range {
-            range: "at most 10000000/s",
-            got: text.to_owned(),
-        });
+        return Err(ValueError::range("at most 10000000/s", text));
     }
     Ok(rate)
 }

@@ -29,11 +29,6 @@ impl Sample {
         &self.sorted
     }
 
-    /// The mean with its interval.
-    pub const fn mean(&self) -> MeanInterval {
-        self.mean
-    }
-
     /// The quantile of a probability; `None` if the sample is too small to print it.
     pub fn quantile(&self, probability: f64) -> Option<Quantile> {
         Quantile::from_sorted(&self.sorted, probability)

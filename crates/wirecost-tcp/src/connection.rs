@@ -385,15 +385,6 @@ impl Connection {
         }
     }
 
-    /// Bytes written that were never sent.
-    pub fn unsent(&self) -> usize {
-        match &self.stage {
-            Stage::Opening(opening) => opening.send.len(),
-            Stage::Synchronized(open) => open.unsent(),
-            Stage::Resting(_) | Stage::TimeWait(_) | Stage::Closed => 0,
-        }
-    }
-
     /// Bytes written that are not acknowledged, sent or not.
     pub fn unacknowledged(&self) -> usize {
         match &self.stage {

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use wirecost_proto::Instant;
+use wirecost_proto::time::nanos;
 
 /// How a host rounds the expiry of its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +56,6 @@ pub(crate) fn wheel_deadline(jiffy: u64, now: Instant, delay: u64) -> Instant {
     // The bucket after the one of the expiry: the wheel never fires early.
     let bucket = ((expires >> shift) + 1) << shift;
     Instant::from_nanos(bucket.saturating_mul(jiffy))
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

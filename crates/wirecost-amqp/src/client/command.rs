@@ -43,11 +43,6 @@ impl MessageTemplate {
         }
     }
 
-    /// The content of the data section, with the layer of each byte.
-    pub const fn content(&self) -> &Content {
-        &self.content
-    }
-
     /// Like `content`, for changes in place between two uses. Keep the length: the head contains it.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content

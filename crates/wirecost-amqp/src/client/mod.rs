@@ -92,12 +92,6 @@ impl Client {
         self.stats
     }
 
-    /// Whether the connection is open and the link has had credit.
-    pub fn is_open(&self) -> bool {
-        let connection = self.connection.as_ref();
-        connection.is_some_and(|connection| connection.link().is_some_and(|link| link.credit.was_granted))
-    }
-
     /// Unsettled messages without an outcome.
     pub fn in_flight(&self) -> usize {
         let link = self.connection.as_ref().and_then(Connection::link);

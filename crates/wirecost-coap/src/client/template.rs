@@ -121,11 +121,6 @@ impl RequestTemplate {
         })
     }
 
-    /// The content of the request.
-    pub fn content(&self) -> &Content {
-        &self.content
-    }
-
     /// Like `content`, for changes in place between two uses.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content

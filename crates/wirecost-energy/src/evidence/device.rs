@@ -21,8 +21,6 @@ pub struct Beside {
     pub factor: f64,
     /// How many measured events of its chip there are.
     pub events: usize,
-    /// Their publications.
-    pub publications: usize,
     /// Whether none of them says TX power.
     pub is_power_unknown: bool,
 }
@@ -32,10 +30,8 @@ pub struct Beside {
 pub fn beside(device: &Device, publications: &[Publication]) -> Option<Beside> {
     let mut ratios = Vec::new();
     let mut is_power_unknown = true;
-    let mut seen = 0;
     for publication in publications {
         let of_chip = publication.points.iter().filter(|point| is_of(device, point));
-        let before = ratios.len();
         for point in of_chip {
             let Some(ratio) = ratio(device, point) else {
                 continue;
@@ -43,13 +39,10 @@ pub fn beside(device: &Device, publications: &[Publication]) -> Option<Beside> {
             ratios.push(ratio);
             is_power_unknown &= point.settings.tx_power.is_none();
         }
-        // A publication whose events the device cannot have has not been seen.
-        seen += usize::from(ratios.len() > before);
     }
     Some(Beside {
         factor: factor(&ratios)?,
         events: ratios.len(),
-        publications: seen,
         is_power_unknown,
     })
 }

@@ -26,7 +26,7 @@ use super::sampler::Sampler;
 use account::{Account, ServerFlows};
 pub use counted::{Counted, Shares};
 
-/// One packet of a device with the ledger's verdict.
+/// One packet of a device: which way it went, and when.
 #[derive(Clone, Debug)]
 pub struct SeenPacket {
     /// Which way.
@@ -35,8 +35,6 @@ pub struct SeenPacket {
     pub entered: Instant,
     /// When it, or its first intact copy, left the link.
     pub delivered: Option<Instant>,
-    /// The ledger's verdict.
-    pub verdict: PacketVerdict,
 }
 
 /// The measurements of one device.

@@ -63,11 +63,6 @@ impl Grids {
         })
     }
 
-    /// The options of the network as it is given.
-    pub const fn options(&self) -> &Options {
-        &self.asked
-    }
-
     /// The curves that cannot be run in one of the networks, with the reasons.
     pub fn not_run(&self) -> Vec<NotRun> {
         let mut all: Vec<NotRun> = Vec::new();

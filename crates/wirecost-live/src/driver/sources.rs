@@ -1,12 +1,13 @@
 //! The sources of devices' sockets: addresses, and ports that the kernel chooses.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
 use socket2::Socket;
 
 use crate::sys;
+use wirecost_proto::hosts::any_port;
 
 /// The source addresses of a load's devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,11 +89,7 @@ impl Sources {
 
 /// The address that the kernel chooses towards `remote`. Connecting a UDP socket sends nothing.
 fn chosen(remote: SocketAddr) -> Option<IpAddr> {
-    let any = match remote {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
+    let socket = UdpSocket::bind(any_port(remote)).ok()?;
     socket.connect(remote).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }

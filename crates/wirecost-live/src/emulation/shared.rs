@@ -93,11 +93,6 @@ pub struct MeteredLink {
 }
 
 impl MeteredLink {
-    /// An idle link of all devices that counts in `meter`.
-    pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
-        Self::of_hops(&[Hop::of_all(config)], seed, meter)
-    }
-
     /// Idle links that count together in `meter`. The decisions of the first one are those of a link of all devices.
     pub fn of_hops(hops: &[Hop], seed: u64, meter: Arc<Meter>) -> Self {
         let link = |(index, hop): (u64, &Hop)| {

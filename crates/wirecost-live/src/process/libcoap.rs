@@ -4,9 +4,10 @@ use super::folder::{Afterwards, ServerFolder};
 use super::user::secret;
 use super::{Launch, Readiness, TlsFiles, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
+use wirecost_proto::hosts::any_port;
 
 /// The port of CoAP over DTLS: the server adds 1 to its port.
 pub const SECURE_PORT: u16 = 5684;
@@ -92,10 +93,7 @@ pub fn probe(address: SocketAddr) -> Readiness {
 }
 
 fn ping(address: SocketAddr) -> std::io::Result<[u8; 4]> {
-    let socket = match address {
-        SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
-        SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
-    };
+    let socket = UdpSocket::bind(any_port(address))?;
     socket.connect(address)?;
     socket.set_read_timeout(Some(PROBE_TIMEOUT))?;
     socket.send(&PING)?;

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
 
 use super::{Counters, DATAGRAMS, TURN, count};
+use wirecost_proto::hosts::any_port;
 
 /// The tokens of the sockets to the server. Those of listeners are lower.
 const FLOWS: usize = DATAGRAMS + (1 << 16);
@@ -186,12 +187,5 @@ impl Datagrams {
         if let Some(flow) = self.flows.remove(&token) {
             self.by_device.remove(&(flow.listener, flow.device));
         }
-    }
-}
-
-const fn any_port(remote: SocketAddr) -> SocketAddr {
-    match remote {
-        SocketAddr::V4(_) => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
-        SocketAddr::V6(_) => SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
     }
 }

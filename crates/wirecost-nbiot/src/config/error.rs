@@ -40,13 +40,6 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// The key with the value that is not allowed, with its groups: `levels.ce0.npdcch_rmax`.
-    pub fn key(&self) -> &str {
-        match self {
-            Self::NotAllowed { key, .. } | Self::OutOfRange { key, .. } | Self::WrongOrder { key, .. } => key,
-        }
-    }
-
     pub(crate) fn not_allowed(key: &str, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::NotAllowed {
             key: key.to_owned(),

@@ -58,10 +58,7 @@ pub fn cell_load(text: &str) -> Result<f64, ValueError> {
     let number = number.trim().parse::<f64>().map_err(|_| wrong())?;
     let load = number / seconds;
     if !(0.0..=MOST_LOAD).contains(&load) {
-        return Err(ValueError::Range {
-            range: "at least 0/s and at most 40/s",
-            got: text.to_owned(),
-        });
+        return Err(ValueError::range("at least 0/s and at most 40/s", text));
     }
     Ok(load)
 }
@@ -77,10 +74,7 @@ pub fn coupling_loss(text: &str) -> Result<f64, ValueError> {
     let loss: f64 = number.ok_or_else(|| ValueError::form(text, "a coupling loss: write 144dB"))?;
     let [least, most] = COUPLING_LOSSES_DB;
     if !(least..=most).contains(&loss) {
-        return Err(ValueError::Range {
-            range: "at least 50dB and at most 170dB",
-            got: text.to_owned(),
-        });
+        return Err(ValueError::range("at least 50dB and at most 170dB", text));
     }
     Ok(loss)
 }

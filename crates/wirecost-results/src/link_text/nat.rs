@@ -36,10 +36,7 @@ pub fn nat_timeouts(text: &str) -> Result<NatTimeouts, ValueError> {
 pub fn set_nat(nat: &mut NatTimeouts, key: &str, text: &str) -> Result<(), ValueError> {
     let timeout = time(text)?;
     if timeout.is_zero() || timeout > MAX_NAT_TIMEOUT {
-        return Err(ValueError::Range {
-            range: "above 0 s and at most 24 h",
-            got: text.to_owned(),
-        });
+        return Err(ValueError::range("above 0 s and at most 24 h", text));
     }
     match key {
         "udp" => nat.udp = Some(timeout),

@@ -190,10 +190,7 @@ pub fn queue(text: &str) -> Result<Option<QueueLimit>, ValueError> {
         },
     };
     match limit {
-        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err(ValueError::Range {
-            range: "at least one packet",
-            got: text.to_owned(),
-        }),
+        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err(ValueError::range("at least one packet", text)),
         limit => Ok(Some(limit)),
     }
 }
@@ -212,8 +209,5 @@ pub(super) fn queue_text(queue: Option<QueueLimit>) -> String {
 /// It is not a size, or above 65,535 B.
 pub fn mtu(text: &str) -> Result<u16, ValueError> {
     let size: ByteSize = parsed(text)?;
-    u16::try_from(size.bytes()).map_err(|_| ValueError::Range {
-        range: "at most 65535B",
-        got: size.to_string(),
-    })
+    u16::try_from(size.bytes()).map_err(|_| ValueError::range("at most 65535B", &size.to_string()))
 }

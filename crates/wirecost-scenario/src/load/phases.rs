@@ -145,10 +145,7 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
 fn positive(text: &str) -> Result<Duration, ValueError> {
     let duration = time(text)?;
     if duration.is_zero() {
-        Err(ValueError::Range {
-            range: "above 0 s",
-            got: text.to_owned(),
-        })
+        Err(ValueError::range("above 0 s", text))
     } else {
         Ok(duration)
     }

@@ -58,11 +58,6 @@ impl<E: Endpoint> Client<E> {
         self.engine.inner()
     }
 
-    /// The inner endpoint.
-    pub const fn inner_mut(&mut self) -> &mut E {
-        self.engine.inner_mut()
-    }
-
     /// The parameters negotiated with the server of the current flow, until it ends.
     pub fn negotiated(&self) -> Option<Negotiated> {
         self.engine.negotiated(self.flow?)

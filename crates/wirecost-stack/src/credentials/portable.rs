@@ -17,11 +17,6 @@ pub struct Portable {
 }
 
 impl Portable {
-    /// The authority's certificate in PEM, which other programs must trust.
-    pub fn authority_pem(&self) -> &str {
-        &self.authority
-    }
-
     /// The same as [`Credentials::oscore_contexts`].
     pub fn oscore_contexts(&self, devices: u16) -> String {
         oscore_contexts(&self.oscore_secret, devices)

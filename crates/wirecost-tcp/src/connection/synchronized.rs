@@ -292,10 +292,6 @@ impl Synchronized {
         self.receiver.ack_due() == AckDue::Now
     }
 
-    pub(crate) fn unsent(&self) -> usize {
-        self.send.end().saturating_sub(self.sent) as usize
-    }
-
     pub(crate) fn unacknowledged(&self) -> usize {
         self.send.len()
     }

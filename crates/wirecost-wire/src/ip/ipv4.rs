@@ -105,11 +105,6 @@ impl<'a> Header<'a> {
         address_at(self.fixed, 16)
     }
 
-    /// The undecoded options.
-    pub const fn options(&self) -> &'a [u8] {
-        self.options
-    }
-
     /// The header's meaning, without options and without its place in a fragmented datagram.
     pub fn repr(&self) -> Repr {
         Repr {

@@ -91,11 +91,6 @@ impl<'a> Header<'a> {
         address_at(self.fixed, 24)
     }
 
-    /// The undecoded extension headers.
-    pub const fn extensions(&self) -> &'a [u8] {
-        self.chain.extensions
-    }
-
     /// The header's meaning, without extension headers.
     pub fn repr(&self) -> Repr {
         Repr {

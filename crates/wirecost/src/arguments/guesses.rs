@@ -5,174 +5,87 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// A name that is not an option of these commands, and the option that is meant.
 struct Guess {
-    commands: &'static [&'static str],
-    names: &'static [&'static str],
+    /// Separated by spaces, as the names are.
+    commands: &'static str,
+    names: &'static str,
     answer: &'static str,
 }
 
-/// The commands with an emulated link.
-const WITH_LINK: &[&str] = &["compare", "load", "link"];
+macro_rules! guesses {
+    ($($commands:literal: $names:literal => $answer:literal;)*) => {
+        &[$(Guess { commands: $commands, names: $names, answer: $answer }),*]
+    };
+}
 
-const GUESSES: [Guess; 28] = [
-    Guess {
-        commands: &["run"],
-        names: &[
-            "--link",
-            "--rtt",
-            "--loss",
-            "--link-rate",
-            "--size",
-            "--count",
-            "-n",
-            "--stack",
-            "--target",
-            "--seed",
-        ],
-        answer: "--set KEY=VALUE replaces a value of the file: --set link=lte, --set count=10",
-    },
-    Guess {
-        commands: &["compare", "cost", "nbiot"],
-        names: &["--every"],
-        answer: "--interval TIME is the time from one reading to the next: --interval 15min",
-    },
-    Guess {
-        commands: &["choose", "what-if"],
-        names: &["--interval", "--period"],
-        answer: "--every TIME is the time from one reading to the next: --every 15min",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--every", "--interval"],
-        answer: "-r or --rate is the number of messages: --rate 100/s over all devices, --rate 4/h --per-client for each",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--message", "-m"],
-        answer: "--payload-template TEXT is the message; -s or --size SIZE its size",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["--device", "--battery", "--tariff"],
-        answer: "wirecost cost FOLDER --device NAME --tariff NAME prices a results folder; wirecost choose does both in one step",
-    },
-    Guess {
-        commands: &["cost"],
-        names: &["--fleet", "--clients", "-c"],
-        answer: "--devices N is the number of devices on the data plan",
-    },
-    Guess {
-        commands: WITH_LINK,
-        names: &["--latency", "--delay", "--ping", "--lag"],
-        answer: "--rtt TIME is the delay of both directions together; --up delay=TIME is the delay of one",
-    },
-    Guess {
-        commands: WITH_LINK,
-        names: &["--jitter"],
-        answer: "--delay-variation TIME is the jitter of the link, in each direction",
-    },
-    Guess {
-        commands: WITH_LINK,
-        names: &["--bandwidth", "--bw", "--speed", "--throughput"],
-        answer: "--link-rate RATE is the rate of the link in each direction: --link-rate 1Mbit",
-    },
-    Guess {
-        commands: WITH_LINK,
-        names: &["--plr", "--packet-loss", "--drop"],
-        answer: "--loss P is the share of packets lost in each direction: --loss 5%",
-    },
-    Guess {
-        commands: WITH_LINK,
-        names: &["--network", "--profile-link", "--preset"],
-        answer: "--link NAME is a link with the values of a network: wirecost links lists them",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["--rate", "-r"],
-        answer: "--link-rate RATE is the rate of the link; --interval TIME is the time between messages",
-    },
-    Guess {
-        commands: &["link"],
-        names: &["--rate", "-r"],
-        answer: "--link-rate RATE is the rate of the link: --link-rate 1Mbit",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["--qos"],
-        answer: "the name of a stack has the QoS: mqtt-qos0, mqtt-qos1, mqtt5-qos2, coap-non, coap-con",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["--topic", "-t", "--path"],
-        answer: "--resource NAME is the topic of MQTT, and the path of CoAP and HTTP",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--topic", "-t", "--path"],
-        answer: "--resource NAME is the topic, path or address",
-    },
-    Guess {
-        commands: &["compare", "load"],
-        names: &["--protocol", "--proto", "--stack"],
-        answer: "stacks are named without an option: wirecost compare mqtt-qos1,coap-con",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["-z", "--duration", "-d"],
-        answer: "a comparison ends after -n samples per cell; wirecost load has --duration",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["-z", "--time"],
-        answer: "-d or --duration TIME is how long to send messages: -d 10s",
-    },
-    Guess {
-        commands: &["compare"],
-        names: &["--samples", "--repeat", "--runs", "--iterations", "--messages"],
-        answer: "-n or --count is the number of samples per cell; --messages-per-connection that of messages of each",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--messages", "--requests-count", "--iterations"],
-        answer: "-n or --count is the number of messages over all devices",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--connections", "--users", "--vus", "--devices"],
-        answer: "-c or --clients is the number of devices",
-    },
-    Guess {
-        commands: &["load"],
-        names: &["--requests"],
-        answer: "--get fetches the resource instead of sending; -n is the number of messages",
-    },
-    Guess {
-        commands: &["compare", "load", "probe"],
-        names: &["--payload", "--payload-size", "--message-size"],
-        answer: "-s or --size SIZE is the size of the payload: --size 128B",
-    },
-    Guess {
-        commands: &["compare", "load", "link", "merge", "probe"],
-        names: &["--output", "--output-dir", "--results"],
-        answer: "-o or --out names where the results go",
-    },
-    Guess {
-        commands: &["probe"],
-        names: &["--tls", "--tls1.2", "--tls1.3"],
-        answer: "--tls-version 1.3 selects the version; the scheme of the URL selects TLS: mqtts://, https://",
-    },
-    Guess {
-        commands: &["compare", "load"],
-        names: &["--tls", "--dtls"],
-        answer: "the name of a stack has its channel: mqtt-qos1+tls1.3, coap-con+dtls1.2",
-    },
-];
+const GUESSES: &[Guess] = guesses! {
+    "run": "--link --rtt --loss --link-rate --size --count -n --stack --target --seed"
+        => "--set KEY=VALUE replaces a value of the file: --set link=lte, --set count=10";
+    "compare cost nbiot": "--every"
+        => "--interval TIME is the time from one reading to the next: --interval 15min";
+    "choose what-if": "--interval --period"
+        => "--every TIME is the time from one reading to the next: --every 15min";
+    "load": "--every --interval"
+        => "-r or --rate is the number of messages: --rate 100/s over all devices, --rate 4/h --per-client for each";
+    "load": "--message -m"
+        => "--payload-template TEXT is the message; -s or --size SIZE its size";
+    "compare": "--device --battery --tariff"
+        => "wirecost cost FOLDER --device NAME --tariff NAME prices a results folder; wirecost choose does both in one step";
+    "cost": "--fleet --clients -c"
+        => "--devices N is the number of devices on the data plan";
+    "compare load link": "--latency --delay --ping --lag"
+        => "--rtt TIME is the delay of both directions together; --up delay=TIME is the delay of one";
+    "compare load link": "--jitter"
+        => "--delay-variation TIME is the jitter of the link, in each direction";
+    "compare load link": "--bandwidth --bw --speed --throughput"
+        => "--link-rate RATE is the rate of the link in each direction: --link-rate 1Mbit";
+    "compare load link": "--plr --packet-loss --drop"
+        => "--loss P is the share of packets lost in each direction: --loss 5%";
+    "compare load link": "--network --profile-link --preset"
+        => "--link NAME is a link with the values of a network: wirecost links lists them";
+    "compare": "--rate -r"
+        => "--link-rate RATE is the rate of the link; --interval TIME is the time between messages";
+    "link": "--rate -r"
+        => "--link-rate RATE is the rate of the link: --link-rate 1Mbit";
+    "compare": "--qos"
+        => "the name of a stack has the QoS: mqtt-qos0, mqtt-qos1, mqtt5-qos2, coap-non, coap-con";
+    "compare": "--topic -t --path"
+        => "--resource NAME is the topic of MQTT, and the path of CoAP and HTTP";
+    "load": "--topic -t --path"
+        => "--resource NAME is the topic, path or address";
+    "compare load": "--protocol --proto --stack"
+        => "stacks are named without an option: wirecost compare mqtt-qos1,coap-con";
+    "compare": "-z --duration -d"
+        => "a comparison ends after -n samples per cell; wirecost load has --duration";
+    "load": "-z --time"
+        => "-d or --duration TIME is how long to send messages: -d 10s";
+    "compare": "--samples --repeat --runs --iterations --messages"
+        => "-n or --count is the number of samples per cell; --messages-per-connection that of messages of each";
+    "load": "--messages --requests-count --iterations"
+        => "-n or --count is the number of messages over all devices";
+    "load": "--connections --users --vus --devices"
+        => "-c or --clients is the number of devices";
+    "load": "--requests"
+        => "--get fetches the resource instead of sending; -n is the number of messages";
+    "compare load probe": "--payload --payload-size --message-size"
+        => "-s or --size SIZE is the size of the payload: --size 128B";
+    "compare load link merge probe": "--output --output-dir --results"
+        => "-o or --out names where the results go";
+    "probe": "--tls --tls1.2 --tls1.3"
+        => "--tls-version 1.3 selects the version; the scheme of the URL selects TLS: mqtts://, https://";
+    "compare load": "--tls --dtls"
+        => "the name of a stack has its channel: mqtt-qos1+tls1.3, coap-con+dtls1.2";
+};
 
 /// The answer to a name that is no option of `command`.
 fn answer(command: &str, name: &str) -> Option<&'static str> {
     let guess = GUESSES
         .iter()
-        .find(|guess| guess.commands.contains(&command) && guess.names.contains(&name));
+        .find(|guess| has_word(guess.commands, command) && has_word(guess.names, name));
     guess.map(|guess| guess.answer)
+}
+
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }
 
 /// The same error with the name of the option that is meant, where `words`, the command line, has a name that other tools
@@ -231,17 +144,17 @@ mod tests {
     #[test]
     fn no_guess_is_an_option_of_its_command() {
         let program = program();
-        for guess in &GUESSES {
-            for command in guess.commands {
+        for guess in GUESSES {
+            for command in guess.commands.split(' ') {
                 let command = program.find_subcommand(command).expect("a command");
-                for name in guess.names {
+                for name in guess.names.split(' ') {
                     let is_option = command.get_arguments().any(|argument| {
                         argument
                             .get_long()
-                            .is_some_and(|long| format!("--{long}") == *name)
+                            .is_some_and(|long| format!("--{long}") == name)
                             || argument
                                 .get_short()
-                                .is_some_and(|short| format!("-{short}") == *name)
+                                .is_some_and(|short| format!("-{short}") == name)
                     });
                     assert!(!is_option, "{} {name}", command.get_name());
                 }

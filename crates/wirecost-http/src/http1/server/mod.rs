@@ -164,11 +164,6 @@ impl Server {
         self.connections.len()
     }
 
-    /// The resources.
-    pub const fn resources(&self) -> &Resources {
-        &self.core.resources
-    }
-
     fn open(&mut self, flow: FlowId) {
         let mut connection = Connection::new(flow, self.core.config.max_head_bytes);
         connection.deadline = Some(self.core.now + self.core.config.idle_timeout);

@@ -107,11 +107,6 @@ impl Server {
         self.flows.values().filter(|flow| flow.peer.is_some()).count()
     }
 
-    /// The resources.
-    pub const fn resources(&self) -> &Resources {
-        &self.resources
-    }
-
     /// Sends a frame on the control stream of every connection.
     #[cfg(test)]
     pub(super) fn say(&mut self, kind: u64, content: &[u8]) {

@@ -141,7 +141,6 @@ impl Account {
             direction,
             entered: packet.entered,
             delivered,
-            verdict,
         });
         verdict
     }

@@ -1,7 +1,7 @@
 //! The threads of a run: forwarder, servers, devices, and the thread that waits for them.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -19,7 +19,7 @@ use wirecost_live::foreign::{Foreign, ForeignReport};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport};
-use wirecost_proto::hosts::{HostIndex, device_address, device_of, server_address};
+use wirecost_proto::hosts::{HostIndex, any_address, device_address, device_of, server_address};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Path, Rng};
 use wirecost_scenario::options::compare::Options;
@@ -381,14 +381,6 @@ impl<'env> Stage<'env> {
             return Some("packets can no longer be recorded: the disk of the results folder is full".into());
         }
         self.foreign.as_mut().and_then(Foreign::death)
-    }
-}
-
-/// Any address of this machine.
-const fn any_address(ipv6: bool) -> IpAddr {
-    match ipv6 {
-        true => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        false => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 

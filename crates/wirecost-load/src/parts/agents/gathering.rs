@@ -244,8 +244,7 @@ impl Gathering {
                 });
             }
         }
-        let clock = self.entrance.clock;
-        Agents::begin(members, clock, self)
+        Agents::begin(members, self)
             .map(Some)
             .map_err(AgentsError::Thread)
     }

@@ -6,7 +6,6 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use wirecost_live::Clock;
 use wirecost_scenario::options::load::LoadOptions;
 
 use super::gathering::{AgentsError, Gathering};
@@ -33,7 +32,6 @@ const LOOK: Duration = Duration::from_micros(500);
 #[derive(Debug)]
 pub struct Agents {
     members: Arc<[Arc<Member>]>,
-    clock: Clock,
     is_over: Arc<AtomicBool>,
     comparing: Option<JoinHandle<()>>,
     /// Refuses agents that come later, and dismisses these at the end.
@@ -52,11 +50,7 @@ pub struct Task {
 }
 
 impl Agents {
-    pub(super) fn begin(
-        members: Vec<Arc<Member>>,
-        clock: Clock,
-        gathering: Gathering,
-    ) -> std::io::Result<Self> {
+    pub(super) fn begin(members: Vec<Arc<Member>>, gathering: Gathering) -> std::io::Result<Self> {
         let members: Arc<[Arc<Member>]> = members.into();
         let is_over = Arc::new(AtomicBool::new(false));
         let (own, over) = (Arc::clone(&members), Arc::clone(&is_over));
@@ -64,7 +58,6 @@ impl Agents {
         let comparing = comparing.spawn(move || compare(&own, &over))?;
         Ok(Self {
             members,
-            clock,
             is_over,
             comparing: Some(comparing),
             _gathering: gathering,
@@ -79,11 +72,6 @@ impl Agents {
     /// The CPUs of all agents.
     pub fn cpus(&self) -> usize {
         self.members.iter().map(|member| member.cpus as usize).sum()
-    }
-
-    /// The clock of the coordinator.
-    pub const fn clock(&self) -> Clock {
-        self.clock
     }
 
     /// The shares of each agent: as many loops as it has CPUs, if there are enough devices.

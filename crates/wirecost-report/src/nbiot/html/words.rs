@@ -3,6 +3,7 @@
 use wirecost_results::nbiot::{NbiotSummary, Point};
 
 use super::choices::{Choice, Curve, load_words};
+use crate::names::{distinct, few};
 use crate::number;
 
 /// The share of reports that a load must serve to count as carried.
@@ -17,37 +18,21 @@ pub(super) fn asked(summary: &NbiotSummary) -> String {
         1 => "one NB-IoT cell".to_owned(),
         cells => format!("{cells} NB-IoT cells"),
     };
-    let names = distinct(summary.points.iter().map(|point| stack_of(point).to_owned()));
-    let stacks = match names.len() {
-        0..=NAMED => names.join(", "),
-        count => format!("{count} stacks"),
-    };
+    let names = distinct(summary.points.iter().map(stack_of));
+    let stacks = few(&names, NAMED, ", ", "stacks");
     let sizes = distinct(
         summary
             .points
             .iter()
             .map(|point| format!("{} B", point.size_bytes)),
     );
-    let sizes = match sizes.len() {
-        0..=NAMED => sizes.join(" or "),
-        count => format!("{count} sizes"),
-    };
+    let sizes = few(&sizes, NAMED, " or ", "sizes");
     format!("How many reports of {sizes} over {stacks} do {cells} carry, how fast, and what does one take?")
         .replace("do one NB-IoT cell", "does one NB-IoT cell")
 }
 
 fn stack_of(point: &Point) -> &str {
     super::choices::stack_and_change(point).0
-}
-
-fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
-    all
 }
 
 /// The conclusion: which load is carried, and what a report takes.

@@ -15,6 +15,7 @@ use super::rows::{self, Row};
 use super::simulated::Found;
 use crate::arguments::By;
 use crate::exit::Failure;
+use wirecost_proto::time::nanos;
 
 /// The stacks that are drawn, each with its first way of each use of connections.
 const STACKS: usize = 4;
@@ -111,10 +112,6 @@ pub(super) fn cost(
         note: note(&lines, named.is_some()),
         lines,
     }))
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn unit(inputs: &Inputs<'_>) -> String {
