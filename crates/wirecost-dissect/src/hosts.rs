@@ -31,8 +31,8 @@ pub struct Hosts {
     pub up: Passage,
     /// Packets from the host of the second capture to that of the first.
     pub down: Passage,
-    /// Packets of other traffic, of times when the other logger did not run, and without a time, by host. Where a clock was set, nobody
-    /// knows when the other logger ran: such packets are those of the sender or of the receiver alone.
+    /// The packets of each host that are not compared: other traffic, packets without a time, and packets of times when the other logger did
+    /// not run. Where a clock was set, it is unknown when the other logger ran: those packets count as of the sender or the receiver alone.
     pub others: [u64; 2],
 }
 

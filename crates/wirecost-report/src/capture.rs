@@ -116,7 +116,7 @@ fn mean<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     match (0.0..=MOST as f64).contains(&value) {
         true => Ok(value),
         false => Err(serde::de::Error::custom(format_args!(
-            "{value} B are none that a capture has"
+            "{value} is no number of bytes that a capture has"
         ))),
     }
 }

@@ -20,8 +20,8 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T
     serde_json::from_str(&shown)
 }
 
-/// Whether a text of JSON has an escape other than those that stand for what is displayed as it is: `\b`, `\f`, `\r` and `\u001b` stand for
-/// control characters (RFC 8259 section 7).
+/// Whether a text of JSON may have the escape of a control character, such as `\r` or `\u001b` (RFC 8259 section 7). The escapes `\"`, `\\`,
+/// `\/`, `\n` and `\t` give characters that are displayed as they are.
 fn may_escape_controls(text: &str) -> bool {
     let mut bytes = text.bytes();
     while bytes.any(|byte| byte == b'\\') {

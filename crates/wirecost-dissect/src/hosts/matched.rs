@@ -42,7 +42,7 @@ pub(super) fn ways(logs: [&Log; 2], sides: &Sides, clocks: &HostClocks) -> (Both
     }
     let ran = [0, 1].map(|host| {
         if offset.is_none() {
-            // Nobody knows when: no packet is left out for its time.
+            // The clocks cannot be compared, so that no packet can be left out because the other logger did not run.
             return (i64::MIN, i64::MAX);
         }
         let times = || {

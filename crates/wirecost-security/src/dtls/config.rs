@@ -64,7 +64,7 @@ impl Common {
     }
 
     /// The same settings with every key, nonce and signature derived from `rng`: for tests and simulation. Each
-    /// connection then builds its own configuration, which takes more than a millisecond.
+    /// connection then builds its own configuration, for which dimpl tries its whole cryptography.
     #[cfg(any(test, feature = "seeded"))]
     #[must_use]
     pub fn with_seed(self, rng: Rng) -> Self {
@@ -255,10 +255,10 @@ fn certificates(
     })
 }
 
-/// The identity of a client that has none: dimpl wants one, and sends it only to a server that asks for it, which does not trust it.
-/// One lasts for the program, because its keys and signatures take longer than a handshake. In simulations it is the same in every
-/// program.
-fn stand_in(common: &Common) -> Result<Identity, ConfigError> {
+/// The identity of a client that has none. dimpl needs one, and sends it only to a server that asks for a certificate, which does not
+/// trust this one. It is made once, because its keys and signatures take longer than a handshake. In simulations it derives from a
+/// seed, so that it is the same in each run.
+pub(in crate::dtls) fn stand_in(common: &Common) -> Result<Identity, ConfigError> {
     static LIVE: OnceLock<Identity> = OnceLock::new();
     static SIMULATED: OnceLock<Identity> = OnceLock::new();
     let kept = if common.rng.is_some() { &SIMULATED } else { &LIVE };

@@ -158,3 +158,31 @@ fn received<P: wirecost_proto::Path>(pair: &BarePair<P>) -> usize {
     };
     pair.server_events.iter().filter(is_message).count()
 }
+
+#[test]
+fn clients_without_an_identity_share_one_that_a_simulation_makes_from_a_seed() {
+    let seeded = World::new(Version::Dtls13).common;
+    let identity = |common: &Common| super::config::stand_in(common).expect("an identity");
+    let other_seed = seeded.clone().with_seed(Rng::new(99));
+    assert!(identity(&seeded) == identity(&other_seed));
+    let entropy = crate::entropy::Entropy::seeded(Rng::new(0).purpose(0));
+    let authority =
+        Authority::from_entropy(entropy.derive("a client without an identity")).expect("an authority");
+    let made = Identity::client(&authority, "wirecost").expect("an identity");
+    assert!(
+        identity(&seeded) == made,
+        "it does not derive from the seed alone"
+    );
+    // What a simulation reveals must not be a key of live connections.
+    let live = Common::new(seeded.epoch, KeyLog::new());
+    assert!(identity(&live) == identity(&live) && identity(&live) != made);
+}
+
+#[test]
+fn what_dimpl_tries_for_each_configuration_is_what_connections_offer() {
+    let provider = super::provider::provider();
+    let suites_12 = provider.cipher_suites.iter().map(|suite| suite.suite());
+    let suites_13 = provider.dtls13_cipher_suites.iter().map(|suite| suite.suite());
+    assert_eq!(suites_12.collect::<Vec<_>>(), [super::provider::SUITE_12]);
+    assert_eq!(suites_13.collect::<Vec<_>>(), [super::provider::SUITE_13]);
+}

@@ -46,7 +46,7 @@ use crate::http::page::{NOT_KEPT, Page};
 use crate::http::{self, Request, Response};
 use crate::output;
 
-/// How often the command looks whether it must end, and stops simulations that nobody waits for.
+/// How often the command checks whether it must end, and stops simulations whose browsers have gone or ask something else.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The most connections that are not answered yet, of which the oldest goes first. An answer waits for simulations.
 const CONNECTIONS: usize = 64;
@@ -210,7 +210,7 @@ impl Server {
         asks: &Arc<Asks>,
         asked: &Arc<Asked>,
     ) -> Result<(Option<String>, Option<Asked>), Refused> {
-        // A slider that has moved on. Who has gone must not take the place of a question that somebody waits for.
+        // The browser closes its request when a slider moves on. Its question must not take the place of one whose browser waits.
         if request.is_gone() {
             return Ok((None, None));
         }

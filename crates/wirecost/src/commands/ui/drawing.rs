@@ -2,7 +2,7 @@
 //!
 //! An answer takes megabytes while it is made. What the allocator keeps for a thread is as much as the most that the thread has had,
 //! so that it is these threads that make answers, and not those of the connections. They keep what others wait for within the CPUs as well.
-//! A bounded number of tasks waits for them, and only as long as somebody waits for what they make.
+//! At most [`MOST_WAITING`] tasks wait for these threads. A task whose browser goes while it waits is not run.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The most tasks that wait for a thread.
 pub(super) const MOST_WAITING: usize = 32;
-/// How often who waits looks whether its peer has gone.
+/// How often the thread of a connection checks whether its browser has gone while its task waits.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What a thread is to do.
@@ -23,7 +23,7 @@ type Task = Box<dyn FnOnce() + Send>;
 /// Why nothing was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unmade {
-    /// Nobody waits for it any more.
+    /// The browser that asked has gone.
     Gone,
     /// As many wait as may.
     Full,
@@ -70,10 +70,10 @@ impl Drawing {
         Ok(drawing)
     }
 
-    /// What a task makes, once it is its turn. `is_gone` says whether nobody waits for it any more.
+    /// Waits until a thread has run the task, and returns what the task made. `is_gone` says whether the browser that asked has gone.
     ///
     /// # Errors
-    /// Nobody waits for it any more, too many wait before it, or it fails by a defect.
+    /// The browser has gone, [`MOST_WAITING`] other tasks wait already, or the task fails by a defect.
     pub(super) fn make<T: Send + 'static>(
         &self,
         is_gone: impl Fn() -> bool,

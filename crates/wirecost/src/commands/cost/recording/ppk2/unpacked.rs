@@ -36,7 +36,7 @@ mod tests {
 
     use super::*;
 
-    /// Zeros, packed: so many blocks of a megabyte, which do not refer to one another.
+    /// Packed zeros: a block that unpacks to a megabyte by itself, `megabytes` times.
     fn zeros(megabytes: usize) -> Vec<u8> {
         let mut compress = Compress::new(Compression::fast(), false);
         let mut block = Vec::with_capacity(1 << 16);
