@@ -68,7 +68,7 @@ fn configs() -> (impl Fn(Start) -> ClientConfig, ServerConfig) {
 
 /// Mean memory of a connection at both sides, in bytes.
 fn print_memory(client: &ClientConfig, server: &ServerConfig) {
-    const CONNECTIONS: u32 = 20;
+    const CONNECTIONS: u32 = 100;
     let mut server = Server::new(server.clone()).expect("a server");
     let mut clients = Vec::with_capacity(CONNECTIONS as usize);
     let before = held_bytes();
