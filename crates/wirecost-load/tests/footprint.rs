@@ -57,9 +57,10 @@ fn load(stack: &str, clients: u32) -> LoadOptions {
         ramp: Duration::ZERO,
         spread: None,
     };
+    // So slowly that few devices are awake at once.
     let connect = Phase::Connect {
         who: Who::All,
-        rate: None,
+        rate: Some(5.0),
     };
     let mut link = LinkConfig::default();
     (link.up.delay, link.down.delay) = (Duration::from_millis(25), Duration::from_millis(25));

@@ -6,7 +6,7 @@
 //! - [`workers`]: the workers of a server that has a service time
 //! - [`tap`]: observers of the packets that enter the link
 //! - `network`: flows, sockets, packets in transit, links and the current time
-//! - `queue`: future events by time; `slab`: values by number
+//! - `queue`: future events by time; `slab`: values by number; `awake`: who keeps memory for reuse
 //!
 //! A simulation is deterministic: the same devices, services, links and settings give the same packets at the same times, on
 //! any machine. docs/models/simulation.md lists what it leaves out.
@@ -80,6 +80,7 @@
 //! assert_eq!(finished.tap.records().len(), 2, "the packet and its delivery");
 //! ```
 
+mod awake;
 pub mod carrier;
 pub mod cells;
 mod network;

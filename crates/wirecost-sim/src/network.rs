@@ -23,6 +23,7 @@ use wirecost_proto::{BothWays, Delivery, Direction, Fate, Instant, Span};
 use wirecost_tcp::{Config, RestPattern};
 use wirecost_wire::tcp::Flags;
 
+use crate::awake::Awake;
 use crate::carrier::{Carrier, Decision, Offered};
 use crate::queue::Queue;
 use crate::settings::Settings;
@@ -39,6 +40,8 @@ pub(crate) struct Network<L, T> {
     tcp: BothWays<Arc<Config>>,
     /// What the connections' ends at rest have in common, by the direction in which they send.
     at_rest: BothWays<RestPattern>,
+    /// Who keeps memory for reuse.
+    pub(crate) awake: Awake,
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
     /// The servers' addresses and ports, by number. Devices and flows are many, and keep the number.
@@ -121,6 +124,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         Self {
             tcp: settings.shared_tcp(),
             at_rest: BothWays::default(),
+            awake: Awake::default(),
             settings,
             now: Instant::START,
             queue: Queue::default(),

@@ -12,6 +12,7 @@ mod status;
 
 use std::net::SocketAddr;
 
+use crate::awake::Sleeper;
 use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
@@ -252,7 +253,18 @@ where
         self.events += 1;
         self.handle(event);
         self.ask_director();
+        while let Some(sleeper) = self.network.awake.next(at) {
+            self.rest(sleeper);
+        }
         true
+    }
+
+    /// Lets an endpoint or a socket that has been awake give back the memory that it keeps for reuse, if nothing is on its way.
+    fn rest(&mut self, sleeper: Sleeper) {
+        match sleeper {
+            Sleeper::Device { device } => self.rest_device(device),
+            Sleeper::Socket { flow, sends } => self.network.rest(flow, sends),
+        }
     }
 
     /// Advances the devices that the director names, and schedules when to ask again.

@@ -1,10 +1,10 @@
 //! One end of a stream: the connection, and the bytes that wait for its send buffer.
 
-use std::time::Duration;
-
 use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_tcp::{Connection, Event, RestPattern, State};
+
+use crate::awake::Activity;
 
 /// A connection with its application's buffer of unsent bytes.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Socket {
     pub(crate) wakes_application: bool,
     /// When the last segment with data arrived, and how many arrived at that instant.
     burst: (Instant, u32),
-    /// When it last gave back memory, in units of [`REST`].
-    rested: u32,
+    /// What it has handled lately.
+    pub(crate) activity: Activity,
 }
 
 /// The result of a read.
@@ -53,14 +53,6 @@ pub(crate) enum Readable {
 /// The number of segments with data that arrive at one instant before their reader runs: the initial window (RFC 6928). A
 /// longer burst takes longer than the reader needs to wake; after that the reader handles each segment when it arrives.
 const SEGMENTS_BEFORE_A_READ: u32 = 10;
-
-/// The least time between two moments at which a socket, or the endpoint of a device, gives back memory.
-const REST: Duration = Duration::from_millis(100);
-
-/// The time of `now` in units of [`REST`].
-pub(crate) const fn time_of(now: Instant) -> u32 {
-    (now.as_nanos() / REST.as_nanos() as u64) as u32
-}
 
 /// Bytes that an application reads at once at most.
 const READ_BYTES: usize = 65_536;
@@ -93,18 +85,16 @@ impl Socket {
             wakes: None,
             wakes_application: false,
             burst: (Instant::START, 0),
-            rested: u32::MAX,
+            activity: Activity::Asleep,
         }
     }
 
-    /// Gives back memory that it does not need while nothing is on its way, and keeps what differs from `pattern`. Not more often than
-    /// [`REST`]: one that sends often reuses it. Returns whether it did.
-    pub(crate) fn rest(&mut self, now: Instant, pattern: &mut RestPattern) -> bool {
-        let time = time_of(now);
-        let rests = time != self.rested && self.is_flushed() && self.connection.rest(pattern);
+    /// Gives back memory that it does not need while nothing is on its way, and keeps what differs from `pattern`. Returns whether it
+    /// did.
+    pub(crate) fn rest(&mut self, pattern: &mut RestPattern) -> bool {
+        let rests = self.is_flushed() && self.connection.rest(pattern);
         if rests {
             (self.unsent, self.sent) = (Vec::new(), 0);
-            self.rested = time;
         }
         rests
     }

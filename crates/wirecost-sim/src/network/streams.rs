@@ -14,6 +14,7 @@ use super::flow::{Body, Flow};
 use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
 use super::{Entering, Network};
+use crate::awake::Sleeper;
 use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::settings::Wake;
@@ -188,11 +189,12 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
         socket.wakes_application |= wakes_application;
         let timer = earlier(&mut socket.wakes, socket.connection.next_timeout());
-        let (may_answer, is_over) = (socket.wakes_application, socket.is_over());
-        // An application that is about to run may answer. Its last read lets the socket rest.
-        if !may_answer {
-            self.rest(flow, direction);
-        }
+        let is_over = socket.is_over();
+        let sleeper = Sleeper::Socket {
+            flow,
+            sends: direction,
+        };
+        self.awake.note(sleeper, &mut socket.activity, now);
         if wakes_application {
             self.wake_application(flow, direction, is_followed);
         }
@@ -205,16 +207,17 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         }
     }
 
-    /// Lets an end of a connection keep less, if nothing is on its way.
-    fn rest(&mut self, flow: u32, direction: Direction) {
+    /// Lets an end of a connection that has been awake keep less, if nothing is on its way.
+    pub(crate) fn rest(&mut self, flow: u32, sends: Direction) {
         let Some(Body::Stream(streams)) = self.flows.get_mut(flow).map(|flow| &mut flow.body) else {
             return;
         };
-        let pattern = &mut self.at_rest[direction];
-        if let Some(socket) = &mut streams.sockets[direction]
-            && socket.rest(self.now, pattern)
+        let (sleeper, pattern) = (Sleeper::Socket { flow, sends }, &mut self.at_rest[sends]);
+        if let Some(socket) = &mut streams.sockets[sends]
+            && self.awake.falls_asleep(sleeper, &mut socket.activity, self.now)
+            && socket.rest(pattern)
         {
-            streams.spans[direction].rest();
+            streams.spans[sends].rest();
         }
     }
 
@@ -314,7 +317,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         match &readable {
             Readable::Bytes if socket.connection.acknowledges_now() => self.pump(flow, direction),
             Readable::Bytes => {}
-            Readable::Nothing | Readable::PeerClosed | Readable::Reset(_) => self.rest(flow, direction),
+            Readable::Nothing | Readable::PeerClosed | Readable::Reset(_) => {}
         }
         readable
     }

@@ -20,8 +20,8 @@ use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetR
 
 use super::World;
 use super::status::EndpointStatus;
+use crate::awake::Activity;
 use crate::carrier::Carrier;
-use crate::network::socket::time_of;
 use crate::queue::Event;
 use crate::tap::Tap;
 
@@ -45,8 +45,8 @@ pub(super) struct DeviceSlot<C> {
     flows: u32,
     /// Bytes of the current flow that the endpoint has transmitted; a datagram counts one byte more.
     transmitted: u64,
-    /// When the endpoint last gave back memory, by [`time_of`].
-    rested: u32,
+    /// What the endpoint has handled lately.
+    activity: Activity,
     congested: bool,
     unsent_command: bool,
     finished: bool,
@@ -66,7 +66,7 @@ impl<C: Endpoint> DeviceSlot<C> {
             socket: None,
             flows: 0,
             transmitted: 0,
-            rested: u32::MAX,
+            activity: Activity::Asleep,
             congested: false,
             unsent_command: false,
             finished: false,
@@ -84,15 +84,6 @@ impl<C: Endpoint> DeviceSlot<C> {
         self.transmitted += out.covered() + u64::from(self.transport == Transport::Datagram);
         if let Some((_, log)) = self.logs.last_mut() {
             log.transmitted(Direction::Up, out);
-        }
-    }
-
-    /// Lets the endpoint give back memory that it does not need while it sleeps. Not more often than a socket: one that
-    /// sends often reuses it.
-    fn rest(&mut self, now: Instant) {
-        let time = time_of(now);
-        if time != self.rested && self.endpoint.rest() {
-            self.rested = time;
         }
     }
 

@@ -6,6 +6,7 @@ use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
+use crate::awake::Sleeper;
 use crate::carrier::Carrier;
 use crate::tap::Tap;
 
@@ -65,13 +66,31 @@ where
             }
         }
         self.out = out;
-        if let Some(slot) = self.devices.get_mut(index) {
-            slot.rest(now);
-        }
+        self.note_awake(index);
         if let Some(at) = self.devices.get(index).and_then(|slot| slot.status.wanted) {
             self.wake_device_at(index, at);
         }
         self.flush(index);
+    }
+
+    /// Notes that the endpoint of a device has handled something.
+    fn note_awake(&mut self, index: usize) {
+        let now = self.network.now;
+        if let (Some(slot), Ok(device)) = (self.devices.get_mut(index), u32::try_from(index)) {
+            let sleeper = Sleeper::Device { device };
+            self.network.awake.note(sleeper, &mut slot.activity, now);
+        }
+    }
+
+    /// Lets the endpoint of a device that has been awake keep less, if nothing is on its way.
+    pub(in crate::world) fn rest_device(&mut self, device: u32) {
+        let now = self.network.now;
+        let sleeper = Sleeper::Device { device };
+        if let Some(slot) = self.devices.get_mut(device as usize)
+            && self.network.awake.falls_asleep(sleeper, &mut slot.activity, now)
+        {
+            slot.endpoint.rest();
+        }
     }
 
     fn device_transmits(&mut self, index: usize, out: &Buffer) {
