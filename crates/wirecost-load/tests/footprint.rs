@@ -57,10 +57,9 @@ fn load(stack: &str, clients: u32) -> LoadOptions {
         ramp: Duration::ZERO,
         spread: None,
     };
-    // So slowly that few devices are awake at once.
     let connect = Phase::Connect {
         who: Who::All,
-        rate: Some(5.0),
+        rate: None,
     };
     let mut link = LinkConfig::default();
     (link.up.delay, link.down.delay) = (Duration::from_millis(25), Duration::from_millis(25));

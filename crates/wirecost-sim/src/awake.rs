@@ -1,17 +1,39 @@
 //! The endpoints and sockets that have handled something lately: they keep the memory that they reuse.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use wirecost_proto::{Direction, Instant};
 
-/// How long an endpoint or a socket handles nothing before it gives back memory, at most twice as long. One that sends every
-/// second reuses its memory.
-const REST: Duration = Duration::from_secs(1);
-
-/// How many keep their memory at most: all devices of a fleet may have something to do within [`REST`]. The oldest gives it
-/// back first, also if it is in use.
+/// How many keep their memory at most: all devices of a fleet may have something to do at one instant. The oldest gives it back
+/// first, also if it is in use.
 const AWAKE_AT_MOST: usize = 16_384;
+
+/// Milliseconds since the start. They begin again after 49 days: what was noted so long ago is then taken for recent once.
+type Millis = u32;
+
+const fn millis_of(now: Instant) -> Millis {
+    (now.as_nanos() / 1_000_000) as Millis
+}
+
+/// How long something keeps its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// After a long pause: what follows comes within a few round trips. Memory that is given back later than that is no longer in
+    /// the processor's caches.
+    Seldom,
+    /// If it has just given back its memory: it may be in use every second.
+    Often,
+}
+
+impl Pace {
+    /// How long after it was put into its list something is looked at, and how long it must have handled nothing then.
+    const fn pause(self) -> (Millis, Millis) {
+        match self {
+            Self::Seldom => (200, 100),
+            Self::Often => (2_000, 2_000),
+        }
+    }
+}
 
 /// What gives back memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,56 +47,89 @@ pub(crate) enum Sleeper {
 /// What an endpoint or a socket has handled lately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// Nothing: it has given back its memory.
+    /// Nothing yet.
     #[default]
-    Asleep,
-    /// Nothing since it was put into the list of those that are awake.
-    Listed,
-    /// Something since then.
-    Active,
+    New,
+    /// Something before it gave back its memory.
+    AsleepSince(Millis),
+    /// Something since then. It is in a list.
+    AwakeAt(Millis),
 }
 
-/// Those that keep their memory, with the times at which they were put into the list.
+/// Those that keep their memory, with the times at which they were put into their list.
 #[derive(Debug, Default)]
-pub(crate) struct Awake(VecDeque<(Instant, Sleeper)>);
+pub(crate) struct Awake {
+    seldom: VecDeque<(Millis, Sleeper)>,
+    often: VecDeque<(Millis, Sleeper)>,
+}
 
 impl Awake {
+    const fn of(&mut self, pace: Pace) -> &mut VecDeque<(Millis, Sleeper)> {
+        match pace {
+            Pace::Seldom => &mut self.seldom,
+            Pace::Often => &mut self.often,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.seldom.len() + self.often.len()
+    }
+
     /// Notes that `sleeper` handles something.
     pub(crate) fn note(&mut self, sleeper: Sleeper, activity: &mut Activity, now: Instant) {
-        *activity = match activity {
-            Activity::Asleep => {
-                self.0.push_back((now, sleeper));
-                Activity::Listed
-            }
-            Activity::Listed | Activity::Active => Activity::Active,
+        let (now, (recent, _)) = (millis_of(now), Pace::Often.pause());
+        let pace = match *activity {
+            Activity::AwakeAt(_) => None,
+            Activity::AsleepSince(then) if now.wrapping_sub(then) < recent => Some(Pace::Often),
+            Activity::New | Activity::AsleepSince(_) => Some(Pace::Seldom),
         };
+        if let Some(pace) = pace {
+            self.of(pace).push_back((now, sleeper));
+        }
+        *activity = Activity::AwakeAt(now);
     }
 
     /// Takes one out that may have rested, or is one too many.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Sleeper> {
-        let (listed, sleeper) = *self.0.front()?;
-        let is_due = listed + REST <= now || self.0.len() > AWAKE_AT_MOST;
-        is_due.then(|| {
-            self.0.pop_front();
-            sleeper
+    pub(crate) fn next(&mut self, now: Instant) -> Option<(Pace, Sleeper)> {
+        let is_full = self.len() > AWAKE_AT_MOST;
+        [Pace::Seldom, Pace::Often].into_iter().find_map(|pace| {
+            let (looked_at, _) = pace.pause();
+            let (listed, sleeper) = *self.of(pace).front()?;
+            if !is_full && millis_of(now).wrapping_sub(listed) < looked_at {
+                return None;
+            }
+            self.of(pace).pop_front();
+            Some((pace, sleeper))
         })
     }
 
-    /// Whether `sleeper`, which was taken out, gives back its memory. If not, it is in the list again.
-    pub(crate) fn falls_asleep(&mut self, sleeper: Sleeper, activity: &mut Activity, now: Instant) -> bool {
-        *activity = match activity {
-            Activity::Active if self.0.len() < AWAKE_AT_MOST => {
-                self.0.push_back((now, sleeper));
-                Activity::Listed
-            }
-            Activity::Asleep | Activity::Listed | Activity::Active => Activity::Asleep,
+    /// Whether `sleeper`, which was taken out, gives back its memory. If not, it is in its list again.
+    pub(crate) fn falls_asleep(
+        &mut self,
+        (pace, sleeper): (Pace, Sleeper),
+        activity: &mut Activity,
+        now: Instant,
+    ) -> bool {
+        let (now, (_, rest)) = (millis_of(now), pace.pause());
+        let is_in_use = match *activity {
+            Activity::AwakeAt(last) => now.wrapping_sub(last) < rest,
+            // A later flow has the number of the one that was put into the list.
+            Activity::New | Activity::AsleepSince(_) => return false,
         };
-        *activity == Activity::Asleep
+        let stays = is_in_use && self.len() < AWAKE_AT_MOST;
+        if stays {
+            self.of(pace).push_back((now, sleeper));
+        } else {
+            *activity = Activity::AsleepSince(now);
+        }
+        !stays
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const ONE: Sleeper = Sleeper::Device { device: 1 };
@@ -83,45 +138,56 @@ mod tests {
         Instant::START + Duration::from_millis(millis)
     }
 
-    #[test]
-    fn what_is_active_stays_awake_and_sleeps_when_it_has_rested() {
-        let (mut awake, mut activity) = (Awake::default(), Activity::default());
-        awake.note(ONE, &mut activity, at(0));
-        for second in 1..=5 {
-            awake.note(ONE, &mut activity, at(1_000 * second));
-            assert_eq!(awake.next(at(1_000 * second - 1)), None, "{second}");
-            assert_eq!(awake.next(at(1_000 * second)), Some(ONE), "{second}");
-            assert!(
-                !awake.falls_asleep(ONE, &mut activity, at(1_000 * second)),
-                "{second}"
-            );
+    /// Handles something at each of `times`; the times at which memory was given back, up to `until`.
+    fn rests(times: &[u64], until: u64) -> Vec<u64> {
+        let (mut awake, mut activity, mut rests) = (Awake::default(), Activity::default(), Vec::new());
+        for now in 0..=until {
+            if times.contains(&now) {
+                awake.note(ONE, &mut activity, at(now));
+            }
+            while let Some(entry) = awake.next(at(now)) {
+                if awake.falls_asleep(entry, &mut activity, at(now)) {
+                    rests.push(now);
+                }
+            }
         }
-        assert_eq!(awake.next(at(5_999)), None);
-        assert_eq!(awake.next(at(6_000)), Some(ONE));
-        assert!(awake.falls_asleep(ONE, &mut activity, at(6_000)));
-        assert_eq!(awake.next(at(60_000)), None, "no longer in the list");
-        awake.note(ONE, &mut activity, at(60_000));
-        assert_eq!(awake.next(at(61_000)), Some(ONE), "again in the list");
+        rests
+    }
+
+    #[test]
+    fn memory_is_given_back_once_after_a_message_that_comes_alone() {
+        let exchange = [0, 50, 90, 140];
+        let again = exchange.map(|time| 60_000 + time);
+        assert_eq!(rests(&[exchange, again].concat(), 120_000), [400, 60_400]);
+    }
+
+    #[test]
+    fn what_is_used_every_second_keeps_its_memory() {
+        let messages: Vec<u64> = (0..20).map(|second| 1_000 * second).collect();
+        assert_eq!(rests(&messages, 60_000), [200, 21_000]);
     }
 
     #[test]
     fn a_fleet_that_is_awake_at_once_is_bounded() {
         let mut awake = Awake::default();
         let mut fleet = vec![Activity::default(); 2 * AWAKE_AT_MOST];
-        for _ in 0..2 {
+        for round in 0..2 {
             for number in 0..fleet.len() {
                 let device = u32::try_from(number).unwrap();
-                awake.note(Sleeper::Device { device }, &mut fleet[number], at(0));
-                while let Some(sleeper) = awake.next(at(0)) {
+                awake.note(Sleeper::Device { device }, &mut fleet[number], at(round));
+                while let Some((pace, sleeper)) = awake.next(at(round)) {
                     let Sleeper::Device { device } = sleeper else {
                         panic!("no socket was noted");
                     };
-                    assert!(awake.falls_asleep(sleeper, &mut fleet[device as usize], at(0)));
+                    let activity = &mut fleet[device as usize];
+                    assert!(awake.falls_asleep((pace, sleeper), activity, at(round)));
                 }
-                assert!(awake.0.len() <= AWAKE_AT_MOST);
+                assert!(awake.len() <= AWAKE_AT_MOST);
             }
         }
-        let kept = fleet.iter().filter(|activity| **activity != Activity::Asleep);
+        let kept = fleet
+            .iter()
+            .filter(|activity| matches!(activity, Activity::AwakeAt(_)));
         assert_eq!(kept.count(), AWAKE_AT_MOST);
     }
 }

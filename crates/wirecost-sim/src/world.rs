@@ -12,7 +12,7 @@ mod status;
 
 use std::net::SocketAddr;
 
-use crate::awake::Sleeper;
+use crate::awake::{Pace, Sleeper};
 use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
@@ -253,17 +253,17 @@ where
         self.events += 1;
         self.handle(event);
         self.ask_director();
-        while let Some(sleeper) = self.network.awake.next(at) {
-            self.rest(sleeper);
+        while let Some(entry) = self.network.awake.next(at) {
+            self.rest(entry);
         }
         true
     }
 
     /// Lets an endpoint or a socket that has been awake give back the memory that it keeps for reuse, if nothing is on its way.
-    fn rest(&mut self, sleeper: Sleeper) {
+    fn rest(&mut self, (pace, sleeper): (Pace, Sleeper)) {
         match sleeper {
-            Sleeper::Device { device } => self.rest_device(device),
-            Sleeper::Socket { flow, sends } => self.network.rest(flow, sends),
+            Sleeper::Device { device } => self.rest_device(device, pace),
+            Sleeper::Socket { flow, sends } => self.network.rest(flow, sends, pace),
         }
     }
 

@@ -39,15 +39,15 @@ const fn bytes(simulated: u64, generator: u64, server: u64) -> Bytes {
 const fn of_application(application: Application) -> Bytes {
     match application {
         Application::Tcp => bytes(2_000, 900, 400),
-        Application::Udp => bytes(700, 300, 100),
-        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(3_500, 1_100, 1_000),
+        Application::Udp => bytes(800, 300, 100),
+        Application::Mqtt311(_) | Application::Mqtt5(_) => bytes(2_400, 1_100, 1_000),
         Application::MqttSn(_) => bytes(1_800, 1_400, 600),
-        Application::CoapNon | Application::CoapCon => bytes(1_300, 3_700, 300),
-        Application::CoapTcp => bytes(3_500, 4_400, 500),
-        Application::AmqpSettled | Application::AmqpUnsettled => bytes(7_500, 1_800, 4_500),
-        Application::Http1 => bytes(3_600, 800, 1_500),
+        Application::CoapNon | Application::CoapCon => bytes(1_400, 3_700, 300),
+        Application::CoapTcp => bytes(3_200, 4_400, 500),
+        Application::AmqpSettled | Application::AmqpUnsettled => bytes(7_000, 1_800, 4_500),
+        Application::Http1 => bytes(3_000, 800, 1_500),
         Application::Http3 => bytes(69_000, 35_000, 43_000),
-        Application::Store(_) => bytes(3_600, 1_500, 1_500),
+        Application::Store(_) => bytes(3_000, 1_500, 1_500),
     }
 }
 

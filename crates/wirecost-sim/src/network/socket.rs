@@ -68,7 +68,7 @@ impl Socket {
         Self::new(connection, false)
     }
 
-    const fn new(connection: Connection, is_owned: bool) -> Self {
+    fn new(connection: Connection, is_owned: bool) -> Self {
         Self {
             connection,
             unsent: Vec::new(),
@@ -85,7 +85,7 @@ impl Socket {
             wakes: None,
             wakes_application: false,
             burst: (Instant::START, 0),
-            activity: Activity::Asleep,
+            activity: Activity::default(),
         }
     }
 

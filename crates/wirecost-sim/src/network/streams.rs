@@ -14,7 +14,7 @@ use super::flow::{Body, Flow};
 use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
 use super::{Entering, Network};
-use crate::awake::Sleeper;
+use crate::awake::{Pace, Sleeper};
 use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::settings::Wake;
@@ -208,14 +208,14 @@ impl<L: Carrier, T: Tap> Network<L, T> {
     }
 
     /// Lets an end of a connection that has been awake keep less, if nothing is on its way.
-    pub(crate) fn rest(&mut self, flow: u32, sends: Direction) {
+    pub(crate) fn rest(&mut self, flow: u32, sends: Direction, pace: Pace) {
         let Some(Body::Stream(streams)) = self.flows.get_mut(flow).map(|flow| &mut flow.body) else {
             return;
         };
-        let (sleeper, pattern) = (Sleeper::Socket { flow, sends }, &mut self.at_rest[sends]);
+        let entry = (pace, Sleeper::Socket { flow, sends });
         if let Some(socket) = &mut streams.sockets[sends]
-            && self.awake.falls_asleep(sleeper, &mut socket.activity, self.now)
-            && socket.rest(pattern)
+            && self.awake.falls_asleep(entry, &mut socket.activity, self.now)
+            && socket.rest(&mut self.at_rest[sends])
         {
             streams.spans[sends].rest();
         }

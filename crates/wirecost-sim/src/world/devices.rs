@@ -66,7 +66,7 @@ impl<C: Endpoint> DeviceSlot<C> {
             socket: None,
             flows: 0,
             transmitted: 0,
-            activity: Activity::Asleep,
+            activity: Activity::default(),
             congested: false,
             unsent_command: false,
             finished: false,

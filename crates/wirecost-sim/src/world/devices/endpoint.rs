@@ -6,7 +6,7 @@ use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
-use crate::awake::Sleeper;
+use crate::awake::{Pace, Sleeper};
 use crate::carrier::Carrier;
 use crate::tap::Tap;
 
@@ -83,11 +83,11 @@ where
     }
 
     /// Lets the endpoint of a device that has been awake keep less, if nothing is on its way.
-    pub(in crate::world) fn rest_device(&mut self, device: u32) {
+    pub(in crate::world) fn rest_device(&mut self, device: u32, pace: Pace) {
         let now = self.network.now;
-        let sleeper = Sleeper::Device { device };
+        let entry = (pace, Sleeper::Device { device });
         if let Some(slot) = self.devices.get_mut(device as usize)
-            && self.network.awake.falls_asleep(sleeper, &mut slot.activity, now)
+            && self.network.awake.falls_asleep(entry, &mut slot.activity, now)
         {
             slot.endpoint.rest();
         }
