@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use wirecost_proto::{Direction, Instant};
 
-/// How many keep their memory at most: all devices of a fleet may have something to do at one instant. The oldest gives it back
-/// first, also if it is in use.
+/// How many keep their memory at most: all devices of a fleet may have something to do at one instant. What is seldom used gives
+/// its memory back first, the longest listed before others, also if it is in use.
 const AWAKE_AT_MOST: usize = 16_384;
 
-/// Milliseconds since the start. They begin again after 49 days: what was noted so long ago is then taken for recent once.
+/// Milliseconds since the start. They begin again after 49 days: what was used 49 days ago is then taken for recently used, once.
 type Millis = u32;
 
 const fn millis_of(now: Instant) -> Millis {
@@ -16,12 +16,12 @@ const fn millis_of(now: Instant) -> Millis {
 }
 
 /// How long something keeps its memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+#[derive(Clone, Copy, Debug)]
+enum Pace {
     /// After a long pause: what follows comes within a few round trips. Memory that is given back later than that is no longer in
     /// the processor's caches.
     Seldom,
-    /// If it has just given back its memory: it may be in use every second.
+    /// Soon after it was looked at: it may be in use every second.
     Often,
 }
 
@@ -50,21 +50,29 @@ pub(crate) enum Activity {
     /// Nothing yet.
     #[default]
     New,
-    /// Something before it gave back its memory.
+    /// Something before it left the lists. It gave back its memory then, unless something was on its way.
     AsleepSince(Millis),
-    /// Something since then. It is in a list.
-    AwakeAt(Millis),
+    /// Something since then, the last time at `last`. It is in a list since `listed`.
+    Awake { listed: Millis, last: Millis },
 }
 
-/// Those that keep their memory, with the times at which they were put into their list.
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) sleeper: Sleeper,
+    pace: Pace,
+    listed: Millis,
+}
+
+/// What keeps its memory, each list in the order in which it is looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Awake {
-    seldom: VecDeque<(Millis, Sleeper)>,
-    often: VecDeque<(Millis, Sleeper)>,
+    seldom: VecDeque<Entry>,
+    often: VecDeque<Entry>,
 }
 
 impl Awake {
-    const fn of(&mut self, pace: Pace) -> &mut VecDeque<(Millis, Sleeper)> {
+    const fn of(&mut self, pace: Pace) -> &mut VecDeque<Entry> {
         match pace {
             Pace::Seldom => &mut self.seldom,
             Pace::Often => &mut self.often,
@@ -78,51 +86,60 @@ impl Awake {
     /// Notes that `sleeper` handles something.
     pub(crate) fn note(&mut self, sleeper: Sleeper, activity: &mut Activity, now: Instant) {
         let (now, (recent, _)) = (millis_of(now), Pace::Often.pause());
-        let pace = match *activity {
-            Activity::AwakeAt(_) => None,
-            Activity::AsleepSince(then) if now.wrapping_sub(then) < recent => Some(Pace::Often),
-            Activity::New | Activity::AsleepSince(_) => Some(Pace::Seldom),
+        let pace = match activity {
+            Activity::Awake { last, .. } => {
+                *last = now;
+                return;
+            }
+            Activity::AsleepSince(then) if now.wrapping_sub(*then) < recent => Pace::Often,
+            Activity::New | Activity::AsleepSince(_) => Pace::Seldom,
         };
-        if let Some(pace) = pace {
-            self.of(pace).push_back((now, sleeper));
-        }
-        *activity = Activity::AwakeAt(now);
+        self.list(pace, sleeper, activity, now);
     }
 
-    /// Takes one out that may have rested, or is one too many.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<(Pace, Sleeper)> {
+    fn list(&mut self, pace: Pace, sleeper: Sleeper, activity: &mut Activity, now: Millis) {
+        let listed = now;
+        self.of(pace).push_back(Entry {
+            pace,
+            sleeper,
+            listed,
+        });
+        *activity = Activity::Awake { listed, last: now };
+    }
+
+    /// Takes out the next one that is to be looked at: it is due, or the lists are too long.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Entry> {
         let is_full = self.len() > AWAKE_AT_MOST;
         [Pace::Seldom, Pace::Often].into_iter().find_map(|pace| {
             let (looked_at, _) = pace.pause();
-            let (listed, sleeper) = *self.of(pace).front()?;
-            if !is_full && millis_of(now).wrapping_sub(listed) < looked_at {
+            let waited = millis_of(now).wrapping_sub(self.of(pace).front()?.listed);
+            if !is_full && waited < looked_at {
                 return None;
             }
-            self.of(pace).pop_front();
-            Some((pace, sleeper))
+            self.of(pace).pop_front()
         })
     }
 
-    /// Whether `sleeper`, which was taken out, gives back its memory. If not, it is in its list again.
-    pub(crate) fn falls_asleep(
-        &mut self,
-        (pace, sleeper): (Pace, Sleeper),
-        activity: &mut Activity,
-        now: Instant,
-    ) -> bool {
+    /// Whether what was taken out gives back its memory. If it is in use, it is in its list again.
+    pub(crate) fn falls_asleep(&mut self, entry: Entry, activity: &mut Activity, now: Instant) -> bool {
+        let Entry {
+            pace,
+            sleeper,
+            listed,
+        } = entry;
         let (now, (_, rest)) = (millis_of(now), pace.pause());
-        let is_in_use = match *activity {
-            Activity::AwakeAt(last) => now.wrapping_sub(last) < rest,
-            // A later flow has the number of the one that was put into the list.
-            Activity::New | Activity::AsleepSince(_) => return false,
+        let last = match *activity {
+            Activity::Awake { listed: own, last } if own == listed => last,
+            // A later flow has the number of the flow that was put into the list.
+            Activity::New | Activity::AsleepSince(_) | Activity::Awake { .. } => return false,
         };
-        let stays = is_in_use && self.len() < AWAKE_AT_MOST;
-        if stays {
-            self.of(pace).push_back((now, sleeper));
-        } else {
-            *activity = Activity::AsleepSince(now);
+        if now.wrapping_sub(last) < rest && self.len() < AWAKE_AT_MOST {
+            self.list(pace, sleeper, activity, now);
+            *activity = Activity::Awake { listed: now, last };
+            return false;
         }
-        !stays
+        *activity = Activity::AsleepSince(now);
+        true
     }
 }
 
@@ -168,6 +185,19 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_an_earlier_flow_with_the_same_number_goes() {
+        let mut awake = Awake::default();
+        for flow in 0..100 {
+            let mut activity = Activity::default();
+            awake.note(ONE, &mut activity, at(50 * flow));
+            while let Some(entry) = awake.next(at(50 * flow)) {
+                assert!(!awake.falls_asleep(entry, &mut activity, at(50 * flow)));
+            }
+            assert!(awake.len() <= 4, "{}", awake.len());
+        }
+    }
+
+    #[test]
     fn a_fleet_that_is_awake_at_once_is_bounded() {
         let mut awake = Awake::default();
         let mut fleet = vec![Activity::default(); 2 * AWAKE_AT_MOST];
@@ -175,19 +205,18 @@ mod tests {
             for number in 0..fleet.len() {
                 let device = u32::try_from(number).unwrap();
                 awake.note(Sleeper::Device { device }, &mut fleet[number], at(round));
-                while let Some((pace, sleeper)) = awake.next(at(round)) {
-                    let Sleeper::Device { device } = sleeper else {
+                while let Some(entry) = awake.next(at(round)) {
+                    let Sleeper::Device { device } = entry.sleeper else {
                         panic!("no socket was noted");
                     };
-                    let activity = &mut fleet[device as usize];
-                    assert!(awake.falls_asleep((pace, sleeper), activity, at(round)));
+                    assert!(awake.falls_asleep(entry, &mut fleet[device as usize], at(round)));
                 }
                 assert!(awake.len() <= AWAKE_AT_MOST);
             }
         }
         let kept = fleet
             .iter()
-            .filter(|activity| matches!(activity, Activity::AwakeAt(_)));
+            .filter(|activity| matches!(activity, Activity::Awake { .. }));
         assert_eq!(kept.count(), AWAKE_AT_MOST);
     }
 }

@@ -12,7 +12,7 @@ mod status;
 
 use std::net::SocketAddr;
 
-use crate::awake::{Pace, Sleeper};
+use crate::awake::Sleeper;
 use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
@@ -253,17 +253,17 @@ where
         self.events += 1;
         self.handle(event);
         self.ask_director();
-        while let Some(entry) = self.network.awake.next(at) {
-            self.rest(entry);
-        }
+        self.rest();
         true
     }
 
-    /// Lets an endpoint or a socket that has been awake give back the memory that it keeps for reuse, if nothing is on its way.
-    fn rest(&mut self, (pace, sleeper): (Pace, Sleeper)) {
-        match sleeper {
-            Sleeper::Device { device } => self.rest_device(device, pace),
-            Sleeper::Socket { flow, sends } => self.network.rest(flow, sends, pace),
+    /// Lets endpoints and sockets that have handled nothing lately give back the memory that they keep for reuse.
+    fn rest(&mut self) {
+        while let Some(entry) = self.network.awake.next(self.network.now) {
+            match entry.sleeper {
+                Sleeper::Device { device } => self.rest_device(device, entry),
+                Sleeper::Socket { flow, sends } => self.network.rest(flow, sends, entry),
+            }
         }
     }
 
@@ -272,7 +272,11 @@ where
         let now = self.network.now;
         loop {
             match self.director.due(now) {
-                Due::Device(index) => self.advance(index),
+                Due::Device(index) => {
+                    self.advance(index);
+                    // All devices may have something to do at one instant.
+                    self.rest();
+                }
                 Due::Later(None) => return,
                 Due::Later(Some(at)) => {
                     if let Some(at) = earlier(&mut self.director_due, Some(at.max(now))) {

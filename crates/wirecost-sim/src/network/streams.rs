@@ -14,7 +14,7 @@ use super::flow::{Body, Flow};
 use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
 use super::{Entering, Network};
-use crate::awake::{Pace, Sleeper};
+use crate::awake::{Entry, Sleeper};
 use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::settings::Wake;
@@ -194,7 +194,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             flow,
             sends: direction,
         };
-        self.awake.note(sleeper, &mut socket.activity, now);
+        if !is_over {
+            self.awake.note(sleeper, &mut socket.activity, now);
+        }
         if wakes_application {
             self.wake_application(flow, direction, is_followed);
         }
@@ -207,12 +209,11 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         }
     }
 
-    /// Lets an end of a connection that has been awake keep less, if nothing is on its way.
-    pub(crate) fn rest(&mut self, flow: u32, sends: Direction, pace: Pace) {
+    /// Lets an end of a connection that has handled nothing lately keep less, if nothing is on its way.
+    pub(crate) fn rest(&mut self, flow: u32, sends: Direction, entry: Entry) {
         let Some(Body::Stream(streams)) = self.flows.get_mut(flow).map(|flow| &mut flow.body) else {
             return;
         };
-        let entry = (pace, Sleeper::Socket { flow, sends });
         if let Some(socket) = &mut streams.sockets[sends]
             && self.awake.falls_asleep(entry, &mut socket.activity, self.now)
             && socket.rest(&mut self.at_rest[sends])

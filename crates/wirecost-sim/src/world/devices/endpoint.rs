@@ -6,7 +6,7 @@ use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
-use crate::awake::{Pace, Sleeper};
+use crate::awake::{Entry, Sleeper};
 use crate::carrier::Carrier;
 use crate::tap::Tap;
 
@@ -82,10 +82,9 @@ where
         }
     }
 
-    /// Lets the endpoint of a device that has been awake keep less, if nothing is on its way.
-    pub(in crate::world) fn rest_device(&mut self, device: u32, pace: Pace) {
+    /// Lets the endpoint of a device that has handled nothing lately keep less, if nothing is on its way.
+    pub(in crate::world) fn rest_device(&mut self, device: u32, entry: Entry) {
         let now = self.network.now;
-        let entry = (pace, Sleeper::Device { device });
         if let Some(slot) = self.devices.get_mut(device as usize)
             && self.network.awake.falls_asleep(entry, &mut slot.activity, now)
         {
