@@ -72,7 +72,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    const fn of(&mut self, pace: Pace) -> &mut VecDeque<Entry> {
+    const fn list_mut(&mut self, pace: Pace) -> &mut VecDeque<Entry> {
         match pace {
             Pace::Seldom => &mut self.seldom,
             Pace::Often => &mut self.often,
@@ -99,7 +99,7 @@ impl Awake {
 
     fn list(&mut self, pace: Pace, sleeper: Sleeper, activity: &mut Activity, now: Millis) {
         let listed = now;
-        self.of(pace).push_back(Entry {
+        self.list_mut(pace).push_back(Entry {
             pace,
             sleeper,
             listed,
@@ -112,11 +112,11 @@ impl Awake {
         let is_full = self.len() > AWAKE_AT_MOST;
         [Pace::Seldom, Pace::Often].into_iter().find_map(|pace| {
             let (looked_at, _) = pace.pause();
-            let waited = millis_of(now).wrapping_sub(self.of(pace).front()?.listed);
+            let waited = millis_of(now).wrapping_sub(self.list_mut(pace).front()?.listed);
             if !is_full && waited < looked_at {
                 return None;
             }
-            self.of(pace).pop_front()
+            self.list_mut(pace).pop_front()
         })
     }
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use wirecost_results::load::LoadFile;
 
 use crate::common::tshark::fields;
@@ -119,36 +118,6 @@ fn a_live_load_without_a_link_says_what_it_cannot_know() {
 fn load_over_a_link(home: &Path, stack: &str, more: &str) {
     let load = format!("{stack} -c 4 -n 20 -r 4/s --rtt 40ms --size 48B {more}");
     loaded(home, &load);
-}
-
-/// Bytes are equal where nothing but the stack decides them. With TCP, the kernel may put what a server sends at one time in one
-/// segment and acknowledge fewer of them: a header of 52 B each, so at most three of a device's 24 packets. A live load takes some
-/// time for a handshake and between phases, in which the tail goes on: 0.1 s of 5 s.
-#[test]
-#[ignore = "needs root"]
-fn a_live_load_costs_what_one_in_virtual_time_does() {
-    need_root();
-    for (stack, headers) in [("coap-con", 0.0), ("mqtt-qos1+tls1.3", 3.0)] {
-        let [live, simulated] = ["", "--engine sim"].map(|more| {
-            let home = open_folder();
-            load_over_a_link(home.path(), stack, more);
-            rows(home.path(), "run --device nrf9160-lte-m")[0].take()
-        });
-        let both = |figure: fn(&Value) -> &Value| [&live, &simulated].map(|row| number(figure(row)));
-        let [ours, theirs] = both(|row| &row["readings_of_once"]);
-        assert_near(ours, theirs);
-        let [ours, theirs] = both(|row| &row["bytes_once"]);
-        let bound = headers * 52.0 / 5.0;
-        assert!(
-            (ours - theirs).abs() <= bound + 1e-9,
-            "{stack}: {ours} B, {theirs} B"
-        );
-        let [ours, theirs] = both(|row| &row["once"]["joules"]["mean"]);
-        assert!(
-            (ours / theirs - 1.0).abs() < 0.05,
-            "{stack}: {ours} J, {theirs} J"
-        );
-    }
 }
 
 #[test]
