@@ -94,17 +94,19 @@ impl Awake {
             Activity::AsleepSince(then) if now.wrapping_sub(*then) < recent => Pace::Often,
             Activity::New | Activity::AsleepSince(_) => Pace::Seldom,
         };
-        self.list(pace, sleeper, activity, now);
+        self.list(pace, sleeper, now);
+        *activity = Activity::Awake {
+            listed: now,
+            last: now,
+        };
     }
 
-    fn list(&mut self, pace: Pace, sleeper: Sleeper, activity: &mut Activity, now: Millis) {
-        let listed = now;
+    fn list(&mut self, pace: Pace, sleeper: Sleeper, listed: Millis) {
         self.list_mut(pace).push_back(Entry {
             pace,
             sleeper,
             listed,
         });
-        *activity = Activity::Awake { listed, last: now };
     }
 
     /// Takes out the next one that is to be looked at: it is due, or the lists are too long.
@@ -134,7 +136,7 @@ impl Awake {
             Activity::New | Activity::AsleepSince(_) | Activity::Awake { .. } => return false,
         };
         if now.wrapping_sub(last) < rest && self.len() < AWAKE_AT_MOST {
-            self.list(pace, sleeper, activity, now);
+            self.list(pace, sleeper, now);
             *activity = Activity::Awake { listed: now, last };
             return false;
         }

@@ -62,9 +62,24 @@ const fn of_channel(channel: Channel) -> Bytes {
     }
 }
 
-/// What a device with a simulated TCP connection takes more while neither it nor an end of the connection is at rest, at most: MQTT's was
-/// measured.
-const AWAKE: u64 = 2_600;
+/// What a device with a simulated TCP connection takes more while neither it nor an end of the connection is at rest. The test measures
+/// it too.
+const fn of_awake(application: Application) -> u64 {
+    match application {
+        Application::Tcp | Application::Http1 => 1_100,
+        Application::Udp
+        | Application::MqttSn(_)
+        | Application::CoapNon
+        | Application::CoapCon
+        | Application::Http3 => 0,
+        Application::Mqtt311(_)
+        | Application::Mqtt5(_)
+        | Application::CoapTcp
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled
+        | Application::Store(_) => 2_600,
+    }
+}
 
 /// What the kernel holds for a socket. 100,000 idle MQTT connections over loopback took 790 MB for both sides and their kernel; the
 /// slab memory of 18,000 datagram sockets is 0.6 of that of as many stream sockets.
@@ -83,8 +98,11 @@ pub fn bytes_of_a_device(options: &LoadOptions) -> u64 {
     let transport = stack.transport();
     if options.engine == LoadEngine::Sim {
         // Without a round trip all devices connect at one instant, in which no connection comes to rest.
-        let is_awake = transport == Transport::Stream && options.link.is_none();
-        return sum(|bytes| bytes.simulated) + u64::from(is_awake) * AWAKE;
+        let awake = match options.link {
+            None => of_awake(stack.application),
+            Some(_) => 0,
+        };
+        return sum(|bytes| bytes.simulated) + awake;
     }
     let own_socket = match options.shared_socket {
         true => 0,
